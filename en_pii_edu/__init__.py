@@ -10,7 +10,11 @@ from typing import Any
 from spacy.language import Language
 from spacy.util import get_model_meta, load_model_from_init_py
 
-__version__ = get_model_meta(Path(__file__).parent)["version"] if (Path(__file__).parent / "meta.json").exists() else "0.0.0"
+__version__ = (
+    get_model_meta(Path(__file__).parent)["version"]
+    if (Path(__file__).parent / "meta.json").exists()
+    else "0.0.0"
+)
 
 
 def load(**overrides: Any) -> Language:

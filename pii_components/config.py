@@ -42,7 +42,9 @@ class Configured:
         self._asked = json.loads(text)
         self.cfg = deepcopy({**defaults, "asked": text})
         for key, value in json.loads(text).items():
-            self.cfg[key] = {**self.cfg[key], **value} if isinstance(self.cfg.get(key), dict) else value
+            self.cfg[key] = (
+                {**self.cfg[key], **value} if isinstance(self.cfg.get(key), dict) else value
+            )
 
     def belongs_to(self, nlp: Language) -> None:
         """Name the pipeline whose config shall say what is set later."""
@@ -52,14 +54,20 @@ class Configured:
         """RETURNS (bool): Whether our tokenizer made them. Looked at once for a pipeline: W001 or W002 says what is lost."""
         vocab = doc.vocab
         if vocab.lookups not in _OUR_TOKENS:  # a Vocab takes no weak references
-            ours = getattr(vocab.lex_attr_getters.get(SHAPE), "__module__", "").startswith(__package__)  # type: ignore[attr-defined]
+            ours = getattr(vocab.lex_attr_getters.get(SHAPE), "__module__", "").startswith(
+                __package__
+            )  # type: ignore[attr-defined]
             nlp = _PIPELINES[self]() if self in _PIPELINES else None
             if ours and nlp is not None and nlp.vocab is vocab:  # else the component was sourced
                 ours = len(nlp.make_doc("a_b")) > 1
             _OUR_TOKENS[vocab.lookups] = ours
             if not ours or vocab.lang not in ("", "en"):
                 template = Warnings.W001 if vocab.lang in ("", "en") else Warnings.W002
-                warnings.warn(template.format(component=getattr(self, "name", ""), lang=vocab.lang), PiiWarning, stacklevel=2)
+                warnings.warn(
+                    template.format(component=getattr(self, "name", ""), lang=vocab.lang),
+                    PiiWarning,
+                    stacklevel=2,
+                )
         return _OUR_TOKENS[vocab.lookups]
 
     @contextmanager
@@ -74,7 +82,9 @@ class Configured:
         # srsly reads .3 as .30000000000000004.
         saved |= json.loads(json.dumps(saved), parse_float=lambda text: round(float(text), 12))
         # Before 0.9.7 the config said what is saved.
-        saved["asked"] = json.loads(saved["asked"]) if "asked" in saved else {**self._defaults, **saved}
+        saved["asked"] = (
+            json.loads(saved["asked"]) if "asked" in saved else {**self._defaults, **saved}
+        )
         for key, value in saved.items():
             now, then = self._asked.get(key), saved["asked"].get(key)
             if key == "asked" or (now not in (None, then) and not isinstance(now, dict)):
@@ -92,7 +102,11 @@ class Configured:
     def tell(self, *keys: str, **values: Any) -> None:
         """Make the pipeline's config say what is in force. keys: Of `cfg`. values: What is not in it, as plain data."""
         nlp = _PIPELINES[self]() if self in _PIPELINES else None
-        name = next((name for name, pipe in nlp.components if pipe is self), None) if nlp is not None else None
+        name = (
+            next((name for name, pipe in nlp.components if pipe is self), None)
+            if nlp is not None
+            else None
+        )
         if nlp is not None and name is not None:
             # The same objects: what is changed in them shows in the config.
             config = nlp.get_pipe_config(name)

@@ -17,7 +17,6 @@ class _Codes(type):
         return f"[{name}] {value}" if len(name) == 4 and name[1:].isdigit() else value
 
 
-# fmt: off
 class Errors(metaclass=_Codes):
     # 0 core
     E001 = "Span [{start}, {end}) does not lie within the document of {length} tokens."
@@ -27,7 +26,9 @@ class Errors(metaclass=_Codes):
     E006 = "The span [{start}, {end}) in the group has no label; give it one."
     E005 = '{package} is needed for {what}; install it with: pip install "en_pii_edu[{extra}]"'
     E010 = "The packaged pipeline has {size} bytes; at most {most} may ship."
-    E011 = "The text has {length} characters, and {limit} are read at once (nlp.max_length); split it."
+    E011 = (
+        "The text has {length} characters, and {limit} are read at once (nlp.max_length); split it."
+    )
     E012 = "{path} holds no packaged pipeline; write one with: weasel run assemble"
     # 1 pii_ner
     E101 = "Threshold for '{label}' is {value}; use a number from 0 to 1."
@@ -40,7 +41,9 @@ class Errors(metaclass=_Codes):
     E108 = "pii_ner needs the encoder's vectors, ({length}, {width}), in doc.tensor and got {got}; let the component '{name}' run before it."
     E109 = "The ONNX encoder holds no graph; load a pipeline that pii_components.training.package wrote."
     E114 = "A vocabulary of {pieces} pieces is too small: special pieces and single characters alone are {least}."
-    E110 = "The encoder cannot be written as ONNX: it has {problem}; package it with --encoder torch."
+    E110 = (
+        "The encoder cannot be written as ONNX: it has {problem}; package it with --encoder torch."
+    )
     # 2 pii_ruler
     E201 = "Pattern '{id}' is of no known kind; give it exactly one of: pattern (spaCy), regex, host, near."
     E202 = "Pattern '{id}' names the validator '{validate}'; use one of {allowed}."
@@ -57,14 +60,18 @@ class Errors(metaclass=_Codes):
     E301 = "Setting '{name}' of pii_context is {value}; use {allowed}."
     E302 = "pii_context has no setting '{name}'; use one of {allowed}."
     E304 = "The classifier of pii_context cannot be read, or is one for other features; learn it again: weasel run learn-classifier"
-    E306 = "There is no person to train pii_context's classifier on; give essays with labelled names."
+    E306 = (
+        "There is no person to train pii_context's classifier on; give essays with labelled names."
+    )
     E307 = "The reader of pii_context cannot be used: its file is broken or its pieces lack placeholders. Train one: `weasel run train-reader`."
     # 4 surrogates
     E401 = "Key file {path} cannot be read ({reason}); give a file with at least {least} bytes, made by: pii-edu keygen, or any random bytes."
     E402 = 'The key from {source} has {length} bytes; use at least {least}, for example: python -c "import secrets; print(secrets.token_hex(32))"'
     E411 = "Characters [{start}, {end}) do not lie within the text of {length} characters."
     E412 = "Replacement of characters [{start}, {end}) overlaps the one before it; resolve overlaps first (spans.resolve_overlaps)."
-    E421 = "Action '{action}' for '{label}' in profile '{profile}' is unknown; use one of: {allowed}."
+    E421 = (
+        "Action '{action}' for '{label}' in profile '{profile}' is unknown; use one of: {allowed}."
+    )
     E422 = "Setting '{setting}' of profile '{profile}' is '{value}'; use: {allowed}."
     E423 = "Profile '{profile}' lacks a name or has an unknown setting '{setting}'; settings are: {allowed}."
     E424 = "Pseudonyms for '{label}' in profile '{profile}' are not allowed or empty; use a text or a list of texts for one of: {allowed}."
@@ -116,13 +123,17 @@ class Errors(metaclass=_Codes):
     E515 = "The interrupted run used another key: its surrogates would not match. Give the same --key-file, or use --overwrite."
     E516 = "Model '{model}' is not installed; use: pip install en_pii_edu, or give the path of a pipeline with --model."
     E517 = "Model '{model}' could not be loaded ({reason}); install the spaCy that it was made for, or give another --model."
-    E518 = "Model '{model}' has no component '{factory}', so it cannot {what}; use --model en_pii_edu."
+    E518 = (
+        "Model '{model}' has no component '{factory}', so it cannot {what}; use --model en_pii_edu."
+    )
     E519 = "'{value}' is no {what}; use {allowed}."
     E520 = "Record {number} cannot be read as {encoding}; if it is plain text, save it as UTF-8, or use --encoding (often cp1252)."
     E521 = "Record {number} is no JSON object (line {line}); repair it."
     E522 = "Record {number} has no field '{name}', or has it twice."
     E523 = "The text of record {number} is of type {type}; it must be a string."
-    E524 = "Record {number}, which begins on line {line}, is no CSV row ({reason}); check its quotes."
+    E524 = (
+        "Record {number}, which begins on line {line}, is no CSV row ({reason}); check its quotes."
+    )
     E525 = "Record {number}, on line {line}, has {got} cells where the header has {expected}; a text may have run over. Check its quotes."
     E526 = "The pipeline failed on record {number} ({type})."
     E527 = "The pipeline gave no de-identified text for record {number}."
@@ -139,7 +150,9 @@ class Errors(metaclass=_Codes):
     E538 = "Record {number} cannot be written in {encoding}; name another with --encoding for the input, utf-8 fits all."
     E539 = "--resume needs the key of the interrupted run; give --key-file or the environment variable that you used."
     E540 = "Use one of --overwrite and --resume, not both."
-    E541 = "'{path}' exists already; choose another name, or see whether the command has --overwrite."
+    E541 = (
+        "'{path}' exists already; choose another name, or see whether the command has --overwrite."
+    )
     E542 = "'{path}' is being written by another run; wait until that one has ended, or give another --out."
     E543 = (
         "These columns would be released in clear: {columns}. Name each of them with --text-column (to have it de-identified), --drop "
@@ -162,7 +175,9 @@ class Errors(metaclass=_Codes):
     E582 = "The address lacks the token; use the whole address that pii-edu review printed."
     E583 = "This page is for this machine only; open it under: {allowed}."
     E584 = "The request is not one that the page sends ({reason})."
-    E565 = "Record {number} unpacks to more than {limit} bytes, which no essay does; it was not read."
+    E565 = (
+        "Record {number} unpacks to more than {limit} bytes, which no essay does; it was not read."
+    )
     E566 = "Record {number} was not read: its name leads out of the archive or is there twice (a .pdf becomes .pdf.txt), or it is a link."
     E567 = "The archive cannot be read ({reason}); download it once more."
     E568 = "The new text of record {number} cannot be put into its document: it is not what its replacements make of the old one."
@@ -240,7 +255,9 @@ class Errors(metaclass=_Codes):
     E681 = "Chat {chat}: line {line} names no speaker; the first turn begins with one of {allowed}, and a colon."
     E682 = "Chat {chat} has no turns."
     E683 = "{where}: the speaker of row {number} is unknown; use one of {allowed}, or name it in [speakers] of a file for --placeholders."
-    E684 = "{path} holds no chats; give a .txt, .csv, .tsv, .jsonl or .json file, or a folder of them."
+    E684 = (
+        "{path} holds no chats; give a .txt, .csv, .tsv, .jsonl or .json file, or a folder of them."
+    )
     E685 = "'{value}' is no {what}; use one of: {allowed}."
     E686 = "Table of placeholders {path}: {problem}; compare with pii_components/resources/chats/placeholders.toml."
     E687 = "{name} is {value}; use a whole number above 0."
@@ -262,11 +279,15 @@ class Errors(metaclass=_Codes):
     E722 = "A predicted span of document {document}, [{start}, {end}), lies outside of its text of {length} characters."
     E723 = "Predicted spans [{start}, {end}) and [{start2}, {end2}) of document {document} overlap; use --allow-overlaps to count each."
     E724 = "Label '{label}' of {what} is unknown; use one of {allowed}, or rename it with --map OLD=NEW."
-    E726 = "The span [{start}, {end}) of document {document} is predicted twice with the same label."
+    E726 = (
+        "The span [{start}, {end}) of document {document} is predicted twice with the same label."
+    )
     E727 = "{n} gold labels cannot be used ({reasons}); repair them, or leave --strict out to pass over the places where they stand."
     E728 = "The text of document {document} is another one in the predictions than in the gold, from character {start} on."
     E729 = "Row {number} of the predictions is not of the form; give document, start_char, end_char and label."
-    E730 = "The folder of stored predictions lacks {missing}; see assets/README.md for where they are."
+    E730 = (
+        "The folder of stored predictions lacks {missing}; see assets/README.md for where they are."
+    )
     E731 = "Row {number} of {file} cannot be used ({reason}); the tables would not be those of the paper."
     E732 = "{file} names {n} documents outside of the paper's test part; are the numbers those of CRAPII?"
     E733 = "'{value}' is no source of names; use one of: {allowed}."
@@ -277,7 +298,9 @@ class Errors(metaclass=_Codes):
     E743 = "System '{name}' needs a path: {name}:PATH; {how}"
     E744 = "Two systems are named '{name}'; give one another name: NAME={name}"
     E745 = "Stored predictions end in .jsonl (pii-edu evaluate) or .csv (file_idx, entity_text, type, positions); '{got}' does not."
-    E746 = "System '{name}' sends texts to a service and needs these environment variables: {missing}."
+    E746 = (
+        "System '{name}' sends texts to a service and needs these environment variables: {missing}."
+    )
     E747 = "The endpoint of Azure AI Language must begin with https://; http:// is for 127.0.0.1, ::1 and localhost only."
     E748 = "Azure AI Language refused a request (status {status}, {code}) after {tries} tries; nothing is scored on part of the texts."
     E749 = "Azure AI Language could not process document {document} ({code}); nothing is scored on part of the texts."
@@ -298,7 +321,9 @@ class Errors(metaclass=_Codes):
     E782 = "'{name}' is no encoder of the registry; use one of: {allowed}."
     E783 = "Encoder '{name}' could not be {done} ({type}); run it alone with --only {name} --debug to see why."
     E785 = "{path} is not there; make it with: weasel run fill-slots"
-    E786 = "No encoder could be trained; see the reasons above, or: python -m scripts.encoders --list"
+    E786 = (
+        "No encoder could be trained; see the reasons above, or: python -m scripts.encoders --list"
+    )
     E789 = "Encoder '{name}' is not there: its folder needs {files}; {how}"
     # 8 Presidio
     E801 = "Option '{name}' is {value}; use {allowed}."
@@ -331,7 +356,9 @@ class Errors(metaclass=_Codes):
     E844 = "Recognizer '{name}' cannot be made with these settings ({reason}); compare with Presidio's documentation of it."
     E845 = "Presidio's recognizers failed on a document ({reason})."
     E850 = "{name} of the server is {value}; use {allowed}."
-    E851 = "The body is no JSON object that can be read; send one, with Content-Type application/json."
+    E851 = (
+        "The body is no JSON object that can be read; send one, with Content-Type application/json."
+    )
     E852 = "The text is not valid Unicode: half of a surrogate pair at character {offset}. Send it anew, as UTF-8."
     E853 = "Presidio would download a pipeline: give --nlp-conf-file too, or nlp_configuration in the analyzer's file ('analyzer' ships)."
     E854 = "The body has more than {limit} bytes; send less at once, or start the server with a higher --max-bytes."
@@ -391,8 +418,6 @@ class Warnings(metaclass=_Codes):
     W620 = "{n} gold labels in {docs} documents cannot be used; the stretches they may stand in are masked. Pass a Tally to see where."
 
 
-
-# fmt: on
 class PiiError(ValueError):
     """An error with a code. values: What the template (one of `Errors`) names; numbers, labels, file names; no text of a person."""
 

@@ -52,7 +52,13 @@ subword_features = true
         **dict.fromkeys(("thresholds", "operating_point", "class_weights")),
         "scorer": {"@scorers": "pii_edu.pii_scorer.v1"},
     },
-    default_score_weights={"pii_f5": 1.0, "pii_p": 0.0, "pii_r": 0.0, "pii_f": 0.0, "pii_per_type": None},
+    default_score_weights={
+        "pii_f5": 1.0,
+        "pii_p": 0.0,
+        "pii_r": 0.0,
+        "pii_f": 0.0,
+        "pii_per_type": None,
+    },
 )
 def make_pii_ner(
     nlp: Language,
@@ -68,8 +74,14 @@ def make_pii_ner(
     """Make a `pii_ner`; see `PiiTokenClassifier` for the settings. None: as saved, else the default."""
     from .ner.component import PiiTokenClassifier
 
-    settings: dict[str, Any] = {"thresholds": thresholds, "class_weights": class_weights, "operating_point": operating_point}
-    made = PiiTokenClassifier(nlp.vocab, model, name, spans_key=spans_key, scorer=scorer, **settings)
+    settings: dict[str, Any] = {
+        "thresholds": thresholds,
+        "class_weights": class_weights,
+        "operating_point": operating_point,
+    }
+    made = PiiTokenClassifier(
+        nlp.vocab, model, name, spans_key=spans_key, scorer=scorer, **settings
+    )
     made.belongs_to(nlp)
     return made
 
@@ -89,7 +101,11 @@ def clean_doc(doc: Doc) -> Doc:
 @Language.factory(
     "pii_ruler",
     assigns=SPANS,
-    default_config={"spans_key": SPANS_KEY, **dict.fromkeys(("phone_regions", "shipped", "native_names")), "validate": False},
+    default_config={
+        "spans_key": SPANS_KEY,
+        **dict.fromkeys(("phone_regions", "shipped", "native_names")),
+        "validate": False,
+    },
 )
 def make_pii_ruler(  # noqa: PLR0917 (spaCy calls it by keyword)
     nlp: Language,
@@ -103,7 +119,11 @@ def make_pii_ruler(  # noqa: PLR0917 (spaCy calls it by keyword)
     """RETURNS (PiiRuler): See there for the settings. None: as saved, else the default."""
     from .ruler.component import PiiRuler
 
-    settings: dict[str, Any] = {"spans_key": spans_key, "phone_regions": phone_regions, "native_names": native_names}
+    settings: dict[str, Any] = {
+        "spans_key": spans_key,
+        "phone_regions": phone_regions,
+        "native_names": native_names,
+    }
     made = PiiRuler(nlp, name, **settings, shipped=shipped, validate=validate)
     made.belongs_to(nlp)
     return made
@@ -172,9 +192,21 @@ def make_hips_surrogate(
     """Make the component; see `HipsSurrogate`. None: as saved, else the default."""
     from .surrogates.component import HipsSurrogate
 
-    settings: dict[str, Any] = {"profile": profile, "scope": scope, "strategy": strategy, "reserved": reserved}
+    settings: dict[str, Any] = {
+        "profile": profile,
+        "scope": scope,
+        "strategy": strategy,
+        "reserved": reserved,
+    }
 
-    made = HipsSurrogate(name, key_file=key_file, key_env=key_env, spans_key=spans_key, ents_filter=ents_filter, **settings)
+    made = HipsSurrogate(
+        name,
+        key_file=key_file,
+        key_env=key_env,
+        spans_key=spans_key,
+        ents_filter=ents_filter,
+        **settings,
+    )
     made.belongs_to(nlp)
     return made
 
@@ -215,7 +247,12 @@ def make_presidio_source(
 
 
 def make_essay_corpus(
-    path: str | Path, *, shuffle: bool = False, clean_share: float = 1.0, seed: int = 0, limit: int = 0
+    path: str | Path,
+    *,
+    shuffle: bool = False,
+    clean_share: float = 1.0,
+    seed: int = 0,
+    limit: int = 0,
 ) -> Callable[[Language], Iterator[Example]]:
     """RETURNS (Callable[[Language], Iterator[Example]]): The reader of a .spacy file, called once per epoch.
 

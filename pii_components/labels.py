@@ -12,7 +12,13 @@ connected people.
 
 from .errors import Errors, PiiError
 
-ROLES = STUDENT, INSTRUCTOR, CONNECTED, CITED, CHARACTER = ("STUDENT", "INSTRUCTOR", "CONNECTED", "CITED", "CHARACTER")
+ROLES = STUDENT, INSTRUCTOR, CONNECTED, CITED, CHARACTER = (
+    "STUDENT",
+    "INSTRUCTOR",
+    "CONNECTED",
+    "CITED",
+    "CHARACTER",
+)
 # Whose a detail is, if nobody's in person: an office's, a firm's.
 ORGANISATION = "ORGANISATION"
 # How many false alarms a found name is worth: many, some, few.
@@ -20,35 +26,75 @@ POINTS = RECALL, BALANCED, PRECISION = ("recall", "balanced", "precision")
 # What a header that was removed is called, where surrogates are told.
 HEADER = "HEADER"
 NAME_LABELS = NAME_STUDENT, NAME_INSTRUCTOR, NAME_CONNECTED, NAME_CITED, NAME_CHARACTER = (
-    "NAME_STUDENT", "NAME_INSTRUCTOR", "NAME_CONNECTED", "NAME_CITED", "NAME_CHARACTER",
-)  # fmt: skip
+    "NAME_STUDENT",
+    "NAME_INSTRUCTOR",
+    "NAME_CONNECTED",
+    "NAME_CITED",
+    "NAME_CHARACTER",
+)
 DETAIL_LABELS = EMAIL, USERNAME, ID_NUM, PHONE_NUM, URL_PERSONAL, STREET_ADDRESS = (
-    "EMAIL", "USERNAME", "ID_NUM", "PHONE_NUM", "URL_PERSONAL", "STREET_ADDRESS",
-)  # fmt: skip
+    "EMAIL",
+    "USERNAME",
+    "ID_NUM",
+    "PHONE_NUM",
+    "URL_PERSONAL",
+    "STREET_ADDRESS",
+)
 # CRAPII's direct identifiers; what its Kaggle task scores, with instructors beside it.
 DIRECT_LABELS: tuple[str, ...] = (NAME_STUDENT, NAME_INSTRUCTOR, *DETAIL_LABELS)
 INDIRECT_LABELS = AGE, DATE, LOCATION, EDUCATION, EMPLOYER, OTHER = (
-    "AGE", "DATE", "LOCATION", "EDUCATION", "EMPLOYER", "OTHER",
-)  # fmt: skip
+    "AGE",
+    "DATE",
+    "LOCATION",
+    "EDUCATION",
+    "EMPLOYER",
+    "OTHER",
+)
 LABELS: tuple[str, ...] = (*NAME_LABELS, *DETAIL_LABELS, *INDIRECT_LABELS)
 # What the token classifier that ships predicts; the order is the order of its output columns.
 MODEL_LABELS: tuple[str, ...] = (*NAME_LABELS, *DETAIL_LABELS)
 
 # Where two spans overlap, the higher one stays: a value with a shape of its own before a name inside it.
 PRIORITY: dict[str, int] = {
-    EMAIL: 100, URL_PERSONAL: 90, PHONE_NUM: 80, ID_NUM: 70, STREET_ADDRESS: 65, USERNAME: 60,
-    NAME_STUDENT: 50, NAME_INSTRUCTOR: 49, NAME_CONNECTED: 48, NAME_CHARACTER: 47, NAME_CITED: 46,
-    EMPLOYER: 30, EDUCATION: 29, LOCATION: 28, DATE: 27, AGE: 26, OTHER: 10,
-}  # fmt: skip
+    EMAIL: 100,
+    URL_PERSONAL: 90,
+    PHONE_NUM: 80,
+    ID_NUM: 70,
+    STREET_ADDRESS: 65,
+    USERNAME: 60,
+    NAME_STUDENT: 50,
+    NAME_INSTRUCTOR: 49,
+    NAME_CONNECTED: 48,
+    NAME_CHARACTER: 47,
+    NAME_CITED: 46,
+    EMPLOYER: 30,
+    EDUCATION: 29,
+    LOCATION: 28,
+    DATE: 27,
+    AGE: 26,
+    OTHER: 10,
+}
 
 # Presidio's entity names. A cited author must not reach an anonymizer as PERSON: it sees no roles.
 PRESIDIO_ENTITIES: dict[str, str] = {
-    NAME_STUDENT: "PERSON", NAME_INSTRUCTOR: "PERSON", NAME_CONNECTED: "PERSON",
-    NAME_CITED: "CITED_PERSON", NAME_CHARACTER: "CHARACTER_PERSON",
-    EMAIL: "EMAIL_ADDRESS", USERNAME: "USERNAME", ID_NUM: "ID", PHONE_NUM: "PHONE_NUMBER", URL_PERSONAL: "URL",
-    STREET_ADDRESS: "STREET_ADDRESS", AGE: "AGE", DATE: "DATE_TIME", LOCATION: "LOCATION", EDUCATION: "EDUCATION",
-    EMPLOYER: "ORGANIZATION", OTHER: "OTHER_PII",
-}  # fmt: skip
+    NAME_STUDENT: "PERSON",
+    NAME_INSTRUCTOR: "PERSON",
+    NAME_CONNECTED: "PERSON",
+    NAME_CITED: "CITED_PERSON",
+    NAME_CHARACTER: "CHARACTER_PERSON",
+    EMAIL: "EMAIL_ADDRESS",
+    USERNAME: "USERNAME",
+    ID_NUM: "ID",
+    PHONE_NUM: "PHONE_NUMBER",
+    URL_PERSONAL: "URL",
+    STREET_ADDRESS: "STREET_ADDRESS",
+    AGE: "AGE",
+    DATE: "DATE_TIME",
+    LOCATION: "LOCATION",
+    EDUCATION: "EDUCATION",
+    EMPLOYER: "ORGANIZATION",
+    OTHER: "OTHER_PII",
+}
 
 
 def label_for_role(role: str) -> str:

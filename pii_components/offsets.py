@@ -40,7 +40,9 @@ class Replacement(_Replacement):
 
     __slots__ = ()
 
-    def __new__(cls, start: int, end: int, new: str, label: str = "", action: str = "", note: str = "") -> "Replacement":
+    def __new__(
+        cls, start: int, end: int, new: str, label: str = "", action: str = "", note: str = ""
+    ) -> "Replacement":
         if not 0 <= start <= end:
             raise PiiError(Errors.E411, start=start, end=end, length="?")
         return tuple.__new__(cls, (start, end, new, label, action, note))
@@ -74,7 +76,9 @@ class OffsetMap:
                 raise PiiError(Errors.E412, start=start, end=end)
             last, shift = end, new_end - end
         if last > self.old_length or self.old_length + shift != self.new_length:
-            raise PiiError(Errors.E411, start=last, end=self.old_length + shift, length=self.new_length)
+            raise PiiError(
+                Errors.E411, start=last, end=self.old_length + shift, length=self.new_length
+            )
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -121,12 +125,20 @@ class OffsetMap:
 
     def to_dict(self) -> dict[str, object]:
         """RETURNS (dict): Plain numbers, for JSON and msgpack."""
-        return {"old_length": self.old_length, "new_length": self.new_length, "edits": [list(edit) for edit in self.edits]}
+        return {
+            "old_length": self.old_length,
+            "new_length": self.new_length,
+            "edits": [list(edit) for edit in self.edits],
+        }
 
     @classmethod
     def from_dict(cls, data: dict) -> "OffsetMap":
         """RETURNS (OffsetMap): What `to_dict` wrote."""
-        return cls(int(data["old_length"]), int(data["new_length"]), tuple(Edit(*map(int, e)) for e in data["edits"]))
+        return cls(
+            int(data["old_length"]),
+            int(data["new_length"]),
+            tuple(Edit(*map(int, e)) for e in data["edits"]),
+        )
 
 
 def apply_replacements(text: str, replacements: Iterable[Replacement]) -> tuple[str, OffsetMap]:

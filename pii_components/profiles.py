@@ -21,7 +21,10 @@ from typing import Any
 from .errors import Errors, PiiError
 from .labels import LABELS, ORGANISATION, ROLES
 
-_DETERMINER = re.compile(r"\b(?:the|a|an|my|your|his|her|its|our|their|this|that|every|each|any|no|some)\s+$", re.IGNORECASE)
+_DETERMINER = re.compile(
+    r"\b(?:the|a|an|my|your|his|her|its|our|their|this|that|every|each|any|no|some)\s+$",
+    re.IGNORECASE,
+)
 _LEADING = re.compile(r"^(?:the|a|an|my|your|his|her|its|our|their)\s+", re.IGNORECASE)
 _SENTENCE_START = re.compile(r"(?:^|[.!?][\"')\]]*\s+|\n\s*)$")
 _POSSESSIVE = re.compile(r"['’]s$")
@@ -74,7 +77,11 @@ def generic(noun: str | Sequence[str], *, before: str = "", original: str = "") 
     RETURNS (str): The noun, with a capital at the start of a sentence.
     """
     if not isinstance(noun, str):
-        fit = [n for n in noun if re.search(rf"\b{re.escape(_LEADING.sub('', n))}\b", original, re.IGNORECASE)]
+        fit = [
+            n
+            for n in noun
+            if re.search(rf"\b{re.escape(_LEADING.sub('', n))}\b", original, re.IGNORECASE)
+        ]
         noun = max(fit, key=len) if fit else noun[0]
     own, ending = _LEADING.match(original), _POSSESSIVE.search(original)
     if _DETERMINER.search(before[-20:]) and not own:
@@ -86,8 +93,16 @@ def generic(noun: str | Sequence[str], *, before: str = "", original: str = "") 
 
 
 KEEP, SURROGATE, TAG, REDACT, MASK, PSEUDONYM, GENERIC, REMOVE, LEGACY_SHA256 = ACTIONS = (
-    "keep", "surrogate", "tag", "redact", "mask", "pseudonym", "generic", "remove", "legacy_sha256",
-)  # fmt: skip
+    "keep",
+    "surrogate",
+    "tag",
+    "redact",
+    "mask",
+    "pseudonym",
+    "generic",
+    "remove",
+    "legacy_sha256",
+)
 # Another name for an action: hiding in plain sight.
 ALIASES = {"hips": SURROGATE}
 # Within what the same value gets the same surrogate: one document, all, or those of one thread or author (`doc._.pii_scope`).
@@ -99,7 +114,13 @@ STRATEGIES = CONSISTENT, RANDOM, MARKOV = ("consistent", "random", "markov")
 POOLS = ("invented", "corpus")
 # How long surrogates are: as chance has it, or about as long as their originals.
 LENGTHS = FREE, NEAR = ("free", "near")
-_CHOICES = {"scope": SCOPES, "header": HEADERS, "strategy": STRATEGIES, "pool": POOLS, "length": LENGTHS}
+_CHOICES = {
+    "scope": SCOPES,
+    "header": HEADERS,
+    "strategy": STRATEGIES,
+    "pool": POOLS,
+    "length": LENGTHS,
+}
 _RANGES = {"repeat": (0, 1), "age_spread": (1, 10), "age_border": (0, 100)}
 # Besides labels, what a list of pseudonyms may be for: any protected name that is no student's, a profile on LinkedIn, a county.
 PSEUDONYM_KEYS = (*LABELS, "NAME_OTHER", "LINKEDIN", "COUNTY")
@@ -147,26 +168,55 @@ class Profile:
     other: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "actions", {label: ALIASES.get(action, action) for label, action in self.actions.items()})
+        object.__setattr__(
+            self,
+            "actions",
+            {label: ALIASES.get(action, action) for label, action in self.actions.items()},
+        )
         for label, action in self.actions.items():
             name, slash, role = label.partition("/")
             if name not in LABELS or (slash and role not in (*ROLES, ORGANISATION)):
                 raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
             if action not in ACTIONS:
-                raise PiiError(Errors.E421, label=label, action=action, profile=self.name, allowed=", ".join(ACTIONS))
+                raise PiiError(
+                    Errors.E421,
+                    label=label,
+                    action=action,
+                    profile=self.name,
+                    allowed=", ".join(ACTIONS),
+                )
         for setting, allowed in _CHOICES.items():
             if (value := getattr(self, setting)) not in allowed:
-                raise PiiError(Errors.E422, setting=setting, value=value, profile=self.name, allowed=", ".join(allowed))
+                raise PiiError(
+                    Errors.E422,
+                    setting=setting,
+                    value=value,
+                    profile=self.name,
+                    allowed=", ".join(allowed),
+                )
         for setting, (least, most) in _RANGES.items():
             if not least <= (number := getattr(self, setting)) <= most:
-                raise PiiError(Errors.E430, setting=setting, value=number, profile=self.name, least=least, most=most)
-        if not all(isinstance(v, str) and v and v.casefold() != k.casefold() for k, v in self.other.items()):
+                raise PiiError(
+                    Errors.E430,
+                    setting=setting,
+                    value=number,
+                    profile=self.name,
+                    least=least,
+                    most=most,
+                )
+        if not all(
+            isinstance(v, str) and v and v.casefold() != k.casefold() for k, v in self.other.items()
+        ):
             raise PiiError(Errors.E431, profile=self.name)
-        if label := next((label for label, nouns in self.generic.items() if not _is_texts(nouns)), ""):
+        if label := next(
+            (label for label, nouns in self.generic.items() if not _is_texts(nouns)), ""
+        ):
             raise PiiError(Errors.E432, label=label, profile=self.name)
         for label, fixed in self.pseudonyms.items():
             if label not in PSEUDONYM_KEYS or not _is_texts(fixed):
-                raise PiiError(Errors.E424, label=label, profile=self.name, allowed=", ".join(PSEUDONYM_KEYS))
+                raise PiiError(
+                    Errors.E424, label=label, profile=self.name, allowed=", ".join(PSEUDONYM_KEYS)
+                )
 
     def action(self, label: str, role: str = "") -> str:
         """RETURNS (str): What to do with a label; "tag" if the profile does not name it. role (str): Whose detail it is, if known."""
@@ -184,7 +234,11 @@ class Profile:
     def to_dict(self, *, private: bool = True) -> dict[str, Any]:
         """RETURNS (dict): Plain data. private (bool): Whether with `other`, which holds originals; not for a saved pipeline."""
         data = asdict(self).items()
-        return {key: dict(value) if isinstance(value, Mapping) else value for key, value in data if private or key != "other"}
+        return {
+            key: dict(value) if isinstance(value, Mapping) else value
+            for key, value in data
+            if private or key != "other"
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, where: str = "") -> "Profile":
@@ -193,15 +247,25 @@ class Profile:
         wrong = sorted(set(data) - set(allowed))
         if wrong or not isinstance(data.get("name"), str):
             setting, profile = wrong[0] if wrong else "name", where or data.get("name")
-            raise PiiError(Errors.E423, setting=setting, profile=profile, allowed=", ".join(allowed))
+            raise PiiError(
+                Errors.E423, setting=setting, profile=profile, allowed=", ".join(allowed)
+            )
         kinds: dict[str, type] = dict.fromkeys(allowed, str) | {
-            "reserved": bool, "actions": Mapping, "pseudonyms": Mapping, "generic": Mapping, "other": Mapping,
-            "repeat": Real, "age_spread": int, "age_border": int,
-        }  # fmt: skip
+            "reserved": bool,
+            "actions": Mapping,
+            "pseudonyms": Mapping,
+            "generic": Mapping,
+            "other": Mapping,
+            "repeat": Real,
+            "age_spread": int,
+            "age_border": int,
+        }
         for key, value in data.items():
             kind, got = kinds[key], type(value).__name__
             if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-                raise PiiError(Errors.E422, setting=key, value=got, profile=data["name"], allowed=kind.__name__)
+                raise PiiError(
+                    Errors.E422, setting=key, value=got, profile=data["name"], allowed=kind.__name__
+                )
         return cls(**data)
 
     @classmethod
@@ -210,12 +274,16 @@ class Profile:
 
         RAISES (PiiError): E425 if there is none, E426 if the file is no TOML in UTF-8.
         """
-        shipped = resources.files("pii_components") / "resources" / "profiles" / f"{name_or_path}.toml"
+        shipped = (
+            resources.files("pii_components") / "resources" / "profiles" / f"{name_or_path}.toml"
+        )
         path = shipped if str(name_or_path) in shipped_profiles() else Path(name_or_path)
         try:
             data = tomllib.loads(path.read_text(encoding="utf8"))
         except OSError:
-            raise PiiError(Errors.E425, profile=name_or_path, allowed=", ".join(shipped_profiles())) from None
+            raise PiiError(
+                Errors.E425, profile=name_or_path, allowed=", ".join(shipped_profiles())
+            ) from None
         except ValueError as err:
             raise PiiError(Errors.E426, profile=name_or_path, reason=type(err).__name__) from None
         return cls.from_dict(data, where=str(name_or_path))
@@ -229,4 +297,6 @@ def make_profile(name: str) -> Profile:
 def shipped_profiles() -> tuple[str, ...]:
     """RETURNS (tuple[str, ...]): Names of the profiles that come with the package."""
     folder = resources.files("pii_components") / "resources" / "profiles"
-    return tuple(sorted(p.name.removesuffix(".toml") for p in folder.iterdir() if p.name.endswith(".toml")))
+    return tuple(
+        sorted(p.name.removesuffix(".toml") for p in folder.iterdir() if p.name.endswith(".toml"))
+    )

@@ -78,7 +78,9 @@ def _get_offsets(doc: Doc) -> OffsetMap | None:
 
 
 def _set_offsets(doc: Doc, offsets: OffsetMap | None) -> None:
-    doc.user_data["pii_offsets"] = offsets.to_dict() if offsets is not None else None  # spacy-llm copies extensions, set or not
+    doc.user_data["pii_offsets"] = (
+        offsets.to_dict() if offsets is not None else None
+    )  # spacy-llm copies extensions, set or not
 
 
 def _get_surrogate_spans(doc: Doc) -> list[dict[str, Any]] | None:
@@ -99,8 +101,16 @@ def read_spans(doc: Doc, key: str = SPANS_KEY) -> list[Candidate]:
     found = []
     for i, span in enumerate(group):
         score, role = float(scores[i]) if i < len(scores) else 1.0, span._.pii_role
-        likely = role if is_name(span.label_) and role in ROLES and role != role_of(span.label_) else ""
-        about = (score, span._.pii_source, span._.pii_reason, tuple(roles[i]) if i < len(roles) else (), likely)
+        likely = (
+            role if is_name(span.label_) and role in ROLES and role != role_of(span.label_) else ""
+        )
+        about = (
+            score,
+            span._.pii_source,
+            span._.pii_reason,
+            tuple(roles[i]) if i < len(roles) else (),
+            likely,
+        )
         found.append(Candidate(span.start, span.end, span.label_, *about, span._.pii_person))
     return sorted(found, key=lambda c: (c.start, c.end))
 
@@ -120,7 +130,9 @@ def write_spans(doc: Doc, candidates: Iterable[Candidate], key: str = SPANS_KEY)
         span._.pii_source, span._.pii_role, span._.pii_reason = cand.source, cand.role, cand.reason
         span._.pii_person = cand.person
         spans.append(span)
-    attrs = dict(doc.spans[key].attrs) if key in doc.spans else {}  # what a component noted for those after it
+    attrs = (
+        dict(doc.spans[key].attrs) if key in doc.spans else {}
+    )  # what a component noted for those after it
     doc.spans[key] = spans
     attrs["scores"] = [float(c.score) for c in ordered]
     doc.spans[key].attrs.update(attrs, roles=[[float(p) for p in c.roles] for c in ordered])
@@ -133,7 +145,15 @@ def resolve_overlaps(candidates: Iterable[Candidate]) -> list[Candidate]:
     """
 
     def rank(c: Candidate) -> tuple:
-        return -PRIORITY.get(c.label, 0), c.start - c.end, -c.score, c.start, c.label, c.source, c.reason
+        return (
+            -PRIORITY.get(c.label, 0),
+            c.start - c.end,
+            -c.score,
+            c.start,
+            c.label,
+            c.source,
+            c.reason,
+        )
 
     taken: set[int] = set()
     kept = []
@@ -145,7 +165,9 @@ def resolve_overlaps(candidates: Iterable[Candidate]) -> list[Candidate]:
     return sorted(kept, key=lambda c: c.start)
 
 
-def merge_found(doc: Doc, known: Sequence[Candidate], found: Sequence[Candidate]) -> list[Candidate]:
+def merge_found(
+    doc: Doc, known: Sequence[Candidate], found: Sequence[Candidate]
+) -> list[Candidate]:
     """Two sources, sorted, without overlaps: a detail within a longer detail goes, else `resolve_overlaps` decides, and what the loser covered
     beyond that stays covered."""
     every = [*known, *found]
@@ -162,8 +184,13 @@ def merge_found(doc: Doc, known: Sequence[Candidate], found: Sequence[Candidate]
 def _without_parts(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Without details that lie within a longer detail."""
     left = [c for c in candidates if c.label not in DETAIL_LABELS]
-    reach, last = -1, (-1, -1)  # how far the details go that were seen; the longest that begins here
-    for cand in sorted((c for c in candidates if c.label in DETAIL_LABELS), key=lambda c: (c.start, -c.end)):
+    reach, last = (
+        -1,
+        (-1, -1),
+    )  # how far the details go that were seen; the longest that begins here
+    for cand in sorted(
+        (c for c in candidates if c.label in DETAIL_LABELS), key=lambda c: (c.start, -c.end)
+    ):
         if cand.end > reach or (cand.start, cand.end) == last:
             left.append(cand)
             reach, last = cand.end, (cand.start, cand.end)
@@ -203,19 +230,27 @@ def with_given(doc: Doc, found: Sequence[Candidate], key: str = SPANS_KEY) -> li
     given = mark_given(doc, key) if key in doc.spans and GIVEN in doc.spans[key].attrs else []
     if not given:
         return list(found)
-    return merge_found(doc, given, [c for c in found if not any(g.start <= c.start and c.end <= g.end for g in given)])
+    return merge_found(
+        doc,
+        given,
+        [c for c in found if not any(g.start <= c.start and c.end <= g.end for g in given)],
+    )
 
 
 EntsFilter = Callable[[Iterable[Span], Iterable[Span]], Iterable[Span]]
 
 
-def write_ents(doc: Doc, own: Sequence[Span], ents_filter: EntsFilter, key: str = SPANS_KEY) -> None:
+def write_ents(
+    doc: Doc, own: Sequence[Span], ents_filter: EntsFilter, key: str = SPANS_KEY
+) -> None:
     """Set `doc.ents` to what others found and what is protected.
 
     own (Sequence[Span]): What is protected, without overlaps; it takes the place of what an earlier call set. ents_filter (Callable): As
     that of spaCy's SpanRuler: who wins where the entities of others and ours overlap.
     """
-    before = {tuple(ent) for ent in doc.spans[key].attrs.get(ENTS, ())} if key in doc.spans else set()
+    before = (
+        {tuple(ent) for ent in doc.spans[key].attrs.get(ENTS, ())} if key in doc.spans else set()
+    )
     iob = doc.to_array(ENT_IOB)
     others = []
     if int((iob == BEGIN).sum()) > len(before):
@@ -227,7 +262,9 @@ def write_ents(doc: Doc, own: Sequence[Span], ents_filter: EntsFilter, key: str 
     written = list(ents_filter(others, own)) if others else list(own)
     doc.set_ents(written, default="unmodified")
     if key in doc.spans:
-        doc.spans[key].attrs[ENTS] = [[span.start, span.end, span.label_] for span in written if span not in others]
+        doc.spans[key].attrs[ENTS] = [
+            [span.start, span.end, span.label_] for span in written if span not in others
+        ]
 
 
 def fail(doc: Doc, code: str) -> None:
@@ -241,7 +278,12 @@ def free_of(candidates: Sequence[Candidate], start: int, end: int) -> bool:
 
 
 def _install_extensions() -> None:
-    for name, default in {"pii_source": "", "pii_role": "", "pii_reason": "", "pii_person": None}.items():
+    for name, default in {
+        "pii_source": "",
+        "pii_role": "",
+        "pii_reason": "",
+        "pii_person": None,
+    }.items():
         if not Span.has_extension(name):
             Span.set_extension(name, default=default)
     if not Doc.has_extension("surrogate_spans"):
@@ -250,7 +292,9 @@ def _install_extensions() -> None:
         Doc.set_extension("pii_failed", default=None)
         Doc.set_extension("llm_notes", default=None)
         Doc.set_extension("pii_offsets", getter=_get_offsets, setter=_set_offsets)
-        Doc.set_extension("surrogate_spans", getter=_get_surrogate_spans, setter=_set_surrogate_spans)
+        Doc.set_extension(
+            "surrogate_spans", getter=_get_surrogate_spans, setter=_set_surrogate_spans
+        )
 
 
 _install_extensions()  # to import this module is enough; `import pii_components` does

@@ -26,13 +26,29 @@ from spacy.tokens import Doc, DocBin
 from pii_components.cli.common import guard
 from pii_components.context.component import PiiContext
 from pii_components.context.role_encoder import PersonReader
-from pii_components.corpus.annotated import FIRST, ORGANISATION, SEALED, SECOND, AnnotatedText, read_annotated
+from pii_components.corpus.annotated import (
+    FIRST,
+    ORGANISATION,
+    SEALED,
+    SECOND,
+    AnnotatedText,
+    read_annotated,
+)
 from pii_components.corpus.build import Filled, to_doc
 from pii_components.evaluate.metrics import rate, resample
 from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import load_pipeline
 from pii_components.evaluate.tables import lines_of
-from pii_components.labels import CHARACTER, CITED, INDIRECT_LABELS, LABELS, ROLES, STUDENT, is_name, role_of
+from pii_components.labels import (
+    CHARACTER,
+    CITED,
+    INDIRECT_LABELS,
+    LABELS,
+    ROLES,
+    STUDENT,
+    is_name,
+    role_of,
+)
 from pii_components.labels import ORGANISATION as ORGANISATION_ROLE
 from pii_components.ner.loss import ANNOTATED
 from pii_components.spans import SPANS_KEY
@@ -43,7 +59,10 @@ from scripts import common
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 FolderOpt = Annotated[Path, typer.Option(help="Folder with the annotations.")]
-TextsOpt = Annotated[list[Path] | None, typer.Option("--texts", help="JSON Lines with the texts, also .gz; may be repeated.")]
+TextsOpt = Annotated[
+    list[Path] | None,
+    typer.Option("--texts", help="JSON Lines with the texts, also .gz; may be repeated."),
+]
 LOOKS = Path("metrics/looks.jsonl")
 KEPT_ROLES = (CITED, CHARACTER)
 DIRECT = tuple(label for label in LABELS if label not in INDIRECT_LABELS)
@@ -61,22 +80,35 @@ def agreement(*, folder: FolderOpt = Path("assets/annotations")) -> None:
 def agreement_table(folder: Path) -> list[str]:
     """RETURNS (list[str]): A row for each source: texts, F1 of the readers on names and on other labels (exact offsets and label), kappa of roles
     where both have the name (Cohen 1960), and marks that only one of them made."""
-    heads = "source|texts|names|F1|kappa of roles|details|F1|indirect identifiers|F1|marks of one alone"
+    heads = (
+        "source|texts|names|F1|kappa of roles|details|F1|indirect identifiers|F1|marks of one alone"
+    )
     lines = []
     for path in sorted(folder.glob("*.jsonl")):
         rows = [json.loads(line) for line in path.read_text("utf8").splitlines()]
         both: Counter[tuple[str, str]] = Counter()
-        counts: dict[str, list[int]] = {kind: [0, 0] for kind in ("NAME", "detail", "indirect")}  # agreed twice, all of both
+        counts: dict[str, list[int]] = {
+            kind: [0, 0] for kind in ("NAME", "detail", "indirect")
+        }  # agreed twice, all of both
         settled = 0
         for row in rows:
             first, second = (
-                {(a, b): (label, more) for a, b, label, more in (row["spans"] if row[r] is None else row[r])}
+                {
+                    (a, b): (label, more)
+                    for a, b, label, more in (row["spans"] if row[r] is None else row[r])
+                }
                 for r in ("first", "second")
             )
             settled += len({*first.items()} ^ {*second.items()})
             for found, other in ((first, second), (second, first)):
                 for place, (label, more) in found.items():
-                    kind = label if label == "NAME" else "indirect" if label in INDIRECT_LABELS else "detail"
+                    kind = (
+                        label
+                        if label == "NAME"
+                        else "indirect"
+                        if label in INDIRECT_LABELS
+                        else "detail"
+                    )
                     agreed = other.get(place, ("", ""))[0] == label
                     counts[kind][0] += agreed
                     counts[kind][1] += 1
@@ -84,13 +116,18 @@ def agreement_table(folder: Path) -> list[str]:
                         both[more, other[place][1]] += 1
         n = both.total()
         chance = sum(
-            sum(v for (a, _), v in both.items() if a == role) * sum(v for (_, b), v in both.items() if b == role)
+            sum(v for (a, _), v in both.items() if a == role)
+            * sum(v for (_, b), v in both.items() if b == role)
             for role in ROLES
         )
         kappa = (sum(both[role, role] for role in ROLES) / n - chance / n**2) / (1 - chance / n**2)
         cells = [path.stem, str(len(rows))]
         for kind, (same, every) in counts.items():
-            cells += [str(every // 2), f"{same / every:.3f}" if every else "–", *([f"{kappa:.3f}"] if kind == "NAME" else [])]
+            cells += [
+                str(every // 2),
+                f"{same / every:.3f}" if every else "–",
+                *([f"{kappa:.3f}"] if kind == "NAME" else []),
+            ]
         lines.append([*cells, str(settled)])
     return lines_of(heads.split("|"), lines)
 
@@ -101,16 +138,26 @@ def mix(
     folder: FolderOpt = Path("assets/annotations"),
     texts: TextsOpt = None,
     part: Annotated[str, typer.Option(help="open, or one half of it: first, second.")] = "open",
-    again: Annotated[int, typer.Option(min=1, help="Times that a text of `new`, where names stand close, goes in.")] = 3,
-    authored: Annotated[Path | None, typer.Option(help="A .spacy file of filled essays; it knows direct labels only.")] = None,
-    share: Annotated[float, typer.Option(min=0.0, help="Tokens of these for each token of annotated text.")] = 0.6,
+    again: Annotated[
+        int,
+        typer.Option(min=1, help="Times that a text of `new`, where names stand close, goes in."),
+    ] = 3,
+    authored: Annotated[
+        Path | None,
+        typer.Option(help="A .spacy file of filled essays; it knows direct labels only."),
+    ] = None,
+    share: Annotated[
+        float, typer.Option(min=0.0, help="Tokens of these for each token of annotated text.")
+    ] = 0.6,
     seed: common.SeedOpt = 29,
     out: Annotated[Path, typer.Option(help="New .spacy file.")] = Path("corpus/mix.spacy"),
     debug: common.DebugOpt = False,
 ) -> None:
     """Write annotated texts and a share of filled essays as one corpus for `spacy train`, without any that came from a sealed text."""
     with guard(debug):
-        nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
+        nlp = spacy.blank(
+            "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
+        )
         gold = read_annotated(folder, texts or (), parts=PARTS[part], seed=seed)
         docs = [
             to_doc(nlp, Filled(one.labelled.text, one.labelled.spans))
@@ -120,9 +167,17 @@ def mix(
         tokens = sum(map(len, docs))
         rng, others = random.Random(seed), []
         if authored is not None:
-            sealed = {run for one in read_annotated(folder, texts or (), parts=(SEALED,)) for run in _runs(one.labelled.text)}
+            sealed = {
+                run
+                for one in read_annotated(folder, texts or (), parts=(SEALED,))
+                for run in _runs(one.labelled.text)
+            }
             every = DocBin().from_disk(authored).get_docs(nlp.vocab)
-            others = [doc for doc in every if sum(run in sealed for run in _runs(doc.text)) <= len(doc) * _QUOTED]
+            others = [
+                doc
+                for doc in every
+                if sum(run in sealed for run in _runs(doc.text)) <= len(doc) * _QUOTED
+            ]
             rng.shuffle(others)
         taken = 0
         for doc in others:
@@ -134,7 +189,11 @@ def mix(
         rng.shuffle(docs)
         out.parent.mkdir(parents=True, exist_ok=True)
         DocBin(docs=docs, store_user_data=True).to_disk(out)
-        print(json.dumps({"documents": len(docs), "tokens_annotated": tokens, "tokens_authored": taken}))
+        print(
+            json.dumps(
+                {"documents": len(docs), "tokens_annotated": tokens, "tokens_authored": taken}
+            )
+        )
 
 
 def _runs(text: str) -> Iterable[tuple[str, ...]]:
@@ -147,28 +206,34 @@ def classifier(
     *,
     folder: FolderOpt = Path("assets/annotations"),
     texts: TextsOpt = None,
-    first: Annotated[Path, typer.Option(help="Detector that was trained on the first half; it reads the second.")] = Path(
-        "training/d_first/model-last"
-    ),
-    second: Annotated[Path, typer.Option(help="Detector that was trained on the second half; it reads the first.")] = Path(
-        "training/d_second/model-last"
-    ),
+    first: Annotated[
+        Path, typer.Option(help="Detector that was trained on the first half; it reads the second.")
+    ] = Path("training/d_first/model-last"),
+    second: Annotated[
+        Path, typer.Option(help="Detector that was trained on the second half; it reads the first.")
+    ] = Path("training/d_second/model-last"),
     reader: Annotated[
         list[Path] | None,
         typer.Option(
             help="The reader of pii_context; if given twice, of the first half and of the second. That of en_pii_edu if missing."
         ),
     ] = None,
-    settings: Annotated[Path, typer.Option(help="Settings of the components.")] = Path("configs/pipeline.json"),
+    settings: Annotated[Path, typer.Option(help="Settings of the components.")] = Path(
+        "configs/pipeline.json"
+    ),
     l2: Annotated[float, typer.Option(min=0.0, help="Penalty of the fit.")] = 100.0,
-    out: Annotated[Path, typer.Option(help="New file for the classifier.")] = Path("training/classifier.npz"),
+    out: Annotated[Path, typer.Option(help="New file for the classifier.")] = Path(
+        "training/classifier.npz"
+    ),
     debug: common.DebugOpt = False,
 ) -> None:
     """Learn the classifier of pii_context, and print what it is worth by cross-validation, out of fold, at several thresholds."""
     with guard(debug):
         made = json.loads(settings.read_text("utf8"))
         readers: list[Any] = [PersonReader.from_bytes(path.read_bytes()) for path in reader or ()]
-        readers = readers or [cast(PiiContext, spacy.load("en_pii_edu").get_pipe("pii_context")).reader]
+        readers = readers or [
+            cast(PiiContext, spacy.load("en_pii_edu").get_pipe("pii_context")).reader
+        ]
         persons: list[PersonExample] = []
         for path, part, around in ((first, SECOND, readers[0]), (second, FIRST, readers[-1])):
             nlp = spacy.load(path, exclude=[*RULES, CLEANER])
@@ -176,14 +241,20 @@ def classifier(
             for name in ("pii_ruler", "pii_context"):
                 nlp.add_pipe(name, config=made.get(name, {}))
             cast(PiiContext, nlp.get_pipe("pii_context")).reader = around
-            persons += collect(nlp, [one.labelled for one in read_annotated(folder, texts or (), parts=(part,))])
+            persons += collect(
+                nlp, [one.labelled for one in read_annotated(folder, texts or (), parts=(part,))]
+            )
         chances = cross_validate(persons, l2=l2)
         print(json.dumps({"persons": dict(Counter(p.gold for p in persons))}))
         for source in ("", "essays_", "persuade", "llm", "new"):
             mine = [i for i, p in enumerate(persons) if p.text.startswith(source)]
             for at in (0.05, 0.1, 0.2, 0.3, 0.5):
                 shares = tally([persons[i] for i in mine], chances[mine], at)
-                print(source or "all", at, json.dumps({k: round(v, 3) for k, v in sorted(shares.items())}))
+                print(
+                    source or "all",
+                    at,
+                    json.dumps({k: round(v, 3) for k, v in sorted(shares.items())}),
+                )
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_bytes(fit(persons, l2=l2).to_bytes())
 
@@ -212,7 +283,11 @@ def score(
         }
         made = common.publish("annotated", report, out, show)
         if part == "sealed":
-            look = {"time": datetime.now(UTC).isoformat(timespec="seconds"), "pipeline": made["pipeline"], "note": note}
+            look = {
+                "time": datetime.now(UTC).isoformat(timespec="seconds"),
+                "pipeline": made["pipeline"],
+                "note": note,
+            }
             with LOOKS.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(look | {"totals": made["sources"]["all"]["names"]}) + "\n")
 
@@ -254,7 +329,9 @@ def measure(nlp: Any, gold: Sequence[AnnotatedText]) -> dict[str, Any]:
     with nlp.select_pipes(disable=late):
         for doc in nlp.pipe([one.labelled.text for one in gold], batch_size=16):
             # What the classifier drops is lost to `doc.spans`, so this is counted before it decides.
-            proposals.append({i for s in doc.spans.get(SPANS_KEY, ()) for i in range(s.start_char, s.end_char)})
+            proposals.append(
+                {i for s in doc.spans.get(SPANS_KEY, ()) for i in range(s.start_char, s.end_char)}
+            )
             docs.append(doc)
     for name in late:
         component = nlp.get_pipe(name)
@@ -262,7 +339,9 @@ def measure(nlp: Any, gold: Sequence[AnnotatedText]) -> dict[str, Any]:
     by_source: dict[str, list[int]] = {"all": list(range(len(gold)))}
     for i, one in enumerate(gold):
         by_source.setdefault(one.source, []).append(i)
-    counts = [_count(one, doc, proposed) for one, doc, proposed in zip(gold, docs, proposals, strict=True)]
+    counts = [
+        _count(one, doc, proposed) for one, doc, proposed in zip(gold, docs, proposals, strict=True)
+    ]
     return {source: _summary([counts[i] for i in rows]) for source, rows in by_source.items()}
 
 
@@ -271,7 +350,10 @@ def _is_kept(label: str) -> bool:
 
 
 def _count(one: AnnotatedText, doc: Doc, proposed: set[int]) -> Counter[str]:
-    text, found = one.labelled.text, [(s.start_char, s.end_char, s.label_) for s in doc.spans.get(SPANS_KEY, ())]
+    text, found = (
+        one.labelled.text,
+        [(s.start_char, s.end_char, s.label_) for s in doc.spans.get(SPANS_KEY, ())],
+    )
     hidden = {i for a, b, label in found if not _is_kept(label) for i in range(a, b)}
     counts: Counter[str] = Counter()
     private = [(a, b) for a, b, label in one.labelled.spans if not _is_kept(label)]
@@ -288,11 +370,15 @@ def _count(one: AnnotatedText, doc: Doc, proposed: set[int]) -> Counter[str]:
             counts["names right"] += any(a < y and b > x for x, y in private)
         elif not is_name(label):
             counts[f"{label} found"] += 1
-            counts[f"{label} right"] += any(a < y and b > x for x, y, gold in one.labelled.spans if gold == label)
+            counts[f"{label} right"] += any(
+                a < y and b > x for x, y, gold in one.labelled.spans if gold == label
+            )
     for label in {label for *_, label in one.labelled.spans if not is_name(label)}:
         spans = [(a, b) for a, b, gold in one.labelled.spans if gold == label]
         counts[f"{label} gold"] += len(spans)
-        counts[f"{label} met"] += sum(any(a < y and b > x for x, y, given in found if given == label) for a, b in spans)
+        counts[f"{label} met"] += sum(
+            any(a < y and b > x for x, y, given in found if given == label) for a, b in spans
+        )
     return counts
 
 
@@ -313,7 +399,11 @@ def _summary(rows: Sequence[Counter[str]]) -> dict[str, Any]:
         names[f"{kind}_support"] = int(column(f"{kind} all").sum())
         names |= {f"{kind}_{what}": of([kind], what) for what in ("hidden", "proposed")}
     two = ("STUDENT", "CONNECTED")
-    names |= {"protected": of(two, "hidden"), "proposed": of(two, "proposed"), "kept_hidden": of(KEPT_ROLES, "hidden")}
+    names |= {
+        "protected": of(two, "hidden"),
+        "proposed": of(two, "proposed"),
+        "kept_hidden": of(KEPT_ROLES, "hidden"),
+    }
     names["precision"] = share(["names right"], ["names found"])
     names["found"] = int(column("names found").sum())
     missed = column(*(f"{k} all" for k in two)) - column(*(f"{k} hidden" for k in two))
@@ -322,7 +412,10 @@ def _summary(rows: Sequence[Counter[str]]) -> dict[str, Any]:
     for label in LABELS:
         support, found = (int(column(f"{label} {what}").sum()) for what in ("gold", "found"))
         if not is_name(label) and (support or found):
-            p, r = share([f"{label} right"], [f"{label} found"]), share([f"{label} met"], [f"{label} gold"])
+            p, r = (
+                share([f"{label} right"], [f"{label} found"]),
+                share([f"{label} met"], [f"{label} gold"]),
+            )
             labels[label] = plain({"support": support, "found": found, "precision": p, "recall": r})
             a, b = labels[label].get("precision") or 0, labels[label].get("recall") or 0
             labels[label]["f1"] = round(2 * a * b / (a + b), 4) if a + b else 0.0
@@ -330,7 +423,9 @@ def _summary(rows: Sequence[Counter[str]]) -> dict[str, Any]:
 
 
 @app.command(name="table")
-def print_table(files: Annotated[list[Path], typer.Argument(help="Metrics files of `score`.")]) -> None:
+def print_table(
+    files: Annotated[list[Path], typer.Argument(help="Metrics files of `score`.")],
+) -> None:
     """Print metrics files as Markdown, as README and MODEL_CARD have them."""
     print("\n".join(table([json.loads(path.read_text("utf8")) for path in files])))
 
@@ -344,21 +439,44 @@ def table(reports: Sequence[dict[str, Any]]) -> list[str]:
             row = made["names"]
 
             shown = []
-            for key in ("STUDENT_hidden", "CONNECTED_hidden", "protected", "kept_hidden", "precision"):
-                support, low_high = row.get(key.replace("_hidden", "_support")), row.get(f"{key}_95")
+            for key in (
+                "STUDENT_hidden",
+                "CONNECTED_hidden",
+                "protected",
+                "kept_hidden",
+                "precision",
+            ):
+                support, low_high = (
+                    row.get(key.replace("_hidden", "_support")),
+                    row.get(f"{key}_95"),
+                )
                 interval = " ({:.3f} to {:.3f})".format(*low_high) if low_high else ""
                 of = f" of {support}" if support is not None and key.endswith("_hidden") else ""
                 shown.append("–" if row.get(key) is None else f"{row[key]:.3f}{interval}{of}")
-            lines.append([f"{report['pipeline']}, {source}", str(row["documents"]), *shown, str(row["documents_left_open"])])
+            lines.append(
+                [
+                    f"{report['pipeline']}, {source}",
+                    str(row["documents"]),
+                    *shown,
+                    str(row["documents_left_open"]),
+                ]
+            )
     return lines_of(heads.split("|"), lines)
 
 
 def show(report: dict[str, Any], to: Any) -> None:
     """Print totals."""
     keys = "documents STUDENT_support STUDENT_hidden CONNECTED_support CONNECTED_hidden proposed protected kept_hidden precision documents_left_open"
-    common.show(to, f"names, {report['part']}", {s: r["names"] for s, r in report["sources"].items()}, keys)
+    common.show(
+        to, f"names, {report['part']}", {s: r["names"] for s, r in report["sources"].items()}, keys
+    )
     labels = report["sources"]["all"]["labels"]
-    common.show(to, "details and indirect identifiers, all sources", labels, "support found precision recall f1")
+    common.show(
+        to,
+        "details and indirect identifiers, all sources",
+        labels,
+        "support found precision recall f1",
+    )
 
 
 if __name__ == "__main__":

@@ -35,13 +35,17 @@ class Example:
         profile = Profile.load(self.profile)
         items = [Item(a, b, label, profile.action(label)) for a, b, label in self.spans]
         chance = Chance(KEY, "document:" + Chance(KEY).digest("document", self.text).hex())
-        return apply_replacements(self.text, plan(self.text, items, profile=profile, chance=chance))[0]
+        return apply_replacements(
+            self.text, plan(self.text, items, profile=profile, chance=chance)
+        )[0]
 
 
 def examples() -> list[Example]:
     """The essays that ship."""
     folder = resources.files("pii_components") / "resources" / "demo"
-    files = sorted((f for f in folder.iterdir() if f.name.startswith("before_after_")), key=lambda f: f.name)
+    files = sorted(
+        (f for f in folder.iterdir() if f.name.startswith("before_after_")), key=lambda f: f.name
+    )
     found = []
     for file in files:
         head, _, marked = file.read_text(encoding="utf8").partition("\n")
@@ -68,7 +72,9 @@ def as_diff(before: str, after: str) -> str:
 
 def markdown() -> str:
     """What stands in the README."""
-    blocks = [f"`{e.profile}`: {e.title}.\n\n```diff\n{as_diff(e.text, e.after)}\n```" for e in examples()]
+    blocks = [
+        f"`{e.profile}`: {e.title}.\n\n```diff\n{as_diff(e.text, e.after)}\n```" for e in examples()
+    ]
     return "\n\n".join(blocks)
 
 

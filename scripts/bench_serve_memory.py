@@ -39,19 +39,34 @@ def word(rng: random.Random) -> str:
 def texts(n: int, *, seed: int, sentences: int) -> list[str]:
     """Texts of up to so many sentences, each with a name, an address, a number and words of its own."""
     with open("assets/samples/essays.csv", encoding="utf-8", newline="") as file:
-        pool = [s for row in csv.DictReader(file) for s in re.split(r"(?<=[.!?])\s+", row["text"]) if 20 < len(s) < 200]
+        pool = [
+            s
+            for row in csv.DictReader(file)
+            for s in re.split(r"(?<=[.!?])\s+", row["text"])
+            if 20 < len(s) < 200
+        ]
     rng = random.Random(seed)
     made = []
     for _ in range(n):
         first, last = word(rng).title(), word(rng).title()
-        parts = [f"By {first} {last}.", *rng.sample(pool, rng.randint(1, sentences)), f"{word(rng)} {word(rng)} {word(rng)}."]
-        made.append(" ".join([*parts, f"Write to {word(rng)}@{word(rng)}.edu, ID {rng.randrange(10**7, 10**8)}."]))
+        parts = [
+            f"By {first} {last}.",
+            *rng.sample(pool, rng.randint(1, sentences)),
+            f"{word(rng)} {word(rng)} {word(rng)}.",
+        ]
+        made.append(
+            " ".join(
+                [*parts, f"Write to {word(rng)}@{word(rng)}.edu, ID {rng.randrange(10**7, 10**8)}."]
+            )
+        )
     return made
 
 
 def rules(folder: str) -> str:
     """Path of a pipeline without a model."""
-    nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
+    nlp = spacy.blank(
+        "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
+    )
     nlp.add_pipe("pii_ruler")
     nlp.add_pipe("pii_context")
     nlp.to_disk(folder)
@@ -63,10 +78,22 @@ def start(model: str) -> tuple[subprocess.Popen[str], str]:
     env = {**os.environ, "OMP_NUM_THREADS": "1", "PII_EDU_KEY": "everyone may know this key"}
     command = [
         sys.executable,
-        *["-m", "pii_components.cli", "serve", "--port", "0", "--quiet", "--time-limit", "600", "--model"],
+        *[
+            "-m",
+            "pii_components.cli",
+            "serve",
+            "--port",
+            "0",
+            "--quiet",
+            "--time-limit",
+            "600",
+            "--model",
+        ],
         model,
     ]
-    process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, env=env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
     assert process.stderr is not None
     said = []
     for line in process.stderr:
@@ -81,9 +108,9 @@ def main(
     requests: Annotated[int, typer.Option(help="After the warm-up.")] = 5000,
     model: Annotated[str, typer.Option(help="en_pii_edu, rules, or a path.")] = "en_pii_edu",
     sentences: Annotated[int, typer.Option(min=1, help="Of a text at most.")] = 4,
-    out: Annotated[Path, typer.Option(help="Metrics file (JSON), written anew after each thousand.")] = Path(
-        "metrics/serve_memory.json"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Metrics file (JSON), written anew after each thousand.")
+    ] = Path("metrics/serve_memory.json"),
 ) -> None:
     """Ask a server, and write what its memory did."""
     with tempfile.TemporaryDirectory() as folder:
@@ -93,11 +120,24 @@ def main(
 
         def note(done: int) -> None:
             held = round(memory("VmRSS", process.pid) * 1e6 / 2**20, 1)
-            rows.append({"requests": done, "rss_mib": held, "seconds": round(time.perf_counter() - began, 1)})
+            rows.append(
+                {
+                    "requests": done,
+                    "rss_mib": held,
+                    "seconds": round(time.perf_counter() - began, 1),
+                }
+            )
             print(rows[-1], flush=True)
             after = [row["rss_mib"] for row in rows if row["requests"] >= 1000]
-            report = common.head() | {"requests": max(0, done), "warm_up": WARM_UP, "spans_found": found, "by_thousand": rows}
-            report["growth_mib_after_first_thousand"] = round(after[-1] - after[0], 1) if after else None
+            report = common.head() | {
+                "requests": max(0, done),
+                "warm_up": WARM_UP,
+                "spans_found": found,
+                "by_thousand": rows,
+            }
+            report["growth_mib_after_first_thousand"] = (
+                round(after[-1] - after[0], 1) if after else None
+            )
             common.publish("bench_serve_memory", report, out, None)
 
         try:
@@ -108,7 +148,11 @@ def main(
                     answer.raise_for_status()
                     found += len(answer.json())
                     if i % 5 == 0:
-                        asked = {"text": text, "analyzer_results": answer.json(), "anonymizers": {"DEFAULT": {"type": "hips"}}}
+                        asked = {
+                            "text": text,
+                            "analyzer_results": answer.json(),
+                            "anonymizers": {"DEFAULT": {"type": "hips"}},
+                        }
                         client.post("/anonymize", json=asked).raise_for_status()
                     done = i + 1 - WARM_UP
                     if done >= 0 and done % 1000 == 0:

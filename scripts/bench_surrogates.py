@@ -38,15 +38,26 @@ PROFILE = Profile("all", actions=dict.fromkeys(LABELS, "surrogate"))
 KEY = Chance(b"a key for measuring speed only, 01")
 # What of Faker stands beside a label; a name beside every other.
 FAKER = {
-    "EMAIL": "email", "USERNAME": "user_name", "URL_PERSONAL": "uri", "ID_NUM": "bothify", "PHONE_NUM": "phone_number",
-    "STREET_ADDRESS": "address", "AGE": "random_int", "DATE": "date", "LOCATION": "city", "EDUCATION": "company", "EMPLOYER": "company",
-}  # fmt: skip
+    "EMAIL": "email",
+    "USERNAME": "user_name",
+    "URL_PERSONAL": "uri",
+    "ID_NUM": "bothify",
+    "PHONE_NUM": "phone_number",
+    "STREET_ADDRESS": "address",
+    "AGE": "random_int",
+    "DATE": "date",
+    "LOCATION": "city",
+    "EDUCATION": "company",
+    "EMPLOYER": "company",
+}
 Essay = tuple[str, Sequence[GoldSpan]]
 
 
 def corpora(n: int, seed: int) -> dict[str, list[Essay]]:
     """Name of the corpus -> n essays; the authored ones are those that training has not seen, in turn and again."""
-    linked: list[Essay] = [(e.text, [m[:3] for m in e.mentions]) for e in linked_essays(n, seed=seed)]
+    linked: list[Essay] = [
+        (e.text, [m[:3] for m in e.mentions]) for e in linked_essays(n, seed=seed)
+    ]
     authored: list[Essay] = [(e.text, e.spans) for e in authored_essays(ASSETS)]
     return {"linked": linked, "authored": list(islice(cycle(authored), n))}
 
@@ -56,7 +67,12 @@ def with_plan(essays: Sequence[Essay]) -> int:
     made = 0
     for text, spans in essays:
         items = [Item(start, end, label, "surrogate") for start, end, label in spans]
-        found = plan(text, items, profile=PROFILE, chance=KEY.within("document:" + KEY.digest("document", text).hex()))
+        found = plan(
+            text,
+            items,
+            profile=PROFILE,
+            chance=KEY.within("document:" + KEY.digest("document", text).hex()),
+        )
         apply_replacements(text, found)
         made += sum(replacement.note != NO_SURROGATE for replacement in found)
     return made
@@ -69,7 +85,10 @@ def makers() -> dict[str, Callable[[], Any]]:
 
     fake = Faker("en_US")
     fake.seed_instance(0)
-    return {label: fake.name if is_name(label) else getattr(fake, FAKER.get(label, "name")) for label in LABELS}
+    return {
+        label: fake.name if is_name(label) else getattr(fake, FAKER.get(label, "name"))
+        for label in LABELS
+    }
 
 
 def with_faker(essays: Sequence[Essay]) -> int:
@@ -85,7 +104,10 @@ def forget() -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith("pii_components"):
             for value in vars(module).values():
-                if callable(getattr(value, "cache_clear", None)) and value.cache_parameters()["maxsize"] is not None:
+                if (
+                    callable(getattr(value, "cache_clear", None))
+                    and value.cache_parameters()["maxsize"] is not None
+                ):
                     value.cache_clear()
 
 
@@ -99,7 +121,10 @@ def rates(essays: Sequence[Essay], passes: int) -> dict[str, dict[str, Any]]:
             start = time.process_time()
             made[name] = run(essays)
             seconds[name].append(time.process_time() - start)
-    return {name: {"per_second": round(made[name] / min(seconds[name][1:])), "surrogates": made[name]} for name in SYSTEMS}
+    return {
+        name: {"per_second": round(made[name] / min(seconds[name][1:])), "surrogates": made[name]}
+        for name in SYSTEMS
+    }
 
 
 def main(
@@ -124,7 +149,12 @@ def main(
     measured = "surrogates per second of processor time, one process, one thread; the fastest pass"
     report = common.head() | {"measured": measured, "mixes": mixes}
     columns = "essays spans_per_essay plan.per_second faker.per_second ratio"
-    common.publish("bench_surrogates", report, out, lambda made, to: common.show(to, "", made["mixes"], columns))
+    common.publish(
+        "bench_surrogates",
+        report,
+        out,
+        lambda made, to: common.show(to, "", made["mixes"], columns),
+    )
 
 
 if __name__ == "__main__":

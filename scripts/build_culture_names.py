@@ -15,7 +15,16 @@ import typer
 
 from pii_components.corpus.people import CULTURES, GENDERS, SURNAMES
 from pii_components.names.letters import fold
-from scripts.build_name_table import DATA, JUNK, RUDE, SMALL, common_words, display, place_names, read_source
+from scripts.build_name_table import (
+    DATA,
+    JUNK,
+    RUDE,
+    SMALL,
+    common_words,
+    display,
+    place_names,
+    read_source,
+)
 
 # Names per list: what Fiji, the only country of Oceania in the source, has of both genders; equal for all, so that no group is
 # measured on rarer names than another.
@@ -31,7 +40,12 @@ ENGLISH = re.compile(r"[A-Za-z]{3,14}")
 
 
 def ranked_names(
-    entries: dict[str, dict[str, Any]], country: str, unfit: set[str], probs: dict[str, float], *, gender: str | None = None
+    entries: dict[str, dict[str, Any]],
+    country: str,
+    unfit: set[str],
+    probs: dict[str, float],
+    *,
+    gender: str | None = None,
 ) -> list[str]:
     """The names of a country, the most frequent first."""
     found: list[tuple[int, str]] = []
@@ -40,12 +54,19 @@ def ranked_names(
         if not rank or (gender and entry["gender"].get(gender, 0.0) < LEAST_SHARE):
             continue
         name = display(raw)
-        if name and ENGLISH.fullmatch(name) and fold(name) not in unfit and not RUDE.search(fold(name)):
+        if (
+            name
+            and ENGLISH.fullmatch(name)
+            and fold(name) not in unfit
+            and not RUDE.search(fold(name))
+        ):
             found.append((rank, name))
     names = [name for _, name in sorted(found)]
     if country in SMALL and country != ALONE:
         names = names[:FIRST]
-    return [name for name in names if country not in SPARSE or probs.get(name, -99.0) > SEEN_IN_PRINT]
+    return [
+        name for name in names if country not in SPARSE or probs.get(name, -99.0) > SEEN_IN_PRINT
+    ]
 
 
 def merge(lists: list[list[str]], limit: int) -> list[str]:
@@ -58,20 +79,29 @@ def merge(lists: list[list[str]], limit: int) -> list[str]:
     return sorted(merged)
 
 
-def main(out: Annotated[Path, typer.Option(help="File.")] = Path("pii_components/resources/names/cultures.tsv")) -> None:
+def main(
+    out: Annotated[Path, typer.Option(help="File.")] = Path(
+        "pii_components/resources/names/cultures.tsv"
+    ),
+) -> None:
     """Write the lists; refused, if the source lacks a country or a culture does."""
     given, last, probs = read_source()
     unfit = common_words(probs) | place_names() | JUNK | set(DATA["playful"].split())
     known = {c for entry in given.values() for c in entry["rank"]}
     if left := known ^ {c for text in CULTURES.values() for c in text.split()}:
-        raise SystemExit(f"In the source or in a culture, but not in both: {', '.join(sorted(left))}")
+        raise SystemExit(
+            f"In the source or in a culture, but not in both: {', '.join(sorted(left))}"
+        )
     lists = {}
     for culture, text in CULTURES.items():
         for gender in GENDERS:
             lists[culture, gender] = merge(
-                [ranked_names(given, c, unfit, probs, gender=gender) for c in text.split()], PER_LIST
+                [ranked_names(given, c, unfit, probs, gender=gender) for c in text.split()],
+                PER_LIST,
             )
-        lists[culture, SURNAMES] = merge([ranked_names(last, c, unfit, probs) for c in text.split()], PER_LIST)
+        lists[culture, SURNAMES] = merge(
+            [ranked_names(last, c, unfit, probs) for c in text.split()], PER_LIST
+        )
     rows = (f"{culture}\t{kind}\t{' '.join(names)}\n" for (culture, kind), names in lists.items())
     out.write_text("".join(rows), encoding="utf8", newline="\n")
     for (culture, kind), names in lists.items():

@@ -37,7 +37,9 @@ SEEN = {"": -19.5, "EN": -16.5, "ES": -18.5}
 LATIN = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 # People from elsewhere live in Hong Kong, Taiwan and Singapore; names of Chinese form, in any romanization.
 CHINESE_SURNAME = re.compile(r"[^aeiouy]{0,3}[aeiouy]{1,3}(?:n|ng|h|k|p|t|w|m)?")
-_FINAL = r"(?:i?ang?|i?ong|i?ao|[ae]i|ian?|ie|ou|en|eng|ing?|iu|u|ua|ua[in]|uang|uo|ui|un|a|o|e|i|ee)"
+_FINAL = (
+    r"(?:i?ang?|i?ong|i?ao|[ae]i|ian?|ie|ou|en|eng|ing?|iu|u|ua|ua[in]|uang|uo|ui|un|a|o|e|i|ee)"
+)
 CHINESE_GIVEN = re.compile(rf"(?:(?:[bpmfdtnlgkhjqxrzcsyw]|[zcs]h|ts){_FINAL}){{1,2}}")
 
 
@@ -54,16 +56,29 @@ def read_source() -> Source:
     import names_dataset
     import spacy_lookups_data
 
-    names, words = Path(names_dataset.__file__).parent / "v3", Path(spacy_lookups_data.__file__).parent / "data"
-    given, last = (pickle.loads(gzip.decompress((names / f"{kind}_names.pkl.gz").read_bytes())) for kind in ("first", "last"))
-    return Source(given, last, json.loads(gzip.decompress((words / "en_lexeme_prob.json.gz").read_bytes())))
+    names, words = (
+        Path(names_dataset.__file__).parent / "v3",
+        Path(spacy_lookups_data.__file__).parent / "data",
+    )
+    given, last = (
+        pickle.loads(gzip.decompress((names / f"{kind}_names.pkl.gz").read_bytes()))
+        for kind in ("first", "last")
+    )
+    return Source(
+        given, last, json.loads(gzip.decompress((words / "en_lexeme_prob.json.gz").read_bytes()))
+    )
 
 
 def common_words(probs: dict[str, float]) -> set[str]:
     """Folded words that English writes in lower case as often as with a capital: "will", "rose"."""
     words = set()
     for word, prob in probs.items():
-        if word.isalpha() and word.islower() and prob > -16.5 and prob > probs.get(word.title(), -25.0) - 1.5:
+        if (
+            word.isalpha()
+            and word.islower()
+            and prob > -16.5
+            and prob > probs.get(word.title(), -25.0) - 1.5
+        ):
             words.add(fold(word))
     return words
 
@@ -81,11 +96,19 @@ def display(name: str) -> str | None:
     """The form in which a name is shown: O'Brien, McDonald; the source writes O'brien and Mcdonald."""
     name = unicodedata.normalize("NFC", name).replace("’", "'").replace("`", "'")
     words = name.split(" ")
-    if any(fold(w) not in PARTICLES for w in words[:-1]) or not LATIN.fullmatch(words[-1]) or not 2 <= len(words[-1]) <= 14:
+    if (
+        any(fold(w) not in PARTICLES for w in words[:-1])
+        or not LATIN.fullmatch(words[-1])
+        or not 2 <= len(words[-1]) <= 14
+    ):
         return None
     if any("LATIN" not in unicodedata.name(ch, "") for ch in words[-1] if ch.isalpha()):
         return None
-    if re.search(r"(.)\1\1", fold(name)) or not re.search(r"[aeiouy]", fold(words[-1])) or (name.isupper() and len(name) > 2):
+    if (
+        re.search(r"(.)\1\1", fold(name))
+        or not re.search(r"[aeiouy]", fold(words[-1]))
+        or (name.isupper() and len(name) > 2)
+    ):
         return None
     last = "-".join(w[:1].upper() + w[1:].lower() for w in words[-1].split("-"))
     last = re.sub(r"^(O|D|L|Dell|Dall)'(\w)", lambda m: m[1] + "'" + m[2].upper(), last)
@@ -105,7 +128,9 @@ def origin(entry: dict[str, Any]) -> tuple[str, ...]:
     for country, share in entry["country"].items():
         if country in REGION_OF:
             rank = ranks.get(country) or 20_000
-            shares[country] = share * DATA["immigration"].get(country, 1.0) * (1.0 + 2.0 / (1.0 + (rank / 150.0)))
+            shares[country] = (
+                share * DATA["immigration"].get(country, 1.0) * (1.0 + 2.0 / (1.0 + (rank / 150.0)))
+            )
     regions: dict[str, float] = {}
     for country, share in shares.items():
         regions[REGION_OF[country]] = regions.get(REGION_OF[country], 0.0) + share
@@ -115,7 +140,11 @@ def origin(entry: dict[str, Any]) -> tuple[str, ...]:
     total = sum(regions.values())
     ranked = sorted(shares, key=lambda c: (-shares[c], c))
     first = [c for c in ranked if REGION_OF[c] == order[0]][:2]
-    if len(order) > 1 and regions[order[1]] / total >= 0.3 and regions[order[1]] > 0.5 * regions[order[0]]:
+    if (
+        len(order) > 1
+        and regions[order[1]] / total >= 0.3
+        and regions[order[1]] > 0.5 * regions[order[0]]
+    ):
         first = first[:1] + [c for c in ranked if REGION_OF[c] == order[1]][:1]
     return tuple(first)
 
@@ -152,7 +181,9 @@ def collect(
         countries = origin(entry)
         if name is None or not countries or fold(name) in JUNK or (given and " " in name):
             continue
-        in_region = best_rank({c: r for c, r in entry["rank"].items() if REGION_OF.get(c) == REGION_OF[countries[0]]})
+        in_region = best_rank(
+            {c: r for c, r in entry["rank"].items() if REGION_OF.get(c) == REGION_OF[countries[0]]}
+        )
         gender = ""
         if given and entry["gender"]:
             share = entry["gender"].get("F", 0.5)
@@ -165,13 +196,18 @@ def collect(
             and fold(name) not in common
             and not RUDE.search(fold(name))
             and rank < rival
-            and (REGION_OF[countries[0]] != "CN" or bool((CHINESE_GIVEN if given else CHINESE_SURNAME).fullmatch(fold(name))))
+            and (
+                REGION_OF[countries[0]] != "CN"
+                or bool((CHINESE_GIVEN if given else CHINESE_SURNAME).fullmatch(fold(name)))
+            )
             and (not given or gender != "")
         )
         row = TableRow(name, gender, countries, min(in_region, rank * 4).bit_length(), good)
         if name not in rows or rank < rows[name][0]:
             rows[name] = (rank, row)
-    ranked = [row for _, row in sorted(rows.values(), key=lambda item: (item[0], item[1].name))][:limit]
+    ranked = [row for _, row in sorted(rows.values(), key=lambda item: (item[0], item[1].name))][
+        :limit
+    ]
     pools: dict[tuple[str, str], list[TableRow]] = {}
     for row in ranked:
         if row.good:
@@ -180,12 +216,16 @@ def collect(
     return [row if row.name in best else replace(row, good=False) for row in ranked]
 
 
-def extra_rows(lists: dict[str, dict[str, str]], common: set[str], *, rarity: int) -> Iterable[TableRow]:
+def extra_rows(
+    lists: dict[str, dict[str, str]], common: set[str], *, rarity: int
+) -> Iterable[TableRow]:
     """The names of one kind in extra_names.toml; its keys are a country, or a country and a gender."""
     for key, item in lists.items():
         country, _, gender = key.partition("_")
         for name in item["names"].split():
-            yield TableRow(name, gender, (country,), rarity, len(name) >= 3 and fold(name) not in common)
+            yield TableRow(
+                name, gender, (country,), rarity, len(name) >= 3 and fold(name) not in common
+            )
 
 
 def add_extra(rows: list[TableRow], extra: Iterable[TableRow]) -> list[TableRow]:
@@ -195,7 +235,9 @@ def add_extra(rows: list[TableRow], extra: Iterable[TableRow]) -> list[TableRow]
     return [r for r in rows if r.name not in names] + extra
 
 
-def main(out: Annotated[Path, typer.Option(help="Folder.")] = Path("pii_components/resources/names")) -> None:
+def main(
+    out: Annotated[Path, typer.Option(help="Folder.")] = Path("pii_components/resources/names"),
+) -> None:
     """Write given.tsv.gz and surnames.tsv.gz."""
     given, last, probs = read_source()
     common = common_words(probs) | place_names()
@@ -210,7 +252,9 @@ def main(out: Annotated[Path, typer.Option(help="Folder.")] = Path("pii_componen
     for kind, rows in tables.items():
         path = out / f"{kind}.tsv.gz"
         write_table(path, rows)
-        print(f"{path.name}: {len(rows)} names, {sum(r.good for r in rows)} good, {path.stat().st_size / 1e6:.2f} MB")
+        print(
+            f"{path.name}: {len(rows)} names, {sum(r.good for r in rows)} good, {path.stat().st_size / 1e6:.2f} MB"
+        )
 
 
 if __name__ == "__main__":

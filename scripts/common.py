@@ -18,9 +18,16 @@ Protects = Callable[[str], bool]
 Item = TypeVar("Item")
 
 AssetsOpt = Annotated[Path, typer.Option(help="Folder with essays/, fragments/ and chats/.")]
-DebugOpt = Annotated[bool, typer.Option("--debug", help="Raise unexpected errors with their traceback, which may show text.")]
+DebugOpt = Annotated[
+    bool,
+    typer.Option(
+        "--debug", help="Raise unexpected errors with their traceback, which may show text."
+    ),
+]
 OutOpt = Annotated[Path | None, typer.Option("--out", "-o", help="Metrics file (JSON).")]
-PipelineOpt = Annotated[str, typer.Option(help="Our pipeline, or another system, such as presidio-md.")]
+PipelineOpt = Annotated[
+    str, typer.Option(help="Our pipeline, or another system, such as presidio-md.")
+]
 ProfileOpt = Annotated[str, typer.Option(help="Says which labels must be hidden.")]
 QuietOpt = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 ResamplesOpt = Annotated[int, typer.Option(min=1, help="Bootstrap resamples of the documents.")]
@@ -45,7 +52,10 @@ def head(system: System | None = None) -> dict[str, Any]:
 
 
 def publish(
-    name: str, report: Mapping[str, Any], out: Path | None, show: Callable[[dict[str, Any], Console], None] | None
+    name: str,
+    report: Mapping[str, Any],
+    out: Path | None,
+    show: Callable[[dict[str, Any], Console], None] | None,
 ) -> dict[str, Any]:
     """Write a metrics file that names its command (without folders), and show its tables."""
     made = {"command": shown_command(f"scripts.{name}", sys.argv[1:]), **report}
@@ -64,7 +74,9 @@ def show_markdown(report: dict[str, Any], to: Console) -> None:
 def svg(width: int, height: int, parts: Iterable[str]) -> str:
     """RETURNS (str): A picture of these parts on a white ground."""
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">'
-    return "\n".join([head, '<rect width="100%" height="100%" fill="white"/>', *parts, "</svg>", ""])
+    return "\n".join(
+        [head, '<rect width="100%" height="100%" fill="white"/>', *parts, "</svg>", ""]
+    )
 
 
 def show(to: Console, title: str, entries: Mapping[str, Any] | Iterable[Any], keys: str) -> None:
@@ -85,7 +97,9 @@ def _cell(entry: Any, key: str) -> str:
         entry = entry.get(part) or {}
     value = entry.get(last)
     if value is None or isinstance(value, bool | str):
-        return value if isinstance(value, str) else "–" if value is None else "yes" if value else "no"
+        return (
+            value if isinstance(value, str) else "–" if value is None else "yes" if value else "no"
+        )
     if isinstance(value, list):
         return " to ".join(map(str, value))
     low_high = entry.get(f"{last}_95")

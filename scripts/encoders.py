@@ -40,7 +40,16 @@ from pii_components.ner.loss import ANNOTATED, UNLABELLED_KEY
 from pii_components.profiles import Profile
 from pii_components.spans import SPANS_KEY
 from scripts import common
-from scripts.encoder_files import CNN, SENTENCEPIECE, SPACY, TRANSFORMERS, WORDPIECE, Encoder, choose_encoders, find_folder
+from scripts.encoder_files import (
+    CNN,
+    SENTENCEPIECE,
+    SPACY,
+    TRANSFORMERS,
+    WORDPIECE,
+    Encoder,
+    choose_encoders,
+    find_folder,
+)
 
 BEFORE, FROZEN, TUNED = "before", "frozen", "tuned"
 PHASES = {
@@ -73,25 +82,37 @@ class Settings:
 
 def main(
     *,
-    corpus: Annotated[Path, typer.Option(help="With train.spacy, dev.spacy, test.spacy (weasel run fill-slots).")] = Path(
-        "corpus"
-    ),
-    root: Annotated[Path, typer.Option("--encoders", help="With a folder per encoder (get-encoders).")] = Path(
-        "assets/encoders"
-    ),
-    only: Annotated[str, typer.Option(help="Encoders, with commas between them [all of the registry].")] = "",
-    show_list: Annotated[bool, typer.Option("--list", help="Show the registry and what is there, and leave.")] = False,
+    corpus: Annotated[
+        Path, typer.Option(help="With train.spacy, dev.spacy, test.spacy (weasel run fill-slots).")
+    ] = Path("corpus"),
+    root: Annotated[
+        Path, typer.Option("--encoders", help="With a folder per encoder (get-encoders).")
+    ] = Path("assets/encoders"),
+    only: Annotated[
+        str, typer.Option(help="Encoders, with commas between them [all of the registry].")
+    ] = "",
+    show_list: Annotated[
+        bool, typer.Option("--list", help="Show the registry and what is there, and leave.")
+    ] = False,
     epochs: Annotated[int, typer.Option(min=1, help="Of each phase.")] = 3,
-    max_steps: Annotated[int, typer.Option(min=0, help="Steps of each phase at most; 0 for no limit.")] = 0,
-    train_words: Annotated[int, typer.Option(min=0, help="Tokens to train on; 0 for the whole corpus (on a GPU).")] = 6000,
-    test_words: Annotated[int, typer.Option(min=0, help="Tokens of dev and of test; 0 for all, whole essays.")] = 4000,
+    max_steps: Annotated[
+        int, typer.Option(min=0, help="Steps of each phase at most; 0 for no limit.")
+    ] = 0,
+    train_words: Annotated[
+        int, typer.Option(min=0, help="Tokens to train on; 0 for the whole corpus (on a GPU).")
+    ] = 6000,
+    test_words: Annotated[
+        int, typer.Option(min=0, help="Tokens of dev and of test; 0 for all, whole essays.")
+    ] = 4000,
     batch_words: Annotated[int, typer.Option(min=1, help="Tokens of a batch.")] = 250,
-    seconds: Annotated[float, typer.Option(min=0, help="Processor time for each encoder; 0 for no limit.")] = 600.0,
+    seconds: Annotated[
+        float, typer.Option(min=0, help="Processor time for each encoder; 0 for no limit.")
+    ] = 600.0,
     profile: common.ProfileOpt = "crapii",
     gpu_id: Annotated[int, typer.Option(help="Number of the GPU; -1 for the processor.")] = -1,
-    work: Annotated[Path, typer.Option(help="Folder for configs, the best pipelines and numbers so far.")] = Path(
-        "training/encoders"
-    ),
+    work: Annotated[
+        Path, typer.Option(help="Folder for configs, the best pipelines and numbers so far.")
+    ] = Path("training/encoders"),
     out: common.OutOpt = None,
     seed: common.SeedOpt = 46,
     resamples: common.ResamplesOpt = N_RESAMPLES,
@@ -102,7 +123,9 @@ def main(
     with guard(debug):
         chosen = choose_encoders(split_list(only))
         if show_list:
-            rows = {encoder.name: about(encoder) | {"here": _here(encoder, root)} for encoder in chosen}
+            rows = {
+                encoder.name: about(encoder) | {"here": _here(encoder, root)} for encoder in chosen
+            }
             common.show(console(), "", rows, "kind cased licence packages upstream here")
             raise typer.Exit(DONE)
         common.early(out)
@@ -111,13 +134,25 @@ def main(
             spacy.require_gpu(gpu_id)
         screen = console(stderr=True)
         settings = Settings(
-            epochs=epochs, max_steps=max_steps, seconds=seconds, batch_words=batch_words, seed=seed, profile=profile,
+            epochs=epochs,
+            max_steps=max_steps,
+            seconds=seconds,
+            batch_words=batch_words,
+            seed=seed,
+            profile=profile,
             resamples=resamples,
-        )  # fmt: skip
+        )
         found = compare(
-            chosen, root, corpus, settings, work=work, train_words=train_words, test_words=test_words, debug=debug,
+            chosen,
+            root,
+            corpus,
+            settings,
+            work=work,
+            train_words=train_words,
+            test_words=test_words,
+            debug=debug,
             progress=lambda said: None if quiet else screen.print(said, markup=False),
-        )  # fmt: skip
+        )
         common.publish("encoders", found, out, None if quiet else print_encoders)
         failed = any(why["code"] == "E783" for why in found["skipped"].values())
         raise typer.Exit(DONE_WITH_SKIPS if failed else DONE)
@@ -145,7 +180,11 @@ def print_encoders(report: Mapping[str, Any], to: Console) -> None:
         common.show(to, f"{name}, by epoch, on dev", rows, f"train_loss {keys}")
         if found["stopped"]:
             to.print(f"{name}: stopped {found['stopped']}")
-    rows = {f"{name}, {phase}": row for name, found in report["encoders"].items() for phase, row in found["test"].items()}
+    rows = {
+        f"{name}, {phase}": row
+        for name, found in report["encoders"].items()
+        for phase, row in found["test"].items()
+    }
     common.show(to, "On test", rows, f"epoch {keys} words_per_cpu_second")
     for part, told in report["data"].items():
         to.print(f"{part}: {told['tokens']:,} tokens, {told['documents']} {told['unit']}")
@@ -157,9 +196,17 @@ def print_encoders(report: Mapping[str, Any], to: Console) -> None:
 
 
 def encoder_config(
-    encoder: Encoder, folder: Path, *, corpus: Path, epochs: int = 3, steps: int = 1000, batch_words: int = 400,
-    learn_rate: float | None = None, seed: int = 46, max_steps: int = 0,
-) -> Config:  # fmt: skip
+    encoder: Encoder,
+    folder: Path,
+    *,
+    corpus: Path,
+    epochs: int = 3,
+    steps: int = 1000,
+    batch_words: int = 400,
+    learn_rate: float | None = None,
+    seed: int = 46,
+    max_steps: int = 0,
+) -> Config:
     """A config for `spacy train`, with the components `transformer` or `tok2vec` (none for the CNN) and `pii_ner`.
 
     folder (Path): The encoder's files. corpus (Path): Folder with train.spacy and dev.spacy. steps (int): For the schedule of the
@@ -178,28 +225,47 @@ def encoder_config(
         listener["width"] = encoder.shape["hidden_width"]
         component["model"].update(encoder.shape)
         windows = component["model"]["with_spans"]
-        windows["window"] = min(windows["window"], encoder.shape.get("model_max_length", windows["window"]))
+        windows["window"] = min(
+            windows["window"], encoder.shape.get("model_max_length", windows["window"])
+        )
         windows["overlap"] = min(windows["overlap"], windows["window"] // 4)
         pieces: dict[str, Any] = {
-            "@model_loaders": "spacy-curated-transformers.WordpieceLoader.v1", "path": str(folder / "vocab.txt"),
-            "lowercase": not encoder.cased, "strip_accents": not encoder.cased,
-        }  # fmt: skip
+            "@model_loaders": "spacy-curated-transformers.WordpieceLoader.v1",
+            "path": str(folder / "vocab.txt"),
+            "lowercase": not encoder.cased,
+            "strip_accents": not encoder.cased,
+        }
         if encoder.kind == SENTENCEPIECE:
-            component["model"]["piece_encoder"]["@architectures"] = "spacy-curated-transformers.XlmrSentencepieceEncoder.v1"
-            pieces = {"@model_loaders": "pii_edu.SentencepieceLoader.v1", "path": str(folder / "sentencepiece.bpe.model")}
+            component["model"]["piece_encoder"]["@architectures"] = (
+                "spacy-curated-transformers.XlmrSentencepieceEncoder.v1"
+            )
+            pieces = {
+                "@model_loaders": "pii_edu.SentencepieceLoader.v1",
+                "path": str(folder / "sentencepiece.bpe.model"),
+            }
         loader = {"@model_loaders": "pii_edu.EncoderLoader.v1", "path": str(folder)}
-        config["initialize"]["components"][name] = {"encoder_loader": loader, "piecer_loader": pieces}
+        config["initialize"]["components"][name] = {
+            "encoder_loader": loader,
+            "piecer_loader": pieces,
+        }
     if name:
         config["components"] = {name: component, **config["components"]}
     model = config["components"][NER]["model"]
     # An encoder that reads SHAPE itself gets no features beside it.
-    model["tok2vec"], model["features"] = listener, None if encoder.kind in (CNN, SPACY) else model["features"]
-    config["initialize"]["components"][NER]["labels"] = [label for label in LABELS if label not in INDIRECT_LABELS]
+    model["tok2vec"], model["features"] = (
+        listener,
+        None if encoder.kind in (CNN, SPACY) else model["features"],
+    )
+    config["initialize"]["components"][NER]["labels"] = [
+        label for label in LABELS if label not in INDIRECT_LABELS
+    ]
     config["paths"] = {part: str(corpus / f"{part}.spacy") for part in ("train", "dev")}
     config["system"]["seed"] = config["corpora"]["train"]["seed"] = seed
     config["nlp"]["pipeline"] = [*([name] if name else []), NER]
     training = config["training"]
-    training.update(max_epochs=epochs, max_steps=max_steps, eval_frequency=max(1, steps // max(1, epochs)))
+    training.update(
+        max_epochs=epochs, max_steps=max_steps, eval_frequency=max(1, steps // max(1, epochs))
+    )
     training["batcher"]["size"] = batch_words
     training["optimizer"]["learn_rate"].update(
         warmup_steps=max(1, steps // 10),
@@ -234,10 +300,17 @@ def read_docs(path: Path, nlp: Language) -> list[Doc]:
 def stretches(doc: Doc, size: int = STRETCH) -> list[Doc]:
     """A document in pieces with their spans: each ends at the first line break after `size` tokens that parts no span."""
     groups = {key: list(doc.spans.get(key, ())) for key in (SPANS_KEY, UNLABELLED_KEY)}
-    inside = {i for spans in groups.values() for span in spans for i in range(span.start, span.end - 1)}
+    inside = {
+        i for spans in groups.values() for span in spans for i in range(span.start, span.end - 1)
+    }
     cuts = [0]
     for token in doc:
-        if token.i + 1 - cuts[-1] >= size and token.is_space and "\n" in token.text and token.i not in inside:
+        if (
+            token.i + 1 - cuts[-1] >= size
+            and token.is_space
+            and "\n" in token.text
+            and token.i not in inside
+        ):
             cuts.append(token.i + 1)
     pieces = []
     for start, end in zip(cuts, [*cuts[1:], len(doc)], strict=True):
@@ -246,7 +319,9 @@ def stretches(doc: Doc, size: int = STRETCH) -> list[Doc]:
         piece = doc[start:end].as_doc()
         for key, spans in groups.items():
             own = [span for span in spans if span.start >= start and span.end <= end]
-            piece.spans[key] = [Span(piece, span.start - start, span.end - start, label=span.label) for span in own]
+            piece.spans[key] = [
+                Span(piece, span.start - start, span.end - start, label=span.label) for span in own
+            ]
         # Gold that knows some labels only says so beside its spans.
         if SPANS_KEY in doc.spans and ANNOTATED in doc.spans[SPANS_KEY].attrs:
             piece.spans[SPANS_KEY].attrs[ANNOTATED] = doc.spans[SPANS_KEY].attrs[ANNOTATED]
@@ -275,15 +350,27 @@ def draw(docs: Iterable[Doc], words: int, *, seed: int) -> list[Doc]:
 
 def prepare(corpus: Path, out: Path, *, train_words: int, test_words: int, seed: int) -> Data:
     """Write train, dev and test for a comparison; 0 words for all of train, and whole essays of dev and test. E785 without a part."""
-    nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
+    nlp = spacy.blank(
+        "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
+    )
     out.mkdir(parents=True, exist_ok=True)
     about: dict[str, Any] = {}
     for part in PARTS:
         docs = [doc for doc in read_docs(corpus / f"{part}.spacy", nlp) if len(doc)]
         words = train_words if part == "train" else test_words
-        unit = "documents of the corpus" if part == "train" else "stretches of essays" if words else "whole essays"
+        unit = (
+            "documents of the corpus"
+            if part == "train"
+            else "stretches of essays"
+            if words
+            else "whole essays"
+        )
         if words:
-            docs = draw(docs if part == "train" else (piece for doc in docs for piece in stretches(doc)), words, seed=seed)
+            docs = draw(
+                docs if part == "train" else (piece for doc in docs for piece in stretches(doc)),
+                words,
+                seed=seed,
+            )
         DocBin(docs=docs, store_user_data=False).to_disk(out / f"{part}.spacy")
         about[part] = {
             "file": f"{part}.spacy",
@@ -299,7 +386,10 @@ def prepare(corpus: Path, out: Path, *, train_words: int, test_words: int, seed:
 def as_gold(number: int, doc: Doc) -> GoldDocument:
     """A labelled document, by its place in the file."""
     direct = [span for span in doc.spans.get(SPANS_KEY, ()) if span.label_ not in INDIRECT_LABELS]
-    entities = tuple(Entity(str(number), span.start_char, span.end_char, span.label_, span.text) for span in direct)
+    entities = tuple(
+        Entity(str(number), span.start_char, span.end_char, span.label_, span.text)
+        for span in direct
+    )
     masked = tuple((span.start_char, span.end_char) for span in doc.spans.get(UNLABELLED_KEY, ()))
     tokens = tuple((token.idx, token.idx + len(token)) for token in doc if not token.is_space)
     return GoldDocument(str(number), doc.text, entities, tokens, masked=masked)
@@ -309,25 +399,39 @@ def as_gold(number: int, doc: Doc) -> GoldDocument:
 
 
 def compare(
-    encoders: Sequence[Encoder], root: Path, corpus: Path, settings: Settings, *, work: Path, train_words: int, test_words: int,
-    debug: bool = False, progress: Say = lambda said: None,
-) -> dict[str, Any]:  # fmt: skip
+    encoders: Sequence[Encoder],
+    root: Path,
+    corpus: Path,
+    settings: Settings,
+    *,
+    work: Path,
+    train_words: int,
+    test_words: int,
+    debug: bool = False,
+    progress: Say = lambda said: None,
+) -> dict[str, Any]:
     """Train and score encoders one after the other; one that cannot be loaded is named with the reason, the others go on.
 
     RAISES (PiiError): E785 without a corpus, E786 if no encoder could be trained.
     """
     results: dict[str, Any] = {}
     skipped: dict[str, dict[str, str]] = {}
-    data = prepare(corpus, work / "data", train_words=train_words, test_words=test_words, seed=settings.seed)
+    data = prepare(
+        corpus, work / "data", train_words=train_words, test_words=test_words, seed=settings.seed
+    )
     for encoder in encoders:
         try:
-            found = compare_encoder(encoder, find_folder(encoder, root), data, settings, work=work, progress=progress)
+            found = compare_encoder(
+                encoder, find_folder(encoder, root), data, settings, work=work, progress=progress
+            )
             results[encoder.name] = {"about": about(encoder)} | found
         except Exception as err:
             if debug and not isinstance(err, PiiError):
                 raise
             # What a package raises may quote a path or a text: its type is told.
-            told = PiiError(Errors.E783, name=encoder.name, done="loaded or trained", type=type(err).__name__)
+            told = PiiError(
+                Errors.E783, name=encoder.name, done="loaded or trained", type=type(err).__name__
+            )
             told = err if isinstance(err, PiiError) else told
             skipped[encoder.name] = {"code": told.code, "reason": str(told).partition("] ")[2]}
             progress(str(told))
@@ -350,19 +454,28 @@ def compare_encoder(
     notes = place / "rows.json"
     made_with = json.dumps([about(encoder), data.about, asdict(settings)], sort_keys=True)
     known: dict[str, Any] = {"rows": [], "test": {}, "stopped": "", "seconds": 0.0}
-    if notes.is_file() and (before := json.loads(notes.read_text("utf8")))["made_with"] == made_with:
+    if (
+        notes.is_file()
+        and (before := json.loads(notes.read_text("utf8")))["made_with"] == made_with
+    ):
         known = before
     start = process_time() - known["seconds"]
     for name in (TUNED,) if encoder.kind == CNN else (FROZEN, TUNED):
         if known["stopped"] or name in known["test"]:
             continue
         phase = _Phase(encoder, folder, data, settings, place / name, name)
-        rows = [] if known["rows"] else [{"phase": BEFORE, "epoch": 0, "steps": 0} | phase.scores(phase.dev)]
+        rows = (
+            []
+            if known["rows"]
+            else [{"phase": BEFORE, "epoch": 0, "steps": 0} | phase.scores(phase.dev)]
+        )
         try:
             for row in phase.train(start + settings.seconds if settings.seconds else inf):
                 rows.append(row)
                 f5 = row["position"].get("f5", 0)
-                progress(f"{encoder.name}, {name}, epoch {row['epoch']}: loss {row['loss']:.4f}, F5 {f5:.3f}")
+                progress(
+                    f"{encoder.name}, {name}, epoch {row['epoch']}: loss {row['loss']:.4f}, F5 {f5:.3f}"
+                )
         except TimeIsUp:
             known["stopped"] = f"after {settings.seconds:.0f} seconds of processor time"
         known["rows"] += rows
@@ -379,22 +492,41 @@ class TimeIsUp(Exception):
 class _Phase:
     """One phase of one encoder: the pipeline, its data, the loop over epochs."""
 
-    def __init__(self, encoder: Encoder, folder: Path, data: Data, settings: Settings, place: Path, phase: str) -> None:
+    def __init__(
+        self,
+        encoder: Encoder,
+        folder: Path,
+        data: Data,
+        settings: Settings,
+        place: Path,
+        phase: str,
+    ) -> None:
         self.name, self.settings, self.place, self.phase = encoder.name, settings, place, phase
         steps = max(1, data.about["train"]["tokens"] // settings.batch_words) * settings.epochs
         steps = min(steps, settings.max_steps) if settings.max_steps else steps
-        make: dict[str, Any] = {"corpus": data.folder, "epochs": settings.epochs, "max_steps": settings.max_steps, "steps": steps,
-                                "seed": settings.seed, "batch_words": settings.batch_words}  # fmt: skip
+        make: dict[str, Any] = {
+            "corpus": data.folder,
+            "epochs": settings.epochs,
+            "max_steps": settings.max_steps,
+            "steps": steps,
+            "seed": settings.seed,
+            "batch_words": settings.batch_words,
+        }
         config = encoder_config(encoder, folder, **make)
         place.mkdir(parents=True, exist_ok=True)
         config.to_disk(place / "config.cfg")
         head = encoder_config(encoder, folder, learn_rate=settings.head_learn_rate, **make)
         training = _training(config)
-        self.optimizers: dict[str, Optimizer] = {NER: _training(head)["optimizer"], "": training["optimizer"]}
+        self.optimizers: dict[str, Optimizer] = {
+            NER: _training(head)["optimizer"],
+            "": training["optimizer"],
+        }
         self.batcher = training["batcher"]
         fix_random_seed(settings.seed)
         self.nlp: Language = init_nlp(config)
-        self.dataset, self.dev, self.test = (read_docs(data.folder / f"{part}.spacy", self.nlp) for part in PARTS)
+        self.dataset, self.dev, self.test = (
+            read_docs(data.folder / f"{part}.spacy", self.nlp) for part in PARTS
+        )
         self.upstream = next((name for name in self.nlp.pipe_names if name != NER), "")
         self.frozen = [self.upstream] if phase == FROZEN else []
         if self.frozen and hasattr(self.nlp.get_pipe(self.upstream), "frozen"):
@@ -421,7 +553,12 @@ class _Phase:
                     raise TimeIsUp
                 losses.append(self.update(batch))
             steps += len(losses)
-            row = {"phase": self.phase, "epoch": epoch, "steps": steps, "train_loss": round(float(numpy.mean(losses)), 5)}
+            row = {
+                "phase": self.phase,
+                "epoch": epoch,
+                "steps": steps,
+                "train_loss": round(float(numpy.mean(losses)), 5),
+            }
             row |= self.scores(self.dev)
             if not self.best or _rank(row) > _rank(self.best):
                 self.best = row
@@ -431,7 +568,9 @@ class _Phase:
     def update(self, batch: Iterable[Example]) -> float:
         """One step. RETURNS (float): The loss."""
         lost: dict[str, float] = {}
-        self.nlp.update(batch, drop=0.1, sgd=False, losses=lost, exclude=self.frozen, annotates=self.frozen)  # type: ignore[arg-type]
+        self.nlp.update(
+            batch, drop=0.1, sgd=False, losses=lost, exclude=self.frozen, annotates=self.frozen
+        )  # type: ignore[arg-type]
         for name, pipe in self.nlp.pipeline:
             if name not in self.frozen and hasattr(pipe, "finish_update"):
                 pipe.finish_update(self.optimizers[NER if name == NER and self.upstream else ""])
@@ -463,7 +602,10 @@ class _Phase:
             ner.set_annotations(docs, probabilities)
             found += probabilities
             for document, doc, reference in zip(gold[at:], docs, references[at:], strict=False):
-                entities += [entity_of(document, s.start_char, s.end_char, s.label_) for s in doc.spans[SPANS_KEY]]
+                entities += [
+                    entity_of(document, s.start_char, s.end_char, s.label_)
+                    for s in doc.spans[SPANS_KEY]
+                ]
                 doc.user_data.clear()  # the encoder's output is a megabyte per essay
                 examples.append(Example(doc, reference))
         words = sum(document.n_words for document in gold)
@@ -476,7 +618,10 @@ class _Phase:
         weights = resample(len(hidden), n_resamples=self.settings.resamples, seed=SEED)
         return {
             "loss": round(ner.get_loss(examples, found)[0], 5),
-            **{name: plain(score(tables[name].per_document, weights)) for name in ("position", "bag", "tokens")},
+            **{
+                name: plain(score(tables[name].per_document, weights))
+                for name in ("position", "bag", "tokens")
+            },
             "words_per_cpu_second": round(words / max(times[1], 1e-9)),
         }
 

@@ -23,7 +23,16 @@ from pii_components.corpus.people import CULTURES, GROUPS, given_names, surnames
 from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.gold import Entity, GoldDocument
 from pii_components.evaluate.match import in_clear
-from pii_components.evaluate.metrics import FEMALE, MALE, N_RESAMPLES, SEED, NameGroup, rate, recall_by_group, resample
+from pii_components.evaluate.metrics import (
+    FEMALE,
+    MALE,
+    N_RESAMPLES,
+    SEED,
+    NameGroup,
+    rate,
+    recall_by_group,
+    resample,
+)
 from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import PipelineSystem, System, make_system
 from pii_components.labels import NAME_STUDENT
@@ -45,7 +54,9 @@ def main(
     *,
     pipeline: common.PipelineOpt = "en_pii_edu",
     assets: common.AssetsOpt = Path("assets"),
-    limit: Annotated[int, typer.Option(min=0, help="Chats and essays at most, of each; 0 for all.")] = 0,
+    limit: Annotated[
+        int, typer.Option(min=0, help="Chats and essays at most, of each; 0 for all.")
+    ] = 0,
     out: common.OutOpt = None,
     debug: common.DebugOpt = False,
 ) -> None:
@@ -57,7 +68,9 @@ def main(
         system = make_system(pipeline, protects=protects)
         if isinstance(system, PipelineSystem):
             system.keep_roles = True
-        report = {"profile": "crapii", "fillings": FILLINGS, "seed": DRAWN} | measure_fairness(system, texts, protects)
+        report = {"profile": "crapii", "fillings": FILLINGS, "seed": DRAWN} | measure_fairness(
+            system, texts, protects
+        )
         common.publish("fairness", report, out, common.show_markdown)
         raise typer.Exit(DONE if report["asked"]["holds"] else DONE_WITH_SKIPS)
 
@@ -89,9 +102,20 @@ class GroupTable(NameTable):
         return pick(rng, surnames(self.culture))
 
 
-def _text(kind: str, base: str, gender: str, culture: str, text: str, spans: Sequence[tuple[int, int, str]]) -> GroupText:
+def _text(
+    kind: str,
+    base: str,
+    gender: str,
+    culture: str,
+    text: str,
+    spans: Sequence[tuple[int, int, str]],
+) -> GroupText:
     ident = f"{kind}.{base}.{gender}.{culture}"
-    names = tuple(Entity(ident, start, end, label, text[start:end]) for start, end, label in spans if label == NAME_STUDENT)
+    names = tuple(
+        Entity(ident, start, end, label, text[start:end])
+        for start, end, label in spans
+        if label == NAME_STUDENT
+    )
     group = NameGroup({"F": FEMALE, "M": MALE}[gender], culture)
     return GroupText(group, kind, f"{kind}.{base}", GoldDocument(ident, text, names))
 
@@ -99,10 +123,18 @@ def _text(kind: str, base: str, gender: str, culture: str, text: str, spans: Seq
 def _chats(folder: Path, limit: int) -> list[GroupText]:
     """Of chats of the test part: the rules for conversations were made beside the others. RAISES (PiiError): E684, if there are none."""
     out: list[GroupText] = []
-    for chat in sorted((chat for chat in read_chats(folder) if chat.part == "test"), key=lambda chat: chat.id):
+    for chat in sorted(
+        (chat for chat in read_chats(folder) if chat.part == "test"), key=lambda chat: chat.id
+    ):
         for n in range(1, FILLINGS + 1):
-            made = {group: fill_chat(chat, gender=group[0], culture=group[1], seed=DRAWN, number=n) for group in GROUPS}
-            texts = [_text(CHATS, f"{chat.id}.{n}", *group, one.text, one.spans) for group, one in made.items()]
+            made = {
+                group: fill_chat(chat, gender=group[0], culture=group[1], seed=DRAWN, number=n)
+                for group in GROUPS
+            }
+            texts = [
+                _text(CHATS, f"{chat.id}.{n}", *group, one.text, one.spans)
+                for group, one in made.items()
+            ]
             out += [text for text in texts if text.document.entities]
         if limit and len({text.base for text in out}) >= limit * FILLINGS:
             break
@@ -113,10 +145,16 @@ def _essays(assets: Path, limit: int) -> list[GroupText]:
     """RAISES (PiiError): E603, if there are none."""
     templates, blocks = authored_parts(assets)
     templates = [template for template in templates if template.genders.get("student", "x") == "x"]
-    named = [t for t in templates if any(slot.who == "student" and slot.label == NAME_STUDENT for slot in t.slots)]
+    named = [
+        t
+        for t in templates
+        if any(slot.who == "student" and slot.label == NAME_STUDENT for slot in t.slots)
+    ]
     tables = {culture: GroupTable(culture) for culture in CULTURES}
     out = []
-    for template, n in ((template, n) for template in named[: limit or None] for n in range(FILLINGS)):
+    for template, n in (
+        (template, n) for template in named[: limit or None] for n in range(FILLINGS)
+    ):
         for gender, culture in GROUPS:
             rng = rng_for(DRAWN, "fairness", template.id, n)
             genders = {**template.genders, "student": gender.lower()}
@@ -124,14 +162,18 @@ def _essays(assets: Path, limit: int) -> list[GroupText]:
             filled = filler.fill(template.parts)
             if n:
                 filled = dress(filled, filler, blocks, rng, header=0.35)
-            out.append(_text(ESSAYS, f"{template.id}.{n}", gender, culture, filled.text, filled.spans))
+            out.append(
+                _text(ESSAYS, f"{template.id}.{n}", gender, culture, filled.text, filled.spans)
+            )
     return out
 
 
 # --- counting
 
 
-def found_names(text: GroupText, predicted: Sequence[Entity], protects: Protects) -> list[tuple[bool, ...]]:
+def found_names(
+    text: GroupText, predicted: Sequence[Entity], protects: Protects
+) -> list[tuple[bool, ...]]:
     """Whether each student's name is found, in three ways.
 
     Hidden: no character in clear, whatever the label; exact: the very offsets with a label that is protected; anywhere: the same
@@ -140,24 +182,40 @@ def found_names(text: GroupText, predicted: Sequence[Entity], protects: Protects
     kept = {(e.start, e.end): e.text for e in predicted if protects(e.label)}
     hidden = {at for place in kept for at in range(*place)}
     names = text.document.entities
-    return [(not in_clear(name, hidden), (name.start, name.end) in kept, name.text in kept.values()) for name in names]
+    return [
+        (not in_clear(name, hidden), (name.start, name.end) in kept, name.text in kept.values())
+        for name in names
+    ]
 
 
-def measure_fairness(system: System, texts: Sequence[GroupText], protects: Protects) -> dict[str, Any]:
+def measure_fairness(
+    system: System, texts: Sequence[GroupText], protects: Protects
+) -> dict[str, Any]:
     """Recall of students' names by gender and by culture, each against the rest. RAISES (PiiError): E762, without names."""
     rows: list[tuple[GroupText, tuple[bool, ...]]] = []
-    for text, predicted in zip(common.track("fairness", texts), system.find([t.document for t in texts]), strict=True):
+    for text, predicted in zip(
+        common.track("fairness", texts), system.find([t.document for t in texts]), strict=True
+    ):
         rows += [(text, found) for found in found_names(text, predicted, protects)]
     if not rows:
         raise PiiError(Errors.E762, what="The texts", needed="student's name")
     whole = by_group(rows)
-    asked = {f"{category} {name}": found for category in ("gender", "culture") for name, found in whole[category].items()}
+    asked = {
+        f"{category} {name}": found
+        for category in ("gender", "culture")
+        for name, found in whole[category].items()
+    }
     worst = min(asked, key=lambda name: asked[name].get("gap", 0.0))
     gap, fewest = asked[worst].get("gap", 0.0), min(found["names"] for found in asked.values())
     parts = {kind: [row for row in rows if row[0].kind == kind] for kind in KINDS}
     return common.head(system) | {
         "rule": "a student's name is found if no character of it is left in clear; exact and anywhere are told beside it",
-        "bootstrap": {"unit": "text with its ten versions", "resamples": N_RESAMPLES, "seed": SEED, "level": 0.95},
+        "bootstrap": {
+            "unit": "text with its ten versions",
+            "resamples": N_RESAMPLES,
+            "seed": SEED,
+            "level": 0.95,
+        },
         "texts": {
             "documents": len(texts),
             "words": sum(text.document.n_words for text in texts),
@@ -184,16 +242,32 @@ def by_group(rows: Sequence[tuple[GroupText, tuple[bool, ...]]]) -> dict[str, An
     bases = sorted({text.base for text in texts})
     weights = resample(len(bases))
     of = numpy.asarray([bases.index(text.base) for text in texts])
-    total, *hits = (numpy.bincount(of, weights=x).astype("i8") for x in (numpy.ones(len(rows)), *found.T))
+    total, *hits = (
+        numpy.bincount(of, weights=x).astype("i8") for x in (numpy.ones(len(rows)), *found.T)
+    )
     rates = {way: rate(some, total, weights) for way, some in zip(WAYS, hits, strict=True)}
-    out: dict[str, Any] = {"all": {"names": len(rows), "people": len({text.document.id for text in texts}), **plain(rates)}}
+    out: dict[str, Any] = {
+        "all": {
+            "names": len(rows),
+            "people": len({text.document.id for text in texts}),
+            **plain(rates),
+        }
+    }
     # As if all versions of a text were one document: they are drawn together.
     gold = [Entity(text.base, 0, 1, NAME_STUDENT) for text in texts]
     ways = dict(zip(WAYS, found.T.tolist(), strict=True))
-    for test in recall_by_group(gold, [text.group for text in texts], ways, documents=bases, weights=weights):
-        people = {text.document.id for text in texts if getattr(text.group, test.category) == test.group}
-        entry = out.setdefault(test.category, {}).setdefault(test.group, {"names": test.total, "people": len(people)})
-        more = {"gap": test.gap, "p": round(test.p, 4)} if test.system == WAYS[0] and test.gap else {}
+    for test in recall_by_group(
+        gold, [text.group for text in texts], ways, documents=bases, weights=weights
+    ):
+        people = {
+            text.document.id for text in texts if getattr(text.group, test.category) == test.group
+        }
+        entry = out.setdefault(test.category, {}).setdefault(
+            test.group, {"names": test.total, "people": len(people)}
+        )
+        more = (
+            {"gap": test.gap, "p": round(test.p, 4)} if test.system == WAYS[0] and test.gap else {}
+        )
         entry |= plain({test.system: test.recall, **more})
     return out
 

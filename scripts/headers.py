@@ -54,10 +54,14 @@ class Text(NamedTuple):
 
 def main(
     *,
-    learn: Annotated[bool, typer.Option("--learn", help="Learn anew what ships; score nothing.")] = False,
+    learn: Annotated[
+        bool, typer.Option("--learn", help="Learn anew what ships; score nothing.")
+    ] = False,
     sealed: Annotated[bool, typer.Option("--sealed", help="Score the sealed texts, too.")] = False,
     pipeline: common.PipelineOpt = "en_pii_edu",
-    data: Annotated[Path, typer.Option(help="Folder with texts.jsonl and rule.json.")] = Path("tests/data/headers"),
+    data: Annotated[Path, typer.Option(help="Folder with texts.jsonl and rule.json.")] = Path(
+        "tests/data/headers"
+    ),
     assets: common.AssetsOpt = Path("assets"),
     out: common.OutOpt = None,
     debug: common.DebugOpt = False,
@@ -66,14 +70,20 @@ def main(
     with guard(debug):
         common.early(out)
         texts = read_texts(data / "texts.jsonl", pipeline, "open")
-        none = [text.lines[n].features for text in essays(assets, "train") for n in no_headers(text)]
+        none = [
+            text.lines[n].features for text in essays(assets, "train") for n in no_headers(text)
+        ]
         if learn:
             made = json.dumps(fit(texts, none), indent=0, sort_keys=True, ensure_ascii=False)
             Path("pii_components", MODEL).write_text(made + "\n", "utf8")
             return
         rule = json.loads((data / "rule.json").read_text("utf8"))
-        report: dict[str, Any] = common.head() | {"bootstrap": {"unit": "document", "resamples": metrics.N_RESAMPLES}}
-        report["open"] = compare(texts, crossed(texts, lambda others: fit(others, none), found_by), rule)
+        report: dict[str, Any] = common.head() | {
+            "bootstrap": {"unit": "document", "resamples": metrics.N_RESAMPLES}
+        }
+        report["open"] = compare(
+            texts, crossed(texts, lambda others: fit(others, none), found_by), rule
+        )
         if sealed:
             texts = read_texts(data / "texts.jsonl", pipeline, "sealed")
             report["sealed"] = compare(texts, [found_by(None, text) for text in texts], rule)
@@ -81,7 +91,9 @@ def main(
         common.publish("headers", report, out, lambda made, to: to.print_json(data=made))
 
 
-def text_of(ident: str, text: str, spans: Sequence[tuple[int, int, str]], headers: Spans = ()) -> Text:
+def text_of(
+    ident: str, text: str, spans: Sequence[tuple[int, int, str]], headers: Spans = ()
+) -> Text:
     """A text with the spans that are found, and its headers."""
     items = [Item(*span, KEEP) for span in sorted(spans)]
     lines = read_lines(text, items)
@@ -90,10 +102,18 @@ def text_of(ident: str, text: str, spans: Sequence[tuple[int, int, str]], header
 
 def read_texts(path: Path, pipeline: str, part: str) -> list[Text]:
     """The texts of a part, read by the pipeline."""
-    rows = [row for row in map(json.loads, path.read_text("utf8").splitlines()) if row["part"] == part]
+    rows = [
+        row for row in map(json.loads, path.read_text("utf8").splitlines()) if row["part"] == part
+    ]
     docs = spacy.load(pipeline, exclude=["hips_surrogate"]).pipe([row["text"] for row in rows])
-    found = [[(span.start_char, span.end_char, span.label) for span in read_group(doc, "pii")] for doc in docs]
-    return [text_of(row["id"], row["text"], spans, row["headers"]) for row, spans in zip(rows, found, strict=True)]
+    found = [
+        [(span.start_char, span.end_char, span.label) for span in read_group(doc, "pii")]
+        for doc in docs
+    ]
+    return [
+        text_of(row["id"], row["text"], spans, row["headers"])
+        for row, spans in zip(rows, found, strict=True)
+    ]
 
 
 @cache
@@ -109,7 +129,11 @@ def essays(assets: Path, split: str) -> list[Text]:
         if sentences := [*_SENTENCE.finditer(filled.text)]:
             a, b = rng.choice(sentences).span(rng.randrange(2))  # with and without its full stop
             out.append(
-                text_of("", filled.text[a:b], [(s - a, e - a, label) for s, e, label in filled.spans if a <= s and e <= b])
+                text_of(
+                    "",
+                    filled.text[a:b],
+                    [(s - a, e - a, label) for s, e, label in filled.spans if a <= s and e <= b],
+                )
             )
         end = len(filled.text)
         if rng.random() < 0.5:
@@ -126,7 +150,9 @@ def found_by(weights: Weights | None, text: Text) -> Spans:
 def marked(text: str, lines: Sequence[Line], spans: Spans) -> list[bool]:
     """Which lines lie in the spans, by more than half of their letters and digits."""
     inside = {i for start, end in spans for i in range(start, end)}
-    signs = [[i in inside for i in range(line.start, line.end) if text[i].isalnum()] for line in lines]
+    signs = [
+        [i in inside for i in range(line.start, line.end) if text[i].isalnum()] for line in lines
+    ]
     return [sum(line) > len(line) / 2 for line in signs]
 
 
@@ -136,7 +162,8 @@ def no_headers(text: Text) -> dict[int, bool]:
     shown = [text.text[line.start : line.end].strip() for line in text.lines]
     running = [len(line.split()) > RUNNING and line.endswith((".", "!", "?")) for line in shown]
     sure = [
-        len(shown) == 1 or text.gold[n] or (n >= TOP and "student" not in line.features) for n, line in enumerate(text.lines)
+        len(shown) == 1 or text.gold[n] or (n >= TOP and "student" not in line.features)
+        for n, line in enumerate(text.lines)
     ]
     return {n: running[n] for n in range(len(shown)) if running[n] or sure[n]}
 
@@ -146,12 +173,19 @@ def regression(texts: Sequence[Text], none: Sequence[Weights]) -> Weights:
     from sklearn.feature_extraction import DictVectorizer
     from sklearn.linear_model import LogisticRegression
 
-    rows, gold = [line.features for text in texts for line in text.lines], [header for text in texts for header in text.gold]
+    rows, gold = (
+        [line.features for text in texts for line in text.lines],
+        [header for text in texts for header in text.gold],
+    )
     share = len(gold) / 2 / len(none)
     names, model = DictVectorizer(), LogisticRegression(C=C, max_iter=5000)
     weights = [1.0] * len(gold) + [share] * len(none)
-    model.fit(names.fit_transform([*rows, *none]), [*gold, *[False] * len(none)], sample_weight=weights)
-    return dict(zip(names.get_feature_names_out(), model.coef_[0].tolist(), strict=True)) | {"bias": float(model.intercept_[0])}
+    model.fit(
+        names.fit_transform([*rows, *none]), [*gold, *[False] * len(none)], sample_weight=weights
+    )
+    return dict(zip(names.get_feature_names_out(), model.coef_[0].tolist(), strict=True)) | {
+        "bias": float(model.intercept_[0])
+    }
 
 
 def fit(texts: Sequence[Text], none: Sequence[Weights]) -> Weights:
@@ -159,18 +193,30 @@ def fit(texts: Sequence[Text], none: Sequence[Weights]) -> Weights:
     odds: list[list[float]] = []
     for seed in range(3):
         left_out = crossed(
-            texts, lambda others: regression(others, none), lambda w, text: [weigh(x.features, w) for x in text.lines], seed
+            texts,
+            lambda others: regression(others, none),
+            lambda w, text: [weigh(x.features, w) for x in text.lines],
+            seed,
         )
         odds += left_out
     gold = numpy.concatenate([text.gold for text in texts] * 3)[:, None]
     found = numpy.concatenate(odds)[:, None] > BARS
-    bar = BARS[numpy.argmax((1 + BETA**2) * (found & gold).sum(0) / (found.sum(0) + BETA**2 * gold.sum()))]
-    weights = {name: round(weight, 3) for name, weight in regression(texts, none).items() if round(weight, 3)}
+    bar = BARS[
+        numpy.argmax((1 + BETA**2) * (found & gold).sum(0) / (found.sum(0) + BETA**2 * gold.sum()))
+    ]
+    weights = {
+        name: round(weight, 3)
+        for name, weight in regression(texts, none).items()
+        if round(weight, 3)
+    }
     return weights | {"bias": round(weights["bias"] - float(bar), 3)}
 
 
 def crossed(
-    texts: Sequence[Text], learn: Callable[[list[Text]], Weights], apply: Callable[[Weights, Text], Any], seed: int = SEED
+    texts: Sequence[Text],
+    learn: Callable[[list[Text]], Weights],
+    apply: Callable[[Weights, Text], Any],
+    seed: int = SEED,
 ) -> list[Any]:
     """For each text what weights give that were learned from the other nine tenths."""
     order, out = numpy.random.default_rng(seed).permutation(len(texts)).tolist(), dict[int, Any]()
@@ -181,18 +227,27 @@ def crossed(
     return [out[n] for n in range(len(texts))]
 
 
-def compare(texts: Sequence[Text], learned: Sequence[Spans], rule: Mapping[str, Spans]) -> dict[str, Any]:
+def compare(
+    texts: Sequence[Text], learned: Sequence[Spans], rule: Mapping[str, Spans]
+) -> dict[str, Any]:
     """Scores of lines, and of blocks that are found whole and alone, for both; and the difference."""
     weights, counts = metrics.resample(len(texts)), dict[str, dict[str, numpy.ndarray]]()
     for name, found in (("learned", learned), ("rule", [rule[text.id] for text in texts])):
-        rows = [(text.gold, marked(text.text, text.lines, spans)) for text, spans in zip(texts, found, strict=True)]
+        rows = [
+            (text.gold, marked(text.text, text.lines, spans))
+            for text, spans in zip(texts, found, strict=True)
+        ]
         for of, units in (("lines", numpy.flatnonzero), ("blocks", blocks)):
             pairs = [({*units(gold)}, {*units(got)}) for gold, got in rows]
-            counts.setdefault(of, {})[name] = numpy.array([(len(a & b), len(b - a), len(a - b)) for a, b in pairs])
+            counts.setdefault(of, {})[name] = numpy.array(
+                [(len(a & b), len(b - a), len(a - b)) for a, b in pairs]
+            )
     report: dict[str, Any] = {"documents": len(texts)}
     for of, by in counts.items():
         report[of] = {name: plain(metrics.score(rows, weights)) for name, rows in by.items()}
-        report[of]["learned minus rule"] = plain(metrics.difference(by["learned"], by["rule"], weights))
+        report[of]["learned minus rule"] = plain(
+            metrics.difference(by["learned"], by["rule"], weights)
+        )
     return report
 
 
@@ -210,7 +265,9 @@ def eaten(texts: Sequence[Text]) -> dict[str, Any]:
         for n, running in no_headers(text).items():
             kind = counts["running text" if running else "other lines"]
             kind[0], kind[1] = kind[0] + 1, kind[1] + gone[n]
-    return {"essays": len(texts)} | {kind: {"lines": n, "removed": m} for kind, (n, m) in counts.items()}
+    return {"essays": len(texts)} | {
+        kind: {"lines": n, "removed": m} for kind, (n, m) in counts.items()
+    }
 
 
 if __name__ == "__main__":

@@ -23,7 +23,13 @@ from pii_components.corpus.split import CRAPII_DOCUMENTS, paper_split
 from pii_components.errors import Errors, PiiError
 from pii_components.evaluate import metrics
 from pii_components.evaluate.gold import FOUR_LABELS, Entity
-from pii_components.evaluate.match import CountTable, cover, match_bag, match_overlap, match_position
+from pii_components.evaluate.match import (
+    CountTable,
+    cover,
+    match_bag,
+    match_overlap,
+    match_position,
+)
 from pii_components.evaluate.report import FORMAT, group_row, plain, versions
 from pii_components.evaluate.systems import label_of
 from pii_components.files.formats.entities import read_entities
@@ -32,9 +38,14 @@ from scripts import common
 
 # Names of the systems in the data files -> stored predictions.
 SYSTEMS = {
-    "presidio_lg": "1_presidio_lg.csv", "presidio_trf": "2_presidio_trf.csv", "azure": "3_azure.csv", "prompted": "4_prompting.csv",
-    "finetuned": "5_finetuned.csv", "verifier_1": "6_verifier_I.csv", "verifier_2": "7_verifier_II.csv",
-}  # fmt: skip
+    "presidio_lg": "1_presidio_lg.csv",
+    "presidio_trf": "2_presidio_trf.csv",
+    "azure": "3_azure.csv",
+    "prompted": "4_prompting.csv",
+    "finetuned": "5_finetuned.csv",
+    "verifier_1": "6_verifier_I.csv",
+    "verifier_2": "7_verifier_II.csv",
+}
 FAIRNESS_SYSTEMS = ("presidio_trf", "azure", "finetuned")  # of Tables 9 and 10
 COUNTS = ("tp", "fp", "fn")
 Row = dict[str, Any]
@@ -42,8 +53,15 @@ Row = dict[str, Any]
 
 def main(
     *,
-    peers: Annotated[Path, typer.Option(help="Folder with true_entities.csv and the predictions; see assets/README.md.")],
-    names: Annotated[str, typer.Option(help="Gender and culture by: table (ships), names-dataset (the paper's).")] = "table",
+    peers: Annotated[
+        Path,
+        typer.Option(
+            help="Folder with true_entities.csv and the predictions; see assets/README.md."
+        ),
+    ],
+    names: Annotated[
+        str, typer.Option(help="Gender and culture by: table (ships), names-dataset (the paper's).")
+    ] = "table",
     out: common.OutOpt = None,
     resamples: common.ResamplesOpt = metrics.N_RESAMPLES,
     debug: common.DebugOpt = False,
@@ -51,11 +69,20 @@ def main(
     """Compute Tables 6 to 11 of the JEDM paper from its stored predictions, and say where they differ from the print."""
     with guard(debug):
         common.early(out)
-        bootstrap = {"unit": "document", "resamples": resamples, "seed": metrics.SEED, "level": metrics.LEVEL}
+        bootstrap = {
+            "unit": "document",
+            "resamples": resamples,
+            "seed": metrics.SEED,
+            "level": metrics.LEVEL,
+        }
         report: dict[str, Any] = {"format": FORMAT, "versions": versions(), "bootstrap": bootstrap}
-        report |= paper_report(read_peers(peers), names=metrics.name_source(names), resamples=resamples)
+        report |= paper_report(
+            read_peers(peers), names=metrics.name_source(names), resamples=resamples
+        )
         common.publish("jedm_tables", report, out, print_paper)
-        raise typer.Exit(DONE if report["table7"]["equal"] == report["table7"]["of"] else DONE_WITH_SKIPS)
+        raise typer.Exit(
+            DONE if report["table7"]["equal"] == report["table7"]["of"] else DONE_WITH_SKIPS
+        )
 
 
 def print_paper(report: Mapping[str, Any], to: Console) -> None:
@@ -65,7 +92,9 @@ def print_paper(report: Mapping[str, Any], to: Console) -> None:
         common.show(to, f"table{number}", table["rows"], " ".join(table["rows"][0]))
         to.print(f"table{number}: {table['equal']} of {table['of']} equal to the print")
     keys = "bag.f5 bag.recall position.f5 overlap.f5 exposure.character_recall coverage.incompletely_covered coverage.clean_touched"
-    common.show(to, "Beside Table 7: other ways of matching, what stays visible", report["beside"], keys)
+    common.show(
+        to, "Beside Table 7: other ways of matching, what stays visible", report["beside"], keys
+    )
     common.show(to, "Where the print contradicts itself", report["slips"], "where what")
 
 
@@ -73,27 +102,44 @@ def print_paper(report: Mapping[str, Any], to: Console) -> None:
 def printed(table: int) -> tuple[Row, ...]:
     """Rows of a table, 6 to 11, in the order of the print: numbers and texts; 0 where nothing is printed."""
     lines = (
-        (resources.files("pii_components") / "resources" / "papers" / f"jedm_table{table}.tsv").read_text("utf8").splitlines()
+        (resources.files("pii_components") / "resources" / "papers" / f"jedm_table{table}.tsv")
+        .read_text("utf8")
+        .splitlines()
     )
-    found = numpy.genfromtxt(lines, delimiter="\t", names=True, dtype=None, encoding="utf8", filling_values=0)
+    found = numpy.genfromtxt(
+        lines, delimiter="\t", names=True, dtype=None, encoding="utf8", filling_values=0
+    )
     return tuple(dict(zip(found.dtype.names, row, strict=True)) for row in found.tolist())
 
 
 def as_printed(value: Any, shown: Any) -> bool:
     """Whether a value is what stands in the print; numbers up to half a unit of their last digit: the fourth of a fraction."""
     exact = value is None or isinstance(shown, str)
-    return bool(value == shown if exact else abs(value - shown) <= (0.5 if isinstance(shown, int) else 0.5e-4 + 1e-9))
+    return bool(
+        value == shown
+        if exact
+        else abs(value - shown) <= (0.5 if isinstance(shown, int) else 0.5e-4 + 1e-9)
+    )
 
 
 def compare(row: Row, computed: Row) -> Row:
     """A row of the print as computed, and what is printed otherwise."""
-    wrong = [name for name, value in computed.items() if name in row and not as_printed(value, row[name])]
-    return row | computed | {"equal": not wrong, "differs": [f"{name} printed {row[name]}" for name in wrong]}
+    wrong = [
+        name for name, value in computed.items() if name in row and not as_printed(value, row[name])
+    ]
+    return (
+        row
+        | computed
+        | {"equal": not wrong, "differs": [f"{name} printed {row[name]}" for name in wrong]}
+    )
 
 
 def measures(counts: Sequence[int]) -> Row:
     """By true positives, false positives and false negatives."""
-    return {name: round(float(value), 6) for name, value in metrics.measures(numpy.asarray(counts)).items()}
+    return {
+        name: round(float(value), 6)
+        for name, value in metrics.measures(numpy.asarray(counts)).items()
+    }
 
 
 def table8() -> list[Row]:
@@ -101,8 +147,14 @@ def table8() -> list[Row]:
     rows = []
     for row in printed(8):
         total, average = row["total"], row["per_million"]
-        parts = [value for name, value in row.items() if name not in ("system", "total", "per_million")]
-        tokens = [round((total + sign * 0.005) / (average - sign * 0.005), 3) for sign in (-1, 1)] if average else None
+        parts = [
+            value for name, value in row.items() if name not in ("system", "total", "per_million")
+        ]
+        tokens = (
+            [round((total + sign * 0.005) / (average - sign * 0.005), 3) for sign in (-1, 1)]
+            if average
+            else None
+        )
         rows.append(compare(row, {"total": round(sum(parts), 2)}) | {"million_tokens": tokens})
     return rows
 
@@ -112,7 +164,12 @@ def table10() -> list[Row]:
     rows = []
     for row in printed(10):
         of = [group for group in printed(9) if group["category"] == row["category"]]
-        counts = {group["group"]: numpy.asarray([round(group["total"] * group[row["system"]]), group["total"]]) for group in of}
+        counts = {
+            group["group"]: numpy.asarray(
+                [round(group["total"] * group[row["system"]]), group["total"]]
+            )
+            for group in of
+        }
         own, rest = counts.pop(row["group"]).tolist(), sum(counts.values()).tolist()
         u, p = metrics.mann_whitney(*own, *rest)
         computed = {
@@ -131,23 +188,35 @@ def slips() -> Iterator[tuple[str, str]]:
     for part in list(shown)[1:]:
         if (total := sum(row[part] for row in rows)) != shown[part]:
             yield "Table 6", f"total of {part}: printed {shown[part]}, its rows sum to {total}"
-    for n in sorted({row["tp"] + row["fn"] for row in printed(7) if row["label"] == "overall"} - {shown["test"]}):
+    for n in sorted(
+        {row["tp"] + row["fn"] for row in printed(7) if row["label"] == "overall"} - {shown["test"]}
+    ):
         yield "Tables 6, 7", f"{n} entities (TP + FN) in Table 7, {shown['test']} in Table 6"
     costs = {row["system"]: row for row in table8() if row["million_tokens"]}
-    most, least = (pick(costs, key=lambda s: costs[s]["million_tokens"][i]) for pick, i in ((max, 0), (min, 1)))
+    most, least = (
+        pick(costs, key=lambda s: costs[s]["million_tokens"][i]) for pick, i in ((max, 0), (min, 1))
+    )
     what = f"{most} has {costs[most]['million_tokens'][0]:.2f} million or more, {least} {costs[least]['million_tokens'][1]:.2f} or less"
     yield "Table 8", f"no number of tokens fits all averages: {what}"
     ratio = costs["azure"]["per_million"] / costs["finetuned"]["per_million"]
-    yield "Section 4.4", f"Azure costs {ratio:.1f} times the fine-tuned model, printed 'approximately 6'"
+    yield (
+        "Section 4.4",
+        f"Azure costs {ratio:.1f} times the fine-tuned model, printed 'approximately 6'",
+    )
     recall = {row["system"]: row["recall"] for row in printed(7) if row["label"] == "NAME_STUDENT"}
     male, female = (row for row in printed(9) if row["category"] == "gender")
     for system in FAIRNESS_SYSTEMS:
-        mean = (male["total"] * male[system] + female["total"] * female[system]) / (male["total"] + female["total"])
+        mean = (male["total"] * male[system] + female["total"] * female[system]) / (
+            male["total"] + female["total"]
+        )
         what = f"{system}: recall of names {recall[system]:.4f} in Table 7, {mean:.4f} over both genders in Table 9, so not by one rule"
         yield "Tables 7, 9", what
     for row in table10():
         if not row["equal"]:
-            yield "Table 10", f"{row['group']}, {row['system']}: {', '.join(row['differs'])}, from Table 9 {row['u']:.1f}"
+            yield (
+                "Table 10",
+                f"{row['group']}, {row['system']}: {', '.join(row['differs'])}, from Table 9 {row['u']:.1f}",
+            )
 
 
 class Peers(NamedTuple):
@@ -166,14 +235,22 @@ def read_peers(folder: Path) -> Peers:
 
     RAISES (PiiError): E730 for missing files, E731 for a row that cannot be used, E732 for predictions of other documents.
     """
-    if missing := [file for file in ("true_entities.csv", *SYSTEMS.values()) if not (folder / file).is_file()]:
+    if missing := [
+        file for file in ("true_entities.csv", *SYSTEMS.values()) if not (folder / file).is_file()
+    ]:
         raise PiiError(Errors.E730, missing=", ".join(missing))
-    parts = {name: frozenset(map(str, numbers)) for name, numbers in paper_split(CRAPII_DOCUMENTS).items()}
+    parts = {
+        name: frozenset(map(str, numbers))
+        for name, numbers in paper_split(CRAPII_DOCUMENTS).items()
+    }
     predictions = {name: list(read_rows(folder / file)) for name, file in SYSTEMS.items()}
     for name, found in predictions.items():
         if outside := {entity.document for entity in found} - parts["test"]:
             raise PiiError(Errors.E732, file=SYSTEMS[name], n=len(outside))
-    chats = {p.stem: sum(map(bool, csv.reader(p.read_text("utf8").splitlines()))) - 1 for p in folder.glob("tscc_*.csv")}
+    chats = {
+        p.stem: sum(map(bool, csv.reader(p.read_text("utf8").splitlines()))) - 1
+        for p in folder.glob("tscc_*.csv")
+    }
     gold = list(read_rows(folder / "true_entities.csv"))
     tested = [entity for entity in gold if entity.document in parts["test"]]
     return Peers(parts, gold, sorted(parts["test"], key=int), tested, predictions, chats)
@@ -189,15 +266,31 @@ def read_rows(path: Path) -> Iterator[Entity]:
         yield Entity(row.document, row.start, end, label_of(row, path.name), row.words)
 
 
-def paper_report(peers: Peers, *, names: metrics.NameSource, resamples: int = metrics.N_RESAMPLES) -> dict[str, Any]:
+def paper_report(
+    peers: Peers, *, names: metrics.NameSource, resamples: int = metrics.N_RESAMPLES
+) -> dict[str, Any]:
     """All tables, what the paper does not print (`beside`), and where it contradicts itself (`slips`)."""
     documents, gold = peers.documents, peers.gold
-    bags = {name: match_bag(gold, found, documents=documents, labels=FOUR_LABELS) for name, found in peers.predictions.items()}
+    bags = {
+        name: match_bag(gold, found, documents=documents, labels=FOUR_LABELS)
+        for name, found in peers.predictions.items()
+    }
     weights = metrics.resample(len(documents), n_resamples=resamples)
-    tables = (table6(peers), table7(bags), table8(), table9(peers, names, weights), table10(), table11(peers))
+    tables = (
+        table6(peers),
+        table7(bags),
+        table8(),
+        table9(peers, names, weights),
+        table10(),
+        table11(peers),
+    )
     report: dict[str, Any] = {"names": names.name}
     for number, rows in enumerate(tables, 6):
-        report[f"table{number}"] = {"rows": rows, "equal": sum(row["equal"] for row in rows), "of": len(rows)}
+        report[f"table{number}"] = {
+            "rows": rows,
+            "equal": sum(row["equal"] for row in rows),
+            "of": len(rows),
+        }
     report["beside"] = {name: beside(bag, peers, name, weights) for name, bag in bags.items()}
     return report | {"slips": [{"where": where, "what": what} for where, what in slips()]}
 
@@ -206,9 +299,15 @@ def table6(peers: Peers) -> list[Row]:
     """True entities by label and part."""
     counts: Counter[tuple[str, str]] = Counter()
     for entity in peers.all_gold:
-        parts = ["all", *(name for name, documents in peers.parts.items() if entity.document in documents)]
+        parts = [
+            "all",
+            *(name for name, documents in peers.parts.items() if entity.document in documents),
+        ]
         counts.update((label, part) for label in (entity.label, "total") for part in parts)
-    return [compare(row, {part: counts[row["label"], part] for part in row if part != "label"}) for row in printed(6)]
+    return [
+        compare(row, {part: counts[row["label"], part] for part in row if part != "label"})
+        for row in printed(6)
+    ]
 
 
 def table7(bags: Mapping[str, CountTable]) -> list[Row]:
@@ -224,13 +323,20 @@ def table7(bags: Mapping[str, CountTable]) -> list[Row]:
 def beside(bag: CountTable, peers: Peers, system: str, weights: numpy.ndarray) -> dict[str, Any]:
     """What the paper does not print: intervals, matching by position and overlap, documents left with something in clear."""
     gold, found, ids = peers.gold, peers.predictions[system], peers.documents
-    position, overlap = (match(gold, found, documents=ids, labels=FOUR_LABELS) for match in (match_position, match_overlap))
+    position, overlap = (
+        match(gold, found, documents=ids, labels=FOUR_LABELS)
+        for match in (match_position, match_overlap)
+    )
     with_gold = {entity.document for entity in gold}
     clean = numpy.asarray([document not in with_gold for document in ids])
     # No texts, so no words: false alarms are counted, not put in relation.
-    shown = plain(metrics.exposure(metrics.expose(gold, found, documents=ids, words=[0] * len(ids)), weights))
+    shown = plain(
+        metrics.exposure(metrics.expose(gold, found, documents=ids, words=[0] * len(ids)), weights)
+    )
     counts = {"bag": bag, "position": position, "overlap": overlap}
-    return {name: plain(metrics.score(table.per_document, weights)) for name, table in counts.items()} | {
+    return {
+        name: plain(metrics.score(table.per_document, weights)) for name, table in counts.items()
+    } | {
         "coverage": plain(metrics.coverage(cover(gold, found, documents=ids), clean, weights)),
         "exposure": {name: value for name, value in shown.items() if name != "words"},
     }
@@ -240,10 +346,21 @@ def table9(peers: Peers, names: metrics.NameSource, weights: numpy.ndarray) -> l
     """Recall by gender and culture, by the paper's rule: the same string predicted as a name anywhere in the document."""
     gold = [entity for entity in peers.gold if entity.label == FOUR_LABELS[0]]
     groups = [names.group(entity.text) for entity in gold]
-    found = {system: metrics.found_in_document(gold, peers.predictions[system]) for system in FAIRNESS_SYSTEMS}
-    cells = {(row["group"], s): {"total": row["total"], "recall": row[s]} for row in printed(9) for s in FAIRNESS_SYSTEMS}
+    found = {
+        system: metrics.found_in_document(gold, peers.predictions[system])
+        for system in FAIRNESS_SYSTEMS
+    }
+    cells = {
+        (row["group"], s): {"total": row["total"], "recall": row[s]}
+        for row in printed(9)
+        for s in FAIRNESS_SYSTEMS
+    }
     tests = metrics.recall_by_group(gold, groups, found, documents=peers.documents, weights=weights)
-    return [compare(cells[t.group, t.system], group_row(t)) for t in tests if (t.group, t.system) in cells]
+    return [
+        compare(cells[t.group, t.system], group_row(t))
+        for t in tests
+        if (t.group, t.system) in cells
+    ]
 
 
 def table11(peers: Peers) -> list[Row]:
@@ -252,7 +369,13 @@ def table11(peers: Peers) -> list[Row]:
     for row in printed(11):  # of 1,615 entities, which all six systems share
         tp, fp, fn = (row[name] for name in COUNTS)
         shown = row | {"rows": tp + fp, "entities": 1615}
-        rows.append(compare(shown, measures([tp, fp, fn]) | {"rows": peers.chat_rows.get(row["system"]), "entities": tp + fn}))
+        rows.append(
+            compare(
+                shown,
+                measures([tp, fp, fn])
+                | {"rows": peers.chat_rows.get(row["system"]), "entities": tp + fn},
+            )
+        )
     return rows
 
 

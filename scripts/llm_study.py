@@ -33,9 +33,7 @@ from scripts.robustness import authored_essays, take
 
 EVERYONE = "any T protects"
 KINDS = ("private", "cited", "characters")
-COLUMNS = (
-    "recall precision f5 cited_hidden characters_hidden attacks_recall cpu_seconds_per_1000_words usd_per_million_tokens usd_at"
-)
+COLUMNS = "recall precision f5 cited_hidden characters_hidden attacks_recall cpu_seconds_per_1000_words usd_per_million_tokens usd_at"
 BEGIN, END = "<!-- llm-study -->", "<!-- end -->"
 _BETA = 25  # F5 weighs recall 25 times
 
@@ -44,12 +42,20 @@ def main(
     *,
     systems: Annotated[str, typer.Option(help="As pii-edu compare; ours first.")] = "en_pii_edu",
     assets: common.AssetsOpt = Path("assets"),
-    attacks: Annotated[Path, typer.Option(help="JSON Lines with text and private.")] = Path("tests/data/llm_injections.jsonl"),
+    attacks: Annotated[Path, typer.Option(help="JSON Lines with text and private.")] = Path(
+        "tests/data/llm_injections.jsonl"
+    ),
     limit: Annotated[int, typer.Option(min=1, help="Essays, drawn by lot.")] = 40,
-    words: Annotated[int, typer.Option(min=0, help="First words of each that are read; 0 for all.")] = 0,
-    price: Annotated[str, typer.Option(help="The other model whose price is asked for.")] = "gpt-4o-mini",
+    words: Annotated[
+        int, typer.Option(min=0, help="First words of each that are read; 0 for all.")
+    ] = 0,
+    price: Annotated[
+        str, typer.Option(help="The other model whose price is asked for.")
+    ] = "gpt-4o-mini",
     plot: Annotated[Path | None, typer.Option(help="SVG of recall, precision and cost.")] = None,
-    page: Annotated[Path | None, typer.Option(help="Markdown page whose table is written anew.")] = None,
+    page: Annotated[
+        Path | None, typer.Option(help="Markdown page whose table is written anew.")
+    ] = None,
     out: common.OutOpt = None,
     debug: common.DebugOpt = False,
 ) -> None:
@@ -57,35 +63,59 @@ def main(
     with guard(debug):
         common.early(out)
         protects = Profile.load("crapii").protects
-        essays = [_gold(e.id, *_first(e.text, e.spans, words)) for e in take(authored_essays(assets), limit, protects)]
+        essays = [
+            _gold(e.id, *_first(e.text, e.spans, words))
+            for e in take(authored_essays(assets), limit, protects)
+        ]
         orders = [json.loads(line) for line in attacks.read_text("utf8").splitlines()]
-        attacked = [_gold(e["id"], e["text"], [(*span, NAME_STUDENT) for span in _places(e)]) for e in orders]
+        attacked = [
+            _gold(e["id"], e["text"], [(*span, NAME_STUDENT) for span in _places(e)])
+            for e in orders
+        ]
         documents = [*essays, *attacked]
         data = {"file": "authored test essays", "documents": len(essays), "attacks": len(attacked)}
-        data |= {"words": sum(d.n_words for d in essays), "cut": f", the first {words} of each" if words else ""}
+        data |= {
+            "words": sum(d.n_words for d in essays),
+            "cut": f", the first {words} of each" if words else "",
+        }
         rows: dict[str, Any] = {}
         runs: list[Run] = []
         report = common.head() | {"data": data, "price": price, "about": {}, "systems": rows}
         for spec in parse_systems(systems):
             runs.append(run_system(make_system(spec, protects=protects), documents))
-            rows[spec.name] = measure(runs[-1].hidden, essays, attacked) | costs(runs[-1], Prices.load(), price)
+            rows[spec.name] = measure(runs[-1].hidden, essays, attacked) | costs(
+                runs[-1], Prices.load(), price
+            )
             report["about"][spec.name] = runs[-1].about
-            common.publish("llm_study", report, out, None)  # a system may take an hour: what is done stays
+            common.publish(
+                "llm_study", report, out, None
+            )  # a system may take an hour: what is done stays
         if len(runs) > 1:
             rows[EVERYONE] = measure([e for run in runs for e in run.hidden], essays, attacked)
-        common.publish("llm_study", report, out, lambda made, to: common.show(to, "", made["systems"], COLUMNS))
+        common.publish(
+            "llm_study", report, out, lambda made, to: common.show(to, "", made["systems"], COLUMNS)
+        )
         if plot is not None:
             plot.write_text(draw(rows), encoding="utf-8")
         if page is not None:
             before, mark, rest = page.read_text("utf8").partition(BEGIN)
-            page.write_text(before + mark + "\n" + "\n".join(table(report)) + "\n" + rest[rest.index(END) :], encoding="utf-8")
+            page.write_text(
+                before + mark + "\n" + "\n".join(table(report)) + "\n" + rest[rest.index(END) :],
+                encoding="utf-8",
+            )
 
 
 def _gold(ident: str, text: str, spans: Sequence[tuple[int, int, str]]) -> GoldDocument:
-    return GoldDocument(ident, text, tuple(Entity(ident, start, end, label, text[start:end]) for start, end, label in spans))
+    return GoldDocument(
+        ident,
+        text,
+        tuple(Entity(ident, start, end, label, text[start:end]) for start, end, label in spans),
+    )
 
 
-def _first(text: str, spans: Sequence[tuple[int, int, str]], words: int) -> tuple[str, list[tuple[int, int, str]]]:
+def _first(
+    text: str, spans: Sequence[tuple[int, int, str]], words: int
+) -> tuple[str, list[tuple[int, int, str]]]:
     """The first words of a text, and the spans within them."""
     ends = [match.end() for match in re.finditer(r"\S+", text)]
     end = ends[words - 1] if words and len(ends) > words else len(text)
@@ -104,7 +134,9 @@ def _places(essay: dict[str, Any]) -> list[tuple[int, int]]:
     return sorted(found)
 
 
-def measure(hidden: Sequence[Entity], essays: Sequence[GoldDocument], attacked: Sequence[GoldDocument]) -> dict[str, Any]:
+def measure(
+    hidden: Sequence[Entity], essays: Sequence[GoldDocument], attacked: Sequence[GoldDocument]
+) -> dict[str, Any]:
     """Recall, precision and F5 of private mentions, and the shares of cited people and characters that are hidden."""
     protects = Profile.load("crapii").protects
     by_document: dict[str, list[Entity]] = {}
@@ -112,7 +144,9 @@ def measure(hidden: Sequence[Entity], essays: Sequence[GoldDocument], attacked: 
         by_document.setdefault(entity.document, []).append(entity)
 
     def counts(documents: Sequence[GoldDocument]) -> numpy.ndarray:
-        table = numpy.zeros((len(documents), 8), dtype="i8")  # per kind: hidden, all; then good alarms, alarms
+        table = numpy.zeros(
+            (len(documents), 8), dtype="i8"
+        )  # per kind: hidden, all; then good alarms, alarms
         for row, document in enumerate(documents):
             found = by_document.get(document.id, [])
             covered = {i for e in found for i in range(e.start, e.end)}
@@ -121,13 +155,20 @@ def measure(hidden: Sequence[Entity], essays: Sequence[GoldDocument], attacked: 
                 if kind or protects(gold.label):
                     table[row, 2 * kind] += match.in_clear(gold, covered) == 0
                     table[row, 2 * kind + 1] += 1
-            private = [(g.start, g.end) for g in document.entities if role_of(g.label) not in (CITED, CHARACTER)]
+            private = [
+                (g.start, g.end)
+                for g in document.entities
+                if role_of(g.label) not in (CITED, CHARACTER)
+            ]
             table[row, 6] += sum(match.touches(e, private) for e in found)
             table[row, 7] += len(found)
         return table
 
     table, weights = counts(essays), resample(len(essays))
-    recall, precision = rate(table[:, 0], table[:, 1], weights), rate(table[:, 6], table[:, 7], weights)
+    recall, precision = (
+        rate(table[:, 0], table[:, 1], weights),
+        rate(table[:, 6], table[:, 7], weights),
+    )
     made = {"recall": recall, "precision": precision, "support": int(table[:, 1].sum())}
     for at, kind in enumerate(KINDS[1:], 1):
         made[f"{kind}_hidden"] = rate(table[:, 2 * at], table[:, 2 * at + 1], weights)
@@ -148,7 +189,9 @@ def costs(run: Run, prices: Prices, price: str) -> dict[str, Any]:
         "usd_at": 0.0,
     }
     if llm:
-        tokens = [sum(model[name] for model in llm["models"]) for name in ("tokens_in", "tokens_out")]
+        tokens = [
+            sum(model[name] for model in llm["models"]) for name in ("tokens_in", "tokens_out")
+        ]
         made["usd_per_million_tokens"] = llm["usd_per_million_tokens"]
         made["usd_at"] = round(prices.cost(price, *tokens) / (run.words * TOKENS_A_WORD) * 1e6, 4)
         made["errors"] = {code: n for model in llm["models"] for code, n in model["errors"].items()}
@@ -157,24 +200,53 @@ def costs(run: Run, prices: Prices, price: str) -> dict[str, Any]:
 
 def table(report: dict[str, Any]) -> list[str]:
     """RETURNS (list[str]): The report as a Markdown table, intervals in brackets."""
-    heads = ("system", "recall", "precision", "F5", "cited hidden", "characters hidden", "attacks", "CPU s / 1000 words", "USD")
+    heads = (
+        "system",
+        "recall",
+        "precision",
+        "F5",
+        "cited hidden",
+        "characters hidden",
+        "attacks",
+        "CPU s / 1000 words",
+        "USD",
+    )
     rows = []
     for name, row in report["systems"].items():
         cells = [name]
-        for key in ("recall", "precision", "f5", "cited_hidden", "characters_hidden", "attacks_recall"):
+        for key in (
+            "recall",
+            "precision",
+            "f5",
+            "cited_hidden",
+            "characters_hidden",
+            "attacks_recall",
+        ):
             low_high = row.get(f"{key}_95")
             shown = "–" if row.get(key) is None else f"{row[key]:.3f}"
             cells.append(
-                shown + (" ({:.3f} to {:.3f})".format(*low_high) if low_high and key in ("recall", "precision") else "")
+                shown
+                + (
+                    " ({:.3f} to {:.3f})".format(*low_high)
+                    if low_high and key in ("recall", "precision")
+                    else ""
+                )
             )
-        cells += ["–" if row.get(key) is None else f"{row[key]:.2f}" for key in ("cpu_seconds_per_1000_words", "usd_at")]
+        cells += [
+            "–" if row.get(key) is None else f"{row[key]:.2f}"
+            for key in ("cpu_seconds_per_1000_words", "usd_at")
+        ]
         rows.append(cells)
     data = report["data"]
     sums = f"{data['documents']} authored essays ({data['words']} words{data['cut']}) that training has not seen, "
     sums += f"{data['attacks']} essays that give orders"
     support = next(iter(report["systems"].values()))
     counts = f"{support['support']} private mentions, {support['cited_support']} of cited people, {support['characters_support']} of characters"
-    return [*lines_of(heads, rows), "", f"{sums}: {counts}; intervals of 95 %, bootstrap over essays."]
+    return [
+        *lines_of(heads, rows),
+        "",
+        f"{sums}: {counts}; intervals of 95 %, bootstrap over essays.",
+    ]
 
 
 def draw(rows: dict[str, dict[str, Any]]) -> str:
@@ -183,17 +255,34 @@ def draw(rows: dict[str, dict[str, Any]]) -> str:
     parts = []
     for i in range(6):
         at = edge + size * i / 5
-        parts.append(f'<path d="M{at} {edge}V{edge + size}M{edge} {at}H{edge + size}" stroke="#ddd"/>')
-        parts.append(f'<text x="{at}" y="{edge + size + 18}" text-anchor="middle">{i / 5:.1f}</text>')
-        parts.append(f'<text x="{edge - 8}" y="{edge + size - size * i / 5 + 4}" text-anchor="end">{i / 5:.1f}</text>')
-    parts.append(f'<text x="{edge + size / 2}" y="{edge + size + 38}" text-anchor="middle">recall of private mentions</text>')
-    parts.append(f'<text transform="translate(14 {edge + size / 2}) rotate(-90)" text-anchor="middle">precision</text>')
+        parts.append(
+            f'<path d="M{at} {edge}V{edge + size}M{edge} {at}H{edge + size}" stroke="#ddd"/>'
+        )
+        parts.append(
+            f'<text x="{at}" y="{edge + size + 18}" text-anchor="middle">{i / 5:.1f}</text>'
+        )
+        parts.append(
+            f'<text x="{edge - 8}" y="{edge + size - size * i / 5 + 4}" text-anchor="end">{i / 5:.1f}</text>'
+        )
+    parts.append(
+        f'<text x="{edge + size / 2}" y="{edge + size + 38}" text-anchor="middle">recall of private mentions</text>'
+    )
+    parts.append(
+        f'<text transform="translate(14 {edge + size / 2}) rotate(-90)" text-anchor="middle">precision</text>'
+    )
     for name, row in rows.items():
-        x, y = edge + size * (row.get("recall") or 0), edge + size - size * (row.get("precision") or 0)
+        x, y = (
+            edge + size * (row.get("recall") or 0),
+            edge + size - size * (row.get("precision") or 0),
+        )
         radius = 5 + 14 * min(row.get("usd_at") or 0, 2) ** 0.5
-        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="#3b6ea5" fill-opacity=".45" stroke="#1d3f66"/>')
+        parts.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="#3b6ea5" fill-opacity=".45" stroke="#1d3f66"/>'
+        )
         parts.append(f'<text x="{x + radius + 4:.1f}" y="{y + 4:.1f}">{name}</text>')
-    parts.append(f'<text x="{edge}" y="24">area: dollars for a million tokens at the price of a small commercial model</text>')
+    parts.append(
+        f'<text x="{edge}" y="24">area: dollars for a million tokens at the price of a small commercial model</text>'
+    )
     return common.svg(size + 2 * edge + 160, size + 2 * edge, parts)
 
 

@@ -25,14 +25,19 @@ IGNORED = -100  # what a loss of transformers passes over
 def main(
     data: Annotated[Path, typer.Argument(help="JSON Lines with messages.")],
     *,
-    model: Annotated[Path, typer.Option(help="Folder of a causal language model with a chat template.")],
+    model: Annotated[
+        Path, typer.Option(help="Folder of a causal language model with a chat template.")
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="New folder for the adapter.")],
     epochs: Annotated[int, typer.Option(min=1)] = 2,
     batch: Annotated[int, typer.Option(min=1, help="Examples before a step of the optimiser.")] = 8,
     rate: Annotated[float, typer.Option(help="Learning rate.")] = 2e-4,
     rank: Annotated[int, typer.Option(min=1, help="Of the adapter.")] = 8,
     length: Annotated[
-        int, typer.Option(min=16, help="Tokens of an example at most; a longer one is passed over, and counted.")
+        int,
+        typer.Option(
+            min=16, help="Tokens of an example at most; a longer one is passed over, and counted."
+        ),
     ] = 4096,
     seed: common.SeedOpt = 46,
     debug: common.DebugOpt = False,
@@ -48,7 +53,17 @@ def main(
         lines = data.read_text("utf8").splitlines()
         print(
             json.dumps(
-                train([json.loads(line)["messages"] for line in lines], model, out, epochs, batch, rate, rank, length, seed)
+                train(
+                    [json.loads(line)["messages"] for line in lines],
+                    model,
+                    out,
+                    epochs,
+                    batch,
+                    rate,
+                    rank,
+                    length,
+                    seed,
+                )
             )
         )
 
@@ -82,8 +97,16 @@ def train(
     device = "cuda" if torch.cuda.is_available() else "cpu"
     dtype = torch.bfloat16 if device == "cuda" else torch.float32
     tokenizer = AutoTokenizer.from_pretrained(model, local_files_only=True)
-    base = AutoModelForCausalLM.from_pretrained(model, local_files_only=True, torch_dtype=dtype).to(device)
-    config = LoraConfig(r=rank, lora_alpha=2 * rank, lora_dropout=0.05, target_modules="all-linear", task_type="CAUSAL_LM")
+    base = AutoModelForCausalLM.from_pretrained(model, local_files_only=True, torch_dtype=dtype).to(
+        device
+    )
+    config = LoraConfig(
+        r=rank,
+        lora_alpha=2 * rank,
+        lora_dropout=0.05,
+        target_modules="all-linear",
+        task_type="CAUSAL_LM",
+    )
     net = get_peft_model(base, config)
     examples = [encode(messages, tokenizer) for messages in chats]
     kept = [(ids, labels) for ids, labels in examples if len(ids) <= length]
@@ -107,7 +130,12 @@ def train(
         losses.append(round(total / max(len(kept), 1), 4))
     net.save_pretrained(out)
     tokenizer.save_pretrained(out)
-    report = {"examples": len(kept), "passed_over": len(examples) - len(kept), "device": device, "losses": losses}
+    report = {
+        "examples": len(kept),
+        "passed_over": len(examples) - len(kept),
+        "device": device,
+        "losses": losses,
+    }
     (out / "training.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     return report
 

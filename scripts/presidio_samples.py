@@ -31,9 +31,13 @@ _NUMBERS = frozenset(entity for entity, label in PRESIDIO_WIDE.items() if label 
 
 def main(
     *,
-    samples: Annotated[Path, typer.Option(help="Folder with essays.csv and gold.jsonl.")] = Path("assets/samples"),
+    samples: Annotated[Path, typer.Option(help="Folder with essays.csv and gold.jsonl.")] = Path(
+        "assets/samples"
+    ),
     pipeline: Annotated[str, typer.Option(help="Ours: a package or a folder.")] = "en_pii_edu",
-    alone: Annotated[str, typer.Option(help="Presidio by itself: presidio-sm, -md, -lg, -trf.")] = "presidio-md",
+    alone: Annotated[
+        str, typer.Option(help="Presidio by itself: presidio-sm, -md, -lg, -trf.")
+    ] = "presidio-md",
     out: common.OutOpt = None,
     debug: common.DebugOpt = False,
 ) -> None:
@@ -43,13 +47,27 @@ def main(
         documents = read_samples(samples)
         analyzers, about = _analyzers(alone, pipeline)
         texts, gold = samples / "essays.csv", samples / "gold.jsonl"
-        data = describe_data(documents, file=texts.name, sha256=file_sha256(texts)) | {"gold_sha256": file_sha256(gold)}
-        report: dict[str, Any] = {"kind": "presidio", "data": data, "versions": versions(), "about": about}
+        data = describe_data(documents, file=texts.name, sha256=file_sha256(texts)) | {
+            "gold_sha256": file_sha256(gold)
+        }
+        report: dict[str, Any] = {
+            "kind": "presidio",
+            "data": data,
+            "versions": versions(),
+            "about": about,
+        }
         labels = [entity.label for doc in documents for entity in doc.entities]
         private = Counter(PRESIDIO_ENTITIES[label] for label in labels if not _public(label))
-        report |= {"gold": dict(sorted(private.items())), "gold_cited": len(labels) - private.total(), "systems": {}}
+        report |= {
+            "gold": dict(sorted(private.items())),
+            "gold_cited": len(labels) - private.total(),
+            "systems": {},
+        }
         for name, analyzer in analyzers.items():
-            found = [analyzer.analyze(doc.text, analyzer.supported_languages[0]) for doc in common.track(name, documents)]
+            found = [
+                analyzer.analyze(doc.text, analyzer.supported_languages[0])
+                for doc in common.track(name, documents)
+            ]
             report["systems"][name] = count(found, documents)
         common.publish("presidio_samples", report, out, common.show_markdown)
 
@@ -63,7 +81,10 @@ def _analyzers(alone: str, pipeline: str) -> tuple[dict[str, Any], dict[str, Any
     nlp = ours.nlp_engine.get_nlp(ours.supported_languages[0])
     # All entities are asked for, whatever the baseline asks for elsewhere.
     about = {key: value for key, value in system.about.items() if key != "entities"}
-    return {"alone": system.analyzer, "with us": ours}, {"alone": about, "with us": describe_pipeline(nlp)}
+    return {"alone": system.analyzer, "with us": ours}, {
+        "alone": about,
+        "with us": describe_pipeline(nlp),
+    }
 
 
 def read_samples(folder: Path) -> list[GoldDocument]:
@@ -74,7 +95,11 @@ def read_samples(folder: Path) -> list[GoldDocument]:
     for record in map(json.loads, (folder / "gold.jsonl").read_text("utf8").splitlines()):
         ident, text = record["id"], texts[record["id"]]
         spans = sorted(record["spans"])
-        documents.append(GoldDocument(ident, text, tuple(Entity(ident, s, e, label, text[s:e]) for s, e, label in spans)))
+        documents.append(
+            GoldDocument(
+                ident, text, tuple(Entity(ident, s, e, label, text[s:e]) for s, e, label in spans)
+            )
+        )
     return documents
 
 
@@ -89,12 +114,20 @@ def count(found: Sequence[Sequence[Any]], documents: Sequence[GoldDocument]) -> 
         for entity, start, end in {(shown(r.entity_type), r.start, r.end) for r in given}:
             over = [e.label for e in doc.entities if touches(e, [(start, end)])]
             results[entity] += 1
-            right[entity] += any(PRESIDIO_ENTITIES[label] == entity and not _public(label) for label in over)
+            right[entity] += any(
+                PRESIDIO_ENTITIES[label] == entity and not _public(label) for label in over
+            )
         people = [(r.start, r.end) for r in given if r.entity_type == PERSON]
         called += sum(_public(gold.label) and touches(gold, people) for gold in doc.entities)
         hidden = {i for r in given for i in range(r.start, r.end)}
-        missed.update(PRESIDIO_ENTITIES[e.label] for e in doc.entities if not _public(e.label) and in_clear(e, hidden))
-    entities = {entity: {"results": results[entity], "right": right[entity]} for entity in sorted(results)}
+        missed.update(
+            PRESIDIO_ENTITIES[e.label]
+            for e in doc.entities
+            if not _public(e.label) and in_clear(e, hidden)
+        )
+    entities = {
+        entity: {"results": results[entity], "right": right[entity]} for entity in sorted(results)
+    }
     return {"entities": entities, "missed": dict(sorted(missed.items())), "cited_as_person": called}
 
 

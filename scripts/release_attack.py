@@ -55,10 +55,14 @@ Judged = tuple[tuple[int, int, int, int], list[tuple[bool, float]]]
 
 def main(
     original: Annotated[Path, typer.Argument(help="The texts before, with labels.")],
-    released: Annotated[Path, typer.Argument(help="The texts after, as pii-edu deidentify wrote them.")],
+    released: Annotated[
+        Path, typer.Argument(help="The texts after, as pii-edu deidentify wrote them.")
+    ],
     *,
     profile: Annotated[str, typer.Option(help="Says which labels had to be hidden.")] = "crapii",
-    id_field: Annotated[str, typer.Option("--id-column", "--id-field", help="Of the id, in both files.")] = "id",
+    id_field: Annotated[
+        str, typer.Option("--id-column", "--id-field", help="Of the id, in both files.")
+    ] = "id",
     out: common.OutOpt = None,
     resamples: common.ResamplesOpt = N_RESAMPLES,
     seed: Annotated[int, typer.Option(help="Of halves, tagger and bootstrap.")] = SEED,
@@ -67,22 +71,38 @@ def main(
     """Parrot attack on RELEASED (Carrell et al. 2019) and leak arithmetic; no text is shown or written."""
     with guard(debug):
         common.early(out)
-        documents = read_release(original, released, hides=Profile.load(profile).protects, id_field=id_field)
+        documents = read_release(
+            original, released, hides=Profile.load(profile).protects, id_field=id_field
+        )
         found = release_report(documents, seed=seed, n_resamples=resamples)
         files = {"original": original.name, "released": released.name}
-        report = {"files": files, "profile": Path(profile).name, "versions": versions(), "release": found}
+        report = {
+            "files": files,
+            "profile": Path(profile).name,
+            "versions": versions(),
+            "release": found,
+        }
         common.publish("release_attack", report, out, print_release)
 
 
 def print_release(report: Mapping[str, Any], to: Console) -> None:
     """Print the tables."""
     found, given = report["release"], report["release"]["arithmetic"]
-    common.show(to, "The release", [found], "documents words surrogates leaks leaks_in_part mentions")
+    common.show(
+        to, "The release", [found], "documents words surrogates leaks leaks_in_part mentions"
+    )
     keys = "leaks suspects found precision chance_precision recall chance_recall lift p_value auc"
-    common.show(to, f"Parrot attack, both halves in turn; {found['tagger']}", found["attacks"], keys)
+    common.show(
+        to, f"Parrot attack, both halves in turn; {found['tagger']}", found["attacks"], keys
+    )
     shares = {"values": given["share_of_values"], "documents": given["share_of_documents"]}
     shares |= {f"values that stand {row['n']} times": row for row in given["by_repetition"]}
-    common.show(to, f"Given away, if {given['miss_rate']} of the mentions are missed", shares, " ".join(STRATEGIES))
+    common.show(
+        to,
+        f"Given away, if {given['miss_rate']} of the mentions are missed",
+        shares,
+        " ".join(STRATEGIES),
+    )
 
 
 class Item(NamedTuple):
@@ -108,11 +128,17 @@ class Document:
     def offsets(self) -> OffsetMap:
         """What was replaced by what. RAISES (PiiError): E771, if nothing is left of the original."""
         # White space belongs to the word after it, so that it is no anchor of its own.
-        before, after = (re.findall(r"\s*(?:\w+|[^\w\s])|\s+", text) for text in (self.original, self.released))
+        before, after = (
+            re.findall(r"\s*(?:\w+|[^\w\s])|\s+", text) for text in (self.original, self.released)
+        )
         old, new = (numpy.cumsum([0, *map(len, tokens)]).tolist() for tokens in (before, after))
         matcher = SequenceMatcher(None, before, after, autojunk=False)
         if len(before) > 20 and matcher.ratio() < 0.5:
-            raise PiiError(Errors.E771, document=self.id, reason="texts that differ in more than half of their words")
+            raise PiiError(
+                Errors.E771,
+                document=self.id,
+                reason="texts that differ in more than half of their words",
+            )
         edits = []
         for tag, i, j, k, m in matcher.get_opcodes():
             same = commonprefix(["".join(before[i:j]), "".join(after[k:m])])
@@ -129,11 +155,21 @@ class Document:
         """
         items = [Item(edit.new_start, edit.new_end, False) for edit in self._replaced()]
         for start, end, label in self.gold:
-            words = [(start + m.start(), start + m.end()) for m in re.finditer(r"\S+", self.original[start:end])]
-            clear = [any(c.isalnum() for c in self.original[s:e]) and not overlaps(s, e, self.offsets.edits) for s, e in words]
+            words = [
+                (start + m.start(), start + m.end())
+                for m in re.finditer(r"\S+", self.original[start:end])
+            ]
+            clear = [
+                any(c.isalnum() for c in self.original[s:e])
+                and not overlaps(s, e, self.offsets.edits)
+                for s, e in words
+            ]
             if all(clear) or is_name(label):
                 leaks = runs(words, clear)
-                items += [Item(*self.offsets.span_to_new(*leak), True, label, not all(clear)) for leak in leaks]
+                items += [
+                    Item(*self.offsets.span_to_new(*leak), True, label, not all(clear))
+                    for leak in leaks
+                ]
         return sorted(items)
 
     def _replaced(self) -> list[Edit]:
@@ -156,7 +192,9 @@ class Document:
         mentions: dict[tuple[str, str], list[bool]] = {}
         for start, end, label in self.gold:
             value = " ".join(self.original[start:end].casefold().split())
-            mentions.setdefault((label, value), []).append(overlaps(*self.offsets.span_to_new(start, end), leaks))
+            mentions.setdefault((label, value), []).append(
+                overlaps(*self.offsets.span_to_new(start, end), leaks)
+            )
         return [(len(clear), sum(clear)) for clear in mentions.values()]
 
 
@@ -167,11 +205,17 @@ def overlaps(start: int, end: int, spans: Sequence[Sequence[int]]) -> bool:
 
 def runs(places: Places, chosen: Sequence[bool]) -> list[tuple[int, int]]:
     """Chosen words that follow one another, as (start, end)."""
-    groups = [list(group) for take, group in groupby(zip(chosen, places, strict=True), key=lambda pair: pair[0]) if take]
+    groups = [
+        list(group)
+        for take, group in groupby(zip(chosen, places, strict=True), key=lambda pair: pair[0])
+        if take
+    ]
     return [(group[0][1][0], group[-1][1][1]) for group in groups]
 
 
-def read_release(original: Path, released: Path, *, hides: common.Protects, id_field: str = "id") -> list[Document]:
+def read_release(
+    original: Path, released: Path, *, hides: common.Protects, id_field: str = "id"
+) -> list[Document]:
     """Lay a release beside its original, joined by id. RAISES (PiiError): E770; what reading raises."""
     essays = list(read_corpus(original, id_field=id_field))
     after: dict[str, str] = {}
@@ -181,7 +225,10 @@ def read_release(original: Path, released: Path, *, hides: common.Protects, id_f
         after[record.id] = record.text
     if alone := {essay.id for essay in essays} ^ set(after):
         raise PiiError(Errors.E770, n=len(alone), first=original.name, second=released.name)
-    return [Document(e.id, e.text, after[e.id], tuple(span for span in e.spans if hides(span[2]))) for e in essays]
+    return [
+        Document(e.id, e.text, after[e.id], tuple(span for span in e.spans if hides(span[2])))
+        for e in essays
+    ]
 
 
 def words_of(text: str) -> list[tuple[int, int]]:
@@ -191,7 +238,9 @@ def words_of(text: str) -> list[tuple[int, int]]:
 
 def shape(word: str) -> str:
     """ "Xx" for "Ana", "d" for "2019": kinds of characters, each once where it repeats."""
-    kinds = ("X" if c.isupper() else "x" if c.islower() else "d" if c.isdigit() else c for c in word)
+    kinds = (
+        "X" if c.isupper() else "x" if c.islower() else "d" if c.isdigit() else c for c in word
+    )
     return "".join(kind for kind, _ in groupby(kinds))
 
 
@@ -205,16 +254,29 @@ def features(text: str) -> Iterator[list[str]]:
         line = text[line_start : len(text) if line_end < 0 else line_end]
         where = "head" if i < 52 else "foot" if i >= len(places) - 48 else "body"
         yield [
-            "w=" + words[i], "s=" + shapes[i], "p=" + words[i][:3], "x=" + words[i][-3:],
-            "w-1=" + words[i - 1], "w-2=" + words[i - 2], "w+1=" + words[i + 1], "w+2=" + words[i + 2],
-            "s-1=" + shapes[i - 1], "s+1=" + shapes[i + 1], "s+2=" + shapes[i + 2],
+            "w=" + words[i],
+            "s=" + shapes[i],
+            "p=" + words[i][:3],
+            "x=" + words[i][-3:],
+            "w-1=" + words[i - 1],
+            "w-2=" + words[i - 2],
+            "w+1=" + words[i + 1],
+            "w+2=" + words[i + 2],
+            "s-1=" + shapes[i - 1],
+            "s+1=" + shapes[i + 1],
+            "s+2=" + shapes[i + 2],
             f"s-1:1={shapes[i - 1]} {shapes[i]} {shapes[i + 1]}",
-            f"w-1,s={words[i - 1]} {shapes[i]}", f"w-2,-1,s={words[i - 2]} {words[i - 1]} {shapes[i]}",
-            f"first={not text[line_start:start].strip()}", f"short={len(line) < 40} {shapes[i]}", f"where={where} {shapes[i]}",
-        ]  # fmt: skip
+            f"w-1,s={words[i - 1]} {shapes[i]}",
+            f"w-2,-1,s={words[i - 2]} {words[i - 1]} {shapes[i]}",
+            f"first={not text[line_start:start].strip()}",
+            f"short={len(line) < 40} {shapes[i]}",
+            f"where={where} {shapes[i]}",
+        ]
 
 
-def attack(documents: Sequence[Document], attacker: str, *, seed: int = SEED) -> tuple[numpy.ndarray, numpy.ndarray]:
+def attack(
+    documents: Sequence[Document], attacker: str, *, seed: int = SEED
+) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Train a tagger on each half and attack the other; leaks and surrogates are in both halves, whatever the order of the documents.
 
     RETURNS (tuple[numpy.ndarray, numpy.ndarray]): For each document leaks that are suspected, suspects that are none, leaks that are passed
@@ -222,16 +284,29 @@ def attack(documents: Sequence[Document], attacker: str, *, seed: int = SEED) ->
     """
     hasher = FeatureHasher(1 << 18, input_type="string", alternate_sign=False)
     lots = {doc.id: sha256(f"{seed}|{doc.id}".encode()).hexdigest() for doc in documents}
-    drawn = sorted(documents, key=lambda doc: (not doc.spans(leak=True), not doc.spans(leak=False), lots[doc.id]))
+    drawn = sorted(
+        documents,
+        key=lambda doc: (not doc.spans(leak=True), not doc.spans(leak=False), lots[doc.id]),
+    )
     judged: dict[str, Judged] = {}
     for train, rest in ((drawn[::2], drawn[1::2]), (drawn[1::2], drawn[::2])):
-        marked = {doc.id: [item[:2] for item in doc.items if attacker == READER or not item.leak] for doc in train}
-        truth = [overlaps(*word, marked[doc.id]) for doc in train for word in words_of(doc.released)]
+        marked = {
+            doc.id: [item[:2] for item in doc.items if attacker == READER or not item.leak]
+            for doc in train
+        }
+        truth = [
+            overlaps(*word, marked[doc.id]) for doc in train for word in words_of(doc.released)
+        ]
         model: Any = DummyClassifier()  # where nothing, or everything, is marked
         if len(set(truth)) == 2:
             model = LogisticRegression(C=5.0, solver="liblinear", max_iter=500, random_state=seed)
         model.fit(hasher.transform(row for doc in train for row in features(doc.released)), truth)
-        sure = model.predict_proba(hasher.transform(row for doc in rest for row in features(doc.released))) @ model.classes_
+        sure = (
+            model.predict_proba(
+                hasher.transform(row for doc in rest for row in features(doc.released))
+            )
+            @ model.classes_
+        )
         # As large a share of the words is tagged as in the training: a rare class is seldom surer than one half.
         most = round(numpy.mean(truth) * len(sure))
         least = numpy.sort(sure)[-most] if most else 2.0
@@ -247,8 +322,13 @@ def _read(document: Document, probabilities: numpy.ndarray, least: float) -> Jud
     """The reader's suspects: what looks personal, and the tagger passes over."""
     words = zip(words_of(document.released), probabilities, strict=True)
     known = [(*word, p) for word, p in words if document.released[word[0]].isalnum()]
-    inside = [[p for s, e, p in known if s < item.end and e > item.start] for item in document.items]
-    scores = [(item.leak, float(numpy.mean(ps)) if ps else 0.0) for item, ps in zip(document.items, inside, strict=True)]
+    inside = [
+        [p for s, e, p in known if s < item.end and e > item.start] for item in document.items
+    ]
+    scores = [
+        (item.leak, float(numpy.mean(ps)) if ps else 0.0)
+        for item, ps in zip(document.items, inside, strict=True)
+    ]
     counts = Counter((leak, p < least) for leak, p in scores)
     return (counts[True, True], counts[False, True], counts[True, False], len(scores)), scores
 
@@ -258,16 +338,22 @@ def _compare(document: Document, probabilities: numpy.ndarray, least: float) -> 
     places = words_of(document.released)
     known, leaks = (document.spans(leak=leak) for leak in (False, True))
     free = [not overlaps(*place, known) for place in places]
-    suspects = runs(places, [bool(out and p >= least) for out, p in zip(free, probabilities, strict=True)])
+    suspects = runs(
+        places, [bool(out and p >= least) for out, p in zip(free, probabilities, strict=True)]
+    )
     first = [document.released[start] for start, _ in places]
-    capital = runs(places, [out and (c.isupper() or c.isdigit()) for out, c in zip(free, first, strict=True)])
+    capital = runs(
+        places, [out and (c.isupper() or c.isdigit()) for out, c in zip(free, first, strict=True)]
+    )
     found = sum(overlaps(*leak, suspects) for leak in leaks)
     wrong = sum(not overlaps(*run, leaks) for run in suspects)
     others = sum(not overlaps(*run, leaks) for run in {*suspects, *capital})
     return (found, wrong, len(leaks) - found, len(leaks) + others), []
 
 
-def attack_report(counts: numpy.ndarray, scores: numpy.ndarray, weights: numpy.ndarray) -> dict[str, Any]:
+def attack_report(
+    counts: numpy.ndarray, scores: numpy.ndarray, weights: numpy.ndarray
+) -> dict[str, Any]:
     """Precision and recall of finding leaks, against chance; `weights` from `metrics.resample`.
 
     `lift`: precision over that of chance. `p_value`: one-sided, hypergeometric: so many leaks or more among suspects that were drawn by
@@ -275,9 +361,17 @@ def attack_report(counts: numpy.ndarray, scores: numpy.ndarray, weights: numpy.n
     """
     found, wrong, passed, total = (int(n) for n in counts.sum(axis=0))
     leaks, suspects = found + passed, found + wrong
-    out: dict[str, Any] = {"leaks": leaks, "suspects": suspects, "found": found, "false_alarms": wrong, "drawn_from": total}
+    out: dict[str, Any] = {
+        "leaks": leaks,
+        "suspects": suspects,
+        "found": found,
+        "false_alarms": wrong,
+        "drawn_from": total,
+    }
     shares = plain(score(counts[:, :3], weights))
-    out |= {name: value for name, value in shares.items() if name.startswith(("precision", "recall"))}
+    out |= {
+        name: value for name, value in shares.items() if name.startswith(("precision", "recall"))
+    }
     out["chance_precision"] = round(leaks / total, 4) if total else None
     out["chance_recall"] = round(suspects / total, 4) if total else None
     if leaks and suspects:
@@ -288,14 +382,18 @@ def attack_report(counts: numpy.ndarray, scores: numpy.ndarray, weights: numpy.n
     out["p_value"] = float(f"{hypergeom.sf(found - 1, total, leaks, suspects):.3g}")
     leak, sure = scores[:, 1] == 1, scores[:, 2]
     if leak.any() and not leak.all():
-        drawn = [w for w in weights[:, scores[:, 0].astype("i8")] if w[leak].any() and w[~leak].any()]
+        drawn = [
+            w for w in weights[:, scores[:, 0].astype("i8")] if w[leak].any() and w[~leak].any()
+        ]
         areas = numpy.asarray([roc_auc_score(leak, -sure, sample_weight=w) for w in drawn])
         out |= plain({"auc": _estimate(roc_auc_score(leak, -sure), areas)})
     return out
 
 
 def _estimate(value: float, draws: numpy.ndarray) -> Estimate:
-    low, high = numpy.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) if len(draws) else (value, value)
+    low, high = (
+        numpy.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) if len(draws) else (value, value)
+    )
     return Estimate(float(value), float(low), float(high))
 
 
@@ -311,7 +409,9 @@ def told(n: int, e: float) -> numpy.ndarray:
     """
     missed = binom.pmf(range(n + 1), n, e)
     markov = sum(missed[m] * shorter_run(n - m, m) for m in range(2, n + 1))
-    return numpy.clip([1 - missed[0], 1 - missed[:2].sum(), markov, 1 - missed[0] - missed[n]], 0, 1)
+    return numpy.clip(
+        [1 - missed[0], 1 - missed[:2].sum(), markov, 1 - missed[0] - missed[n]], 0, 1
+    )
 
 
 @cache
@@ -319,7 +419,9 @@ def shorter_run(n: int, length: int, keep: float = KEEP) -> float:
     """Probability that among n mentions no surrogate stands `length` (2 or more) times in a row: a run grows with probability `keep`."""
     if n < length:
         return 1.0
-    runs = [1.0] + [0.0] * (length - 2)  # runs[k]: no run of `length` so far, and the one at hand has k + 1
+    runs = [1.0] + [0.0] * (
+        length - 2
+    )  # runs[k]: no run of `length` so far, and the one at hand has k + 1
     for _ in range(n - 1):
         runs = [sum(runs) * (1 - keep), *(p * keep for p in runs[:-1])]
     return sum(runs)
@@ -333,7 +435,9 @@ def arithmetic_report(values: Sequence[Sequence[tuple[int, int]]], missed: float
     pairs = [pair for found in values for pair in found]
     counts = Counter(n for n, _ in pairs)
     ways = {n: told(n, missed) for n in sorted(counts)}
-    of_documents = [1 - numpy.prod([1 - ways[n] for n, _ in found], axis=0) for found in values if found]
+    of_documents = [
+        1 - numpy.prod([1 - ways[n] for n, _ in found], axis=0) for found in values if found
+    ]
     return {
         "miss_rate": round(missed, 4),
         "miss_rate_from": "the release",
@@ -343,11 +447,15 @@ def arithmetic_report(values: Sequence[Sequence[tuple[int, int]]], missed: float
         "documents_with_values": len(of_documents),
         "share_of_values": _mean([ways[n] for n, _ in pairs]),
         "share_of_documents": _mean(of_documents),
-        "by_repetition": [{"n": n, "values": counts[n]} | _mean([shares]) for n, shares in ways.items()],
+        "by_repetition": [
+            {"n": n, "values": counts[n]} | _mean([shares]) for n, shares in ways.items()
+        ],
         "observed": {
             "values_in_part_in_clear": sum(0 < clear < n for n, clear in pairs),
             "values_wholly_in_clear": sum(clear == n for n, clear in pairs),
-            "documents_with_a_value_in_part": sum(any(0 < c < n for n, c in found) for found in values),
+            "documents_with_a_value_in_part": sum(
+                any(0 < c < n for n, c in found) for found in values
+            ),
         },
     }
 
@@ -357,7 +465,9 @@ def _mean(shares: Sequence[numpy.ndarray]) -> dict[str, float]:
     return dict(zip(STRATEGIES, means.round(4).tolist(), strict=True))
 
 
-def release_report(documents: Sequence[Document], *, seed: int = SEED, n_resamples: int = N_RESAMPLES) -> dict[str, Any]:
+def release_report(
+    documents: Sequence[Document], *, seed: int = SEED, n_resamples: int = N_RESAMPLES
+) -> dict[str, Any]:
     """All numbers on a release. RAISES (PiiError): E772, with too few documents."""
     if (n := sum(bool(doc.items) for doc in documents)) < 4:
         raise PiiError(Errors.E772, n=n, least=4)
@@ -380,7 +490,10 @@ def release_report(documents: Sequence[Document], *, seed: int = SEED, n_resampl
         "documents_with_a_leak": sum(bool(doc.spans(leak=True)) for doc in documents),
         "seed": seed,
         "tagger": "logistic regression over words and their surroundings (scikit-learn)",
-        "attacks": {who: attack_report(*attack(documents, who, seed=seed), weights) for who in (READER, LABELS)},
+        "attacks": {
+            who: attack_report(*attack(documents, who, seed=seed), weights)
+            for who in (READER, LABELS)
+        },
         "arithmetic": arithmetic_report(values, clear / mentions if mentions else 0.0),
     }
 

@@ -53,10 +53,14 @@ COLUMNS = "documents support recall unperturbed_recall drop whole strict false_a
 def main(
     *,
     pipeline: common.PipelineOpt = "en_pii_edu",
-    only: Annotated[str, typer.Option(help="Classes or perturbations, with commas between them [all].")] = "",
+    only: Annotated[
+        str, typer.Option(help="Classes or perturbations, with commas between them [all].")
+    ] = "",
     assets: common.AssetsOpt = Path("assets"),
     limit: Annotated[int, typer.Option(min=0, help="Essays, drawn by lot; 0 for all.")] = 0,
-    long: Annotated[int, typer.Option(min=1, help="Essays that are lengthened to 20,000 characters.")] = LONG_ESSAYS,
+    long: Annotated[
+        int, typer.Option(min=1, help="Essays that are lengthened to 20,000 characters.")
+    ] = LONG_ESSAYS,
     out: common.OutOpt = None,
     debug: common.DebugOpt = False,
 ) -> None:
@@ -71,8 +75,15 @@ def main(
         prose = perturb.clean_paragraphs(prose_of(assets))
         chosen = perturb.choose(perturb.perturbations(prose, windows), split_list(only))
         words = sum(len(essay.text.split()) for essay in sample)
-        data = {"file": f"authored test essays, seed {DRAWN}", "documents": len(sample), "of": len(essays), "words": words}
-        skipped = {} if windows else dict.fromkeys(perturb.EDGES, "the system does not read in windows")
+        data = {
+            "file": f"authored test essays, seed {DRAWN}",
+            "documents": len(sample),
+            "of": len(essays),
+            "words": words,
+        }
+        skipped = (
+            {} if windows else dict.fromkeys(perturb.EDGES, "the system does not read in windows")
+        )
         report = {"data": data, "profile": "crapii", "skipped": skipped}
         report |= measure(system, sample, list(chosen.values()), protects, long)
         common.publish("robustness", report, out, print_robustness)
@@ -81,8 +92,18 @@ def main(
 def print_robustness(report: Mapping[str, Any], to: Console) -> None:
     """Print the tables, the weakest perturbations first."""
     weakest = sorted(report["perturbations"].items(), key=lambda item: item[1].get("recall", 2.0))
-    common.show(to, "{file}, {documents} of {of}".format(**report["data"]), {"as they are": report["unperturbed"]}, COLUMNS)
-    common.show(to, "By class of perturbation; recall is of characters, by any protected label", report["classes"], COLUMNS)
+    common.show(
+        to,
+        "{file}, {documents} of {of}".format(**report["data"]),
+        {"as they are": report["unperturbed"]},
+        COLUMNS,
+    )
+    common.show(
+        to,
+        "By class of perturbation; recall is of characters, by any protected label",
+        report["classes"],
+        COLUMNS,
+    )
     common.show(to, "By perturbation, the weakest first", dict(weakest), COLUMNS)
     for name, reason in report["skipped"].items():
         to.print(f"{name} was left out: {reason}")
@@ -102,15 +123,23 @@ def authored_parts(assets: Path) -> tuple[list[Template], dict[str, list[Any]]]:
 def authored_essays(assets: Path) -> list[LabelledText]:
     """The essays of the test split filled with invented people: once as they are, else with a head, a sign-off and other sentences."""
     templates, blocks = authored_parts(assets)
-    filled = from_essays(templates, blocks, replace(RECIPES["test"], fillings=2), name_table(), DRAWN)
+    filled = from_essays(
+        templates, blocks, replace(RECIPES["test"], fillings=2), name_table(), DRAWN
+    )
     names = [f"{template.id}#{n}" for template in templates for n in range(2)]
-    return [LabelledText(name, one.text, one.spans, one.unlabelled) for name, one in zip(names, filled, strict=True)]
+    return [
+        LabelledText(name, one.text, one.spans, one.unlabelled)
+        for name, one in zip(names, filled, strict=True)
+    ]
 
 
 def prose_of(assets: Path) -> list[str]:
     """The stretches of the authored test essays between slots, to pad with."""
     # A slot spoils its paragraph: what stands beside it may point to the person.
-    bodies = ("".join(p if isinstance(p, str) else "\x00" for p in template.parts) for template in authored_parts(assets)[0])
+    bodies = (
+        "".join(p if isinstance(p, str) else "\x00" for p in template.parts)
+        for template in authored_parts(assets)[0]
+    )
     return [block for body in bodies for block in body.split("\n\n") if "\x00" not in block]
 
 
@@ -118,7 +147,11 @@ def take(essays: Sequence[LabelledText], limit: int, protects: Protects) -> list
     """So many essays by lot (0 for all), clean ones in their share; any beginning of the result is a fair sample."""
     placed: list[tuple[float, int, LabelledText]] = []
     for named in (0, 1):
-        part = [essay for essay in essays if any(must_hide(label, protects) for *_, label in essay.spans) == named]
+        part = [
+            essay
+            for essay in essays
+            if any(must_hide(label, protects) for *_, label in essay.spans) == named
+        ]
         rng_for(DRAWN, "sample", named).shuffle(part)
         placed += [((i + 0.5) / len(part), named, essay) for i, essay in enumerate(part)]
     return [essay for *_, essay in sorted(placed, key=lambda item: item[:2])][: limit or None]
@@ -134,11 +167,16 @@ def must_hide(label: str, protects: Protects) -> bool:
 
 def shown(text: str) -> str:
     """The text, of the same length, with a space for what tells nothing: invisible characters, signs like emoji."""
-    return "".join(" " if is_invisible(char) or unicodedata.category(char) == "So" else char for char in text)
+    return "".join(
+        " " if is_invisible(char) or unicodedata.category(char) == "So" else char for char in text
+    )
 
 
 def count(
-    essays: Sequence[LabelledText], places: Iterable[Sequence[int]], found: Sequence[Sequence[Entity]], protects: Protects
+    essays: Sequence[LabelledText],
+    places: Iterable[Sequence[int]],
+    found: Sequence[Sequence[Entity]],
+    protects: Protects,
 ) -> numpy.ndarray:
     """As `expose`, but for STRICT, and for alarms and words, which are those of clean texts. Names that
     the profile hides are one label; an alarm touches no indirect identifier.
@@ -147,15 +185,22 @@ def count(
     """
     gold, known, clean = [], [], []
     for essay, measured in zip(essays, places, strict=True):
-        entities = [Entity(essay.id, start, end, label, shown(essay.text[start:end])) for start, end, label in essay.spans]
+        entities = [
+            Entity(essay.id, start, end, label, shown(essay.text[start:end]))
+            for start, end, label in essay.spans
+        ]
         gold += [entities[i] for i in measured if must_hide(entities[i].label, protects)]
         known += [e for e in entities if e.label in INDIRECT_LABELS]
-        clean.append(not any(must_hide(e.label, protects) or e.label not in LABELS for e in entities))
+        clean.append(
+            not any(must_hide(e.label, protects) or e.label not in LABELS for e in entities)
+        )
     flat = [entity for entities in found for entity in entities]
     ids, words = [essay.id for essay in essays], [len(essay.text.split()) for essay in essays]
     counts = match.expose(gold, flat, documents=ids, words=words, known=known)
     alike = [replace(entity, label=crapii_label(entity.label, protects)) for entity in gold]
-    counts[:, STRICT] = match.match_position(alike, flat, documents=ids, labels=LABELS).per_document[:, match.TP]
+    counts[:, STRICT] = match.match_position(
+        alike, flat, documents=ids, labels=LABELS
+    ).per_document[:, match.TP]
     counts[~numpy.asarray(clean, dtype=bool), match.ALARMS :] = 0
     return counts
 
@@ -175,31 +220,58 @@ def measure(
 
     # Masked stretches travel along as spans that nobody knows.
     masks = [[(start, end, perturb.UNTOLD) for start, end in essay.masked] for essay in essays]
-    originals = [LabelledText(e.id, e.text, tuple(sorted([*e.spans, *more]))) for e, more in zip(essays, masks, strict=True)]
+    originals = [
+        LabelledText(e.id, e.text, tuple(sorted([*e.spans, *more])))
+        for e, more in zip(essays, masks, strict=True)
+    ]
     found = find(originals)
-    unperturbed = count(originals, [range(len(essay.spans)) for essay in originals], found, protects)
+    unperturbed = count(
+        originals, [range(len(essay.spans)) for essay in originals], found, protects
+    )
     if not unperturbed[:, match.ENTITIES].any():
         raise PiiError(Errors.E762, what="The gold corpus", needed="label that must be hidden")
     report: dict[str, Any] = {}
-    classes: dict[str, numpy.ndarray] = defaultdict(lambda: numpy.zeros((2, *unperturbed.shape), dtype="i8"))
+    classes: dict[str, numpy.ndarray] = defaultdict(
+        lambda: numpy.zeros((2, *unperturbed.shape), dtype="i8")
+    )
     touched: dict[str, set[int]] = defaultdict(set)
     for perturbation in common.track("robustness", chosen):
         new: dict[int, LabelledText] = {}
         places = []
         for row, essay in enumerate(originals):
-            text, spans = perturbation(essay.text, essay.spans, rng_for(DRAWN, perturbation.name, essay.id))
-            too_long = perturbation.kind == LENGTH and len(text) >= perturb.LONG // 2 and len(new) >= long_essays
+            text, spans = perturbation(
+                essay.text, essay.spans, rng_for(DRAWN, perturbation.name, essay.id)
+            )
+            too_long = (
+                perturbation.kind == LENGTH
+                and len(text) >= perturb.LONG // 2
+                and len(new) >= long_essays
+            )
             if text != essay.text and not too_long:
                 new[row] = LabelledText(essay.id, text, spans)
                 places.append(perturbation.measured(essay.text, essay.spans, text, spans))
         rows, changed = list(new), list(new.values())
-        before = count([originals[row] for row in rows], [old for old, _ in places], [found[row] for row in rows], protects)
-        counts = numpy.stack([before, count(changed, [after for _, after in places], find(changed), protects)])
-        counts[0, counts[1, :, match.WORDS] == 0, match.ALARMS :] = 0  # no longer clean: someone private was added
-        report[perturbation.name] = {"class": perturbation.kind, "about": perturbation.about} | summarise(counts[1], counts[0])
+        before = count(
+            [originals[row] for row in rows],
+            [old for old, _ in places],
+            [found[row] for row in rows],
+            protects,
+        )
+        counts = numpy.stack(
+            [before, count(changed, [after for _, after in places], find(changed), protects)]
+        )
+        counts[0, counts[1, :, match.WORDS] == 0, match.ALARMS :] = (
+            0  # no longer clean: someone private was added
+        )
+        report[perturbation.name] = {
+            "class": perturbation.kind,
+            "about": perturbation.about,
+        } | summarise(counts[1], counts[0])
         classes[perturbation.kind][:, rows] += counts
         touched[perturbation.kind].update(rows)
-    summed = {kind: counts[:, sorted(touched[kind])] for kind, counts in classes.items() if touched[kind]}
+    summed = {
+        kind: counts[:, sorted(touched[kind])] for kind, counts in classes.items() if touched[kind]
+    }
     return common.head(system) | {
         "bootstrap": {"unit": "document", "resamples": N_RESAMPLES, "seed": SEED, "level": 0.95},
         "seed": DRAWN,
@@ -213,11 +285,17 @@ def measure(
 def summarise(after: numpy.ndarray, before: numpy.ndarray | None = None) -> dict[str, Any]:
     """Essays, support, recall in three ways, false alarms; with `before` the same unperturbed, and the drop."""
     clean = int((after[:, match.WORDS] > 0).sum())
-    found: dict[str, Any] = {"documents": len(after), "support": int(after[:, match.ENTITIES].sum()), "clean_documents": clean}
+    found: dict[str, Any] = {
+        "documents": len(after),
+        "support": int(after[:, match.ENTITIES].sum()),
+        "clean_documents": clean,
+    }
     if not len(after):
         return found
     weights = resample(len(after))
-    for prefix, counts in ({"": after} | ({} if before is None else {"unperturbed_": before})).items():
+    for prefix, counts in (
+        {"": after} | ({} if before is None else {"unperturbed_": before})
+    ).items():
         for name, (part, whole) in RECALLS.items():
             found[prefix + name] = rate(counts[:, part], counts[:, whole], weights)
         if clean:

@@ -18,7 +18,10 @@ def memory(kind: str = "VmHWM", process: int | str = "self") -> float:
     """
     status = Path(f"/proc/{process}/status")
     lines = status.read_text("utf8").splitlines() if status.exists() else []
-    return next((int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith(f"{kind}:")), float("nan"))
+    return next(
+        (int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith(f"{kind}:")),
+        float("nan"),
+    )
 
 
 def probe(system: str, stages: Mapping[str, Sequence[str]], gpu: bool = False) -> dict[str, Any]:
@@ -37,8 +40,16 @@ def probe(system: str, stages: Mapping[str, Sequence[str]], gpu: bool = False) -
     from pii_components.profiles import Profile
 
     loaded: Any = make_system(system, protects=Profile.load("crapii").protects)
-    found = {"load_seconds": perf_counter() - start, "load_cpu_seconds": process_time() - cpu, "megabytes_loaded": memory()}
-    nlp = loaded.analyzer.nlp_engine.nlp["en"] if hasattr(loaded, "analyzer") else getattr(loaded, "nlp", None)
+    found = {
+        "load_seconds": perf_counter() - start,
+        "load_cpu_seconds": process_time() - cpu,
+        "megabytes_loaded": memory(),
+    }
+    nlp = (
+        loaded.analyzer.nlp_engine.nlp["en"]
+        if hasattr(loaded, "analyzer")
+        else getattr(loaded, "nlp", None)
+    )
     files = Path(nlp.path).rglob("*") if nlp is not None and nlp.path else ()
     found["megabytes_on_disk"] = sum(path.stat().st_size for path in files if path.is_file()) / 1e6
     read: dict[str, dict[str, float]] = {}
@@ -51,7 +62,11 @@ def probe(system: str, stages: Mapping[str, Sequence[str]], gpu: bool = False) -
         start, cpu = perf_counter(), process_time()
         for _ in loaded.find(documents):
             pass
-        read[stage] = {"seconds": perf_counter() - start, "cpu_seconds": process_time() - cpu, "megabytes": memory()}
+        read[stage] = {
+            "seconds": perf_counter() - start,
+            "cpu_seconds": process_time() - cpu,
+            "megabytes": memory(),
+        }
     return {"about": loaded.about, "numbers": found, "stages": read}
 
 

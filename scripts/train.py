@@ -21,7 +21,10 @@ def _log() -> None:
 def encoder(
     out: Annotated[Path, typer.Option(help="Folder for the weights.")] = Path("assets/encoder"),
     pipeline: Annotated[
-        str, typer.Option(help="Name or path of the pipeline to take it from; takes the place of an earlier encoder.pt.")
+        str,
+        typer.Option(
+            help="Name or path of the pipeline to take it from; takes the place of an earlier encoder.pt."
+        ),
     ] = "",
 ) -> None:
     """Put an encoder where training looks for it: upstream's if it is there, else that of a pipeline [en_pii_edu]."""
@@ -33,7 +36,9 @@ def encoder(
 
 @app.command()
 def prune(
-    corpus: Annotated[list[Path], typer.Option(help="A .spacy file whose words are counted; may be repeated.")],
+    corpus: Annotated[
+        list[Path], typer.Option(help="A .spacy file whose words are counted; may be repeated.")
+    ],
     reader: Annotated[Path, typer.Option(help="A reader of pii_context; nothing is trained anew.")],
     out: Annotated[Path, typer.Option(help="New file for the smaller one.")],
     pieces: Annotated[int, typer.Option(min=1, help="Pieces to keep.")] = 6500,
@@ -52,27 +57,41 @@ def prune(
         whole = PersonReader.from_bytes(reader.read_bytes())
         kept = choose(whole.vocabulary, docs, pieces)
         names = [whole.vocabulary[i] for i in kept]
-        out.write_bytes(PersonReader(prune_graph(whole.shim.graph, kept), names, whole.head).to_bytes())
+        out.write_bytes(
+            PersonReader(prune_graph(whole.shim.graph, kept), names, whole.head).to_bytes()
+        )
 
 
 @app.command()
 def role_encoder(
-    corpus: Annotated[list[Path], typer.Option(help="Folder with train.spacy and dev.spacy; of several, dev of the first.")],
+    corpus: Annotated[
+        list[Path],
+        typer.Option(help="Folder with train.spacy and dev.spacy; of several, dev of the first."),
+    ],
     encoder: Annotated[Path, typer.Option(help="Weights to start from.")] = Path("assets/encoder"),
     source: Annotated[
-        Path | None, typer.Option(help="To go on from: checkpoint.pt of an earlier training, or the `reader` of a package.")
+        Path | None,
+        typer.Option(
+            help="To go on from: checkpoint.pt of an earlier training, or the `reader` of a package."
+        ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the reader, its checkpoint and the training log.")] = Path(
-        "training/reader"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Folder for the reader, its checkpoint and the training log.")
+    ] = Path("training/reader"),
     gpu_id: Annotated[int, typer.Option(help="0 for the first GPU.")] = -1,
     epochs: Annotated[int, typer.Option(help="Passes over the texts.")] = 4,
     learn_rate: Annotated[float, typer.Option(help="Of the encoder, at its height.")] = 3e-4,
-    head_rate: Annotated[float, typer.Option(help="Times that much for the head and the placeholders.")] = 5.0,
+    head_rate: Annotated[
+        float, typer.Option(help="Times that much for the head and the placeholders.")
+    ] = 5.0,
     batch_pieces: Annotated[int, typer.Option(help="Pieces of a batch.")] = 6144,
     masked: Annotated[float, typer.Option(help="Share of the pieces that are hidden.")] = 0.05,
-    lost: Annotated[float, typer.Option(help="Share of the mentions that a detector would have missed.")] = 0.04,
-    strangers: Annotated[float, typer.Option(help="Share of the texts with words that are no names as placeholders.")] = 0.25,
+    lost: Annotated[
+        float, typer.Option(help="Share of the mentions that a detector would have missed.")
+    ] = 0.04,
+    strangers: Annotated[
+        float, typer.Option(help="Share of the texts with words that are no names as placeholders.")
+    ] = 0.25,
     dropout: Annotated[float, typer.Option(help="Of the encoder.")] = 0.1,
     frozen: Annotated[int, typer.Option(help="Lowest layers that are kept as they are.")] = 0,
     seed: Annotated[int, typer.Option(help="Of everything.")] = 46,
@@ -80,14 +99,25 @@ def role_encoder(
     """Train the masked-name role encoder of pii_context: roles of people from the text around their names."""
     from pii_components.training.role_encoder import Settings, train_reader
 
-    settings = Settings(epochs, learn_rate, head_rate, batch_pieces, masked, lost, strangers, dropout, frozen, seed)
+    settings = Settings(
+        epochs, learn_rate, head_rate, batch_pieces, masked, lost, strangers, dropout, frozen, seed
+    )
     with guard(debug=True):
-        train_reader(corpus, out, settings, encoder=encoder, source=source, device="cpu" if gpu_id < 0 else f"cuda:{gpu_id}")
+        train_reader(
+            corpus,
+            out,
+            settings,
+            encoder=encoder,
+            source=source,
+            device="cpu" if gpu_id < 0 else f"cuda:{gpu_id}",
+        )
 
 
 @app.command()
 def head(
-    model: Annotated[Path, typer.Option(help="Folder that `spacy train` wrote; its last layer is replaced.")],
+    model: Annotated[
+        Path, typer.Option(help="Folder that `spacy train` wrote; its last layer is replaced.")
+    ],
     corpus: Annotated[Path, typer.Option(help="The .spacy file that it was trained on.")],
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the vectors of all tokens.")] = 8,
     learn_rate: Annotated[float, typer.Option(min=0.0, help="At the start.")] = 3e-3,
@@ -111,28 +141,40 @@ def head(
 def package(
     model: Annotated[
         list[str],
-        typer.Option(help="Folder that `spacy train` wrote (model-best), or an assembled pipeline; of several, the mean."),
+        typer.Option(
+            help="Folder that `spacy train` wrote (model-best), or an assembled pipeline; of several, the mean."
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder to write; `ship` makes it the one that spacy.load finds.")] = Path(
-        "training/en_pii_edu"
+    out: Annotated[
+        Path, typer.Option(help="Folder to write; `ship` makes it the one that spacy.load finds.")
+    ] = Path("training/en_pii_edu"),
+    settings: Annotated[Path, typer.Option(help="Config per component, JSON.")] = Path(
+        "configs/pipeline.json"
     ),
-    settings: Annotated[Path, typer.Option(help="Config per component, JSON.")] = Path("configs/pipeline.json"),
-    encoder: Annotated[str, typer.Option(help="What runs the encoder: onnx-int8, onnx-half, torch.")] = "onnx-int8",
-    classifier: Annotated[Path | None, typer.Option(help="classifier.npz of `scripts.annotated classifier`.")] = None,
+    encoder: Annotated[
+        str, typer.Option(help="What runs the encoder: onnx-int8, onnx-half, torch.")
+    ] = "onnx-int8",
+    classifier: Annotated[
+        Path | None, typer.Option(help="classifier.npz of `scripts.annotated classifier`.")
+    ] = None,
     reader: Annotated[
         list[Path] | None,
         typer.Option(
             help="The reader of `role-encoder`, or of another package; or folders of `role-encoder`, of which the mean."
         ),
     ] = None,
-    metrics: Annotated[Path | None, typer.Option(help="Metrics file that goes into meta.json, as its performance.")] = None,
+    metrics: Annotated[
+        Path | None, typer.Option(help="Metrics file that goes into meta.json, as its performance.")
+    ] = None,
 ) -> None:
     """Add the rules to a trained pipeline and write it beside the one that ships."""
     from pii_components.training.package import ENCODERS
     from pii_components.training.package import package as write
 
     if encoder not in ENCODERS:
-        raise typer.BadParameter(f"'{encoder}' is none of {', '.join(ENCODERS)}", param_hint="--encoder")
+        raise typer.BadParameter(
+            f"'{encoder}' is none of {', '.join(ENCODERS)}", param_hint="--encoder"
+        )
     with guard(debug=True):
         around = b""
         if reader and reader[0].is_dir():
@@ -154,10 +196,12 @@ def package(
 
 @app.command()
 def ship(
-    packaged: Annotated[Path, typer.Option(help="Folder that `package` wrote.")] = Path("training/en_pii_edu"),
-    out: Annotated[Path, typer.Option(help="Folder of the import package; the pipeline in it is replaced.")] = Path(
-        "en_pii_edu"
+    packaged: Annotated[Path, typer.Option(help="Folder that `package` wrote.")] = Path(
+        "training/en_pii_edu"
     ),
+    out: Annotated[
+        Path, typer.Option(help="Folder of the import package; the pipeline in it is replaced.")
+    ] = Path("en_pii_edu"),
 ) -> None:
     """Put a packaged pipeline in the place of the one that ships."""
     from pii_components.training.package import ship as put

@@ -58,8 +58,13 @@ def main(
     model: Annotated[str, typer.Option(help="Pipeline.")] = "en_pii_edu",
     kill: Annotated[int, typer.Option(help="So many runs are killed and taken up.")] = 0,
     big: Annotated[float, typer.Option(help="Gigabytes of a CSV on which memory is measured.")] = 0,
-    seconds: Annotated[int, typer.Option(help="Runs on the CSV are ended after so many seconds.")] = 900,
-    failures: Annotated[Path | None, typer.Option(help="Where strings that failed go; not for makers of the detector.")] = None,
+    seconds: Annotated[
+        int, typer.Option(help="Runs on the CSV are ended after so many seconds.")
+    ] = 900,
+    failures: Annotated[
+        Path | None,
+        typer.Option(help="Where strings that failed go; not for makers of the detector."),
+    ] = None,
     out: common.OutOpt = None,
 ) -> None:
     """A class in, a release out, and what is left in it."""
@@ -69,18 +74,36 @@ def main(
         build_zip(documents, place / "class.zip")
         (place / "roster.csv").write_bytes((CLASS / "roster.csv").read_bytes())
         if big or kill:
-            found = watch(documents, place, big, model, seconds) if big else kill_and_resume(place, kill, model)
+            found = (
+                watch(documents, place, big, model, seconds)
+                if big
+                else kill_and_resume(place, kill, model)
+            )
         else:
             found = walk(documents, place, model, failures)
-        old = json.loads(out.read_text("utf8")) if out is not None and out.exists() else {}  # what other runs found stays
-        common.publish("walk", {**common.head(), **{key: old[key] for key in PARTS if key in old}, **found}, out, show)
+        old = (
+            json.loads(out.read_text("utf8")) if out is not None and out.exists() else {}
+        )  # what other runs found stays
+        common.publish(
+            "walk",
+            {**common.head(), **{key: old[key] for key in PARTS if key in old}, **found},
+            out,
+            show,
+        )
 
 
 def show(report: Mapping[str, Any], to: Console) -> None:
     """Print the tables, then the rest."""
     for title, table in report.get("found", {}).items():
-        common.show(to, title, table, f"n {'intact lost' if title == 'kept' else 'gone in_part left'} share share_exact_95")
-    to.print_json(json.dumps({key: report[key] for key in PARTS if key in report and key != "found"}))
+        common.show(
+            to,
+            title,
+            table,
+            f"n {'intact lost' if title == 'kept' else 'gone in_part left'} share share_exact_95",
+        )
+    to.print_json(
+        json.dumps({key: report[key] for key in PARTS if key in report and key != "found"})
+    )
 
 
 def read_class() -> list[Doc]:  # documents, with what was planted and what must stay
@@ -91,7 +114,11 @@ def build_zip(documents: Sequence[Doc], path: Path) -> None:
     """Write the files that a learning platform would export."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for doc in documents:
-            data = make_docx(doc) if doc["format"] == "docx" else doc["text"].encode(doc.get("encoding", "utf-8"))
+            data = (
+                make_docx(doc)
+                if doc["format"] == "docx"
+                else doc["text"].encode(doc.get("encoding", "utf-8"))
+            )
             archive.writestr(doc["file"], make_pdf(doc["text"]) if doc["format"] == "pdf" else data)
 
 
@@ -106,7 +133,12 @@ def make_docx(doc: Doc) -> bytes:
         for cell, value in zip(table.add_row().cells, row, strict=True):
             cell.text = value
     for author, text in doc.get("comments", ()):
-        made.add_comment(paragraphs[0].runs, text=text, author=author, initials="".join(word[0] for word in author.split()))
+        made.add_comment(
+            paragraphs[0].runs,
+            text=text,
+            author=author,
+            initials="".join(word[0] for word in author.split()),
+        )
     for part in ("header", "footer"):
         getattr(made.sections[0], part).paragraphs[0].text = doc.get(part, "")
     made.core_properties.author = made.core_properties.last_modified_by = doc.get("metadata", "")
@@ -116,8 +148,27 @@ def make_docx(doc: Doc) -> bytes:
 
 def arguments_of(model: str, out: str) -> list[str]:
     """ETS's steps 1 to 4 in one command: header, names and contact, autobiographical details, search for surnames over all texts."""
-    return ["deidentify", "class.zip", "--out", out, "--profile", "ets", "--roster", "roster.csv", "--sweep", "hide", "--map", f"{out}.csv",
-            "--vault", f"{out}.vault", "--report", f"{out}.json", "--model", model, "--quiet"]  # fmt: skip
+    return [
+        "deidentify",
+        "class.zip",
+        "--out",
+        out,
+        "--profile",
+        "ets",
+        "--roster",
+        "roster.csv",
+        "--sweep",
+        "hide",
+        "--map",
+        f"{out}.csv",
+        "--vault",
+        f"{out}.vault",
+        "--report",
+        f"{out}.json",
+        "--model",
+        model,
+        "--quiet",
+    ]
 
 
 def started(place: Path, *arguments: str) -> subprocess.Popen[str]:
@@ -136,15 +187,28 @@ def run(place: Path, *arguments: str) -> str:
     return told
 
 
-def walk(documents: Sequence[Doc], place: Path, model: str, failures: Path | None) -> dict[str, Any]:
+def walk(
+    documents: Sequence[Doc], place: Path, model: str, failures: Path | None
+) -> dict[str, Any]:
     """Run the steps and check the release. RETURNS (dict): Counts. failures: Where file, table, kind and string of what failed go."""
     arguments, start = arguments_of(model, "safe"), time.perf_counter()
     run(place, *arguments)
-    about: Doc = {"arguments": arguments, "seconds": round(time.perf_counter() - start, 1), "documents": len(documents)}
+    about: Doc = {
+        "arguments": arguments,
+        "seconds": round(time.perf_counter() - start, 1),
+        "documents": len(documents),
+    }
     run(place, "vault", "verify", "safe.vault")
-    names = {row[0]: row[1] for row in csv.reader((place / "safe.csv").read_text("utf-8-sig").splitlines()) if row[1]}
+    names = {
+        row[0]: row[1]
+        for row in csv.reader((place / "safe.csv").read_text("utf-8-sig").splitlines())
+        if row[1]
+    }
     there = [doc for doc in documents if doc["file"] in names]
-    found, failed = judge(there, [(names[doc["file"]], texts_of(place / "safe" / names[doc["file"]])) for doc in there])
+    found, failed = judge(
+        there,
+        [(names[doc["file"]], texts_of(place / "safe" / names[doc["file"]])) for doc in there],
+    )
     (failures or Path(os.devnull)).write_text(json.dumps(failed, indent=1))
     left = {one["file"] for one in failed if one["kind"] != "kept"}
     about |= {"released": len(there), "documents_with_nothing_left": len(there) - len(left)}
@@ -160,12 +224,16 @@ def texts_of(path: Path) -> str:
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name).decode("utf8", "replace") for name in archive.namelist()}
     bare = [re.sub("<[^>]*>", "", re.sub(ENDS_A_WORD, "\n<", part)) for part in parts.values()]
-    return unescape("\n".join([*parts, *bare, *re.findall('="([^"]*)"', "\n".join(parts.values()))]))
+    return unescape(
+        "\n".join([*parts, *bare, *re.findall('="([^"]*)"', "\n".join(parts.values()))])
+    )
 
 
 def tidy(text: str) -> str:
     """RETURNS (str): One form for widths, accents and white space; without what cannot be seen."""
-    return " ".join(re.sub("[\u00ad\u200b-\u200f\u2060\ufeff]", "", normalize("NFKC", text)).split())
+    return " ".join(
+        re.sub("[\u00ad\u200b-\u200f\u2060\ufeff]", "", normalize("NFKC", text)).split()
+    )
 
 
 def count(string: str, text: str) -> int:
@@ -173,37 +241,72 @@ def count(string: str, text: str) -> int:
     return len(re.findall(rf"(?<!\w){re.escape(tidy(string))}(?!\w)", text))
 
 
-def fate(kind: str, string: str, text: str, innocent: Mapping[str, int], others: Sequence[str] = ()) -> str:
+def fate(
+    kind: str, string: str, text: str, innocent: Mapping[str, int], others: Sequence[str] = ()
+) -> str:
     """GONE, PART or LEFT. text (str): As released, `tidy`. others: What else was planted; a word that is one of them is judged by itself."""
     if count(string, text) > innocent.get(string, 0):
         return LEFT
     words = re.findall(r"[^\W\d_]{2,}", string) if kind in NAMES else []
-    return PART if any(count(word, text) > innocent.get(word, 0) for word in words if word not in others) else GONE
+    return (
+        PART
+        if any(count(word, text) > innocent.get(word, 0) for word in words if word not in others)
+        else GONE
+    )
 
 
 def fates(doc: Doc, name: str, text: str) -> Iterator[tuple[str, str, str, str]]:
     """YIELDS (tuple): Table, kind, string, and what became of it."""
     text, name = tidy(text), tidy(name).casefold().replace("_", " ")
     for kind, string in doc["planted"]:
-        yield "planted", kind, string, fate(kind, string, text, doc["innocent"], [other for _, other in doc["planted"]])
+        yield (
+            "planted",
+            kind,
+            string,
+            fate(kind, string, text, doc["innocent"], [other for _, other in doc["planted"]]),
+        )
     for kind, string in doc["in_name"]:
-        low = string.casefold().replace("_", " ")  # "lopezmaria" may stand glued; three letters may be a part of any word
-        yield "names of files", kind, string, LEFT if len(low) > 4 and tidy(low) in name else fate(kind, low, name, {})
+        low = string.casefold().replace(
+            "_", " "
+        )  # "lopezmaria" may stand glued; three letters may be a part of any word
+        yield (
+            "names of files",
+            kind,
+            string,
+            LEFT if len(low) > 4 and tidy(low) in name else fate(kind, low, name, {}),
+        )
     for string, times in doc["kept"].items():
         yield "kept", "kept", string, "intact" if count(string, text) >= times else "lost"
 
 
-def judge(documents: Sequence[Doc], released: Sequence[tuple[str, str]]) -> tuple[dict[str, Any], list[Doc]]:
+def judge(
+    documents: Sequence[Doc], released: Sequence[tuple[str, str]]
+) -> tuple[dict[str, Any], list[Doc]]:
     """Tables of counts, and what failed. released: Name and all of the text of each document in the release."""
     made, failed = defaultdict[tuple[str, str], list[tuple[int, str]]](list), list[Doc]()
     for i, doc in enumerate(documents):
         for table, kind, string, end in fates(doc, *released[i]):
-            for key in {(table, kind), (table, "all"), ("formats", doc["format"] if table == "planted" else "")}:
+            for key in {
+                (table, kind),
+                (table, "all"),
+                ("formats", doc["format"] if table == "planted" else ""),
+            }:
                 made[key].append((i, end))
             if end not in {GONE, "intact"}:
-                failed.append({"file": doc["file"], "table": table, "kind": kind, "string": string, "end": end})
+                failed.append(
+                    {
+                        "file": doc["file"],
+                        "table": table,
+                        "kind": kind,
+                        "string": string,
+                        "end": end,
+                    }
+                )
     kinds = sorted((table, kind) for table, kind in made if kind)
-    tables = {key: {kind: shares(made[key, kind], i + 1) for table, kind in kinds if table == key} for key, _ in kinds}
+    tables = {
+        key: {kind: shares(made[key, kind], i + 1) for table, kind in kinds if table == key}
+        for key, _ in kinds
+    }
     return tables, failed
 
 
@@ -216,15 +319,20 @@ def shares(ends: Sequence[tuple[int, str]], n: int) -> dict[str, Any]:
     exact = binomtest(good, len(ends)).proportion_ci(method="exact")
     names = ("intact", "lost") if counts["intact"] + counts["lost"] else (GONE, PART, LEFT)
     return {
-        "n": len(ends), **{name: counts[name] for name in names}, "share": round(good / len(ends), 4),
-        "share_exact_95": [round(exact.low, 4), round(exact.high, 4)], "share_95": plain(score(table, resample(n)))["recall_95"],
-    }  # fmt: skip
+        "n": len(ends),
+        **{name: counts[name] for name in names},
+        "share": round(good / len(ends), 4),
+        "share_exact_95": [round(exact.low, 4), round(exact.high, 4)],
+        "share_95": plain(score(table, resample(n)))["recall_95"],
+    }
 
 
 def digest(place: Path, out: str) -> str:
     """RETURNS (str): Of all released names and bytes, and of the map."""
     files = sorted(path for path in (place / out).rglob("*") if path.is_file())
-    parts = [str(path.relative_to(place / out)).encode() + b"\0" + path.read_bytes() for path in files]
+    parts = [
+        str(path.relative_to(place / out)).encode() + b"\0" + path.read_bytes() for path in files
+    ]
     return sha256(b"\0".join([*parts, (place / f"{out}.csv").read_bytes()])).hexdigest()
 
 
@@ -232,7 +340,11 @@ def kill_and_resume(place: Path, times: int, model: str) -> dict[str, Any]:
     """Kill runs at random moments of the time that a whole one takes, take them up, and compare. RETURNS (dict): Counts."""
     start, _ = time.perf_counter(), run(place, *arguments_of(model, "whole"))
     whole, seconds, rng = digest(place, "whole"), time.perf_counter() - start, random.Random(times)
-    files, ends, moments = sum(p.is_file() for p in (place / "whole").rglob("*")), Counter[str](), list[float]()
+    files, ends, moments = (
+        sum(p.is_file() for p in (place / "whole").rglob("*")),
+        Counter[str](),
+        list[float](),
+    )
     while ends["killed"] < times:
         out = f"run{ends['killed'] + ends['ended_before_its_kill']}"
         moment, process = rng.uniform(0, seconds), started(place, *arguments_of(model, out))
@@ -245,30 +357,55 @@ def kill_and_resume(place: Path, times: int, model: str) -> dict[str, Any]:
             seconds = moment  # the machine has less to do than before
             continue
         moments.append(round(moment / seconds, 2))
-        if "[E513]" in run(place, *arguments_of(model, out), "--resume"):  # nothing to take up: not yet, or all was done
-            ends["killed_after_the_end" if (place / out).exists() else "killed_before_the_start"] += 1
+        if "[E513]" in run(
+            place, *arguments_of(model, out), "--resume"
+        ):  # nothing to take up: not yet, or all was done
+            ends[
+                "killed_after_the_end" if (place / out).exists() else "killed_before_the_start"
+            ] += 1
             if not (place / out).exists():
                 run(place, *arguments_of(model, out))
         run(place, "vault", "verify", f"{out}.vault")
         ends["same_bytes"] += digest(place, out) == whole
-    return {"kill": {"files": files, **ends, "seconds_of_a_whole_run": round(seconds, 1), "moments": sorted(moments)}}
+    return {
+        "kill": {
+            "files": files,
+            **ends,
+            "seconds_of_a_whole_run": round(seconds, 1),
+            "moments": sorted(moments),
+        }
+    }
 
 
-def watch(documents: Sequence[Doc], place: Path, gigabytes: float, model: str, seconds: int) -> dict[str, Any]:
+def watch(
+    documents: Sequence[Doc], place: Path, gigabytes: float, model: str, seconds: int
+) -> dict[str, Any]:
     """Memory on a generated CSV: read and checked; searched by rules and written; the whole pipeline on its first 20 MB."""
     rows, cut, path = 0, 0, place / "big.csv"
     with path.open("w", encoding="utf8", newline="") as file:
         file.write("id,text\n")
         while file.tell() < gigabytes * 1e9:
-            csv.writer(file).writerows((rows + n, f"{rows + n}. {doc['text']}") for n, doc in enumerate(documents))
+            csv.writer(file).writerows(
+                (rows + n, f"{rows + n}. {doc['text']}") for n, doc in enumerate(documents)
+            )
             rows, cut = rows + len(documents), cut if cut > 2e7 else file.tell()
     (rules := spacy.blank("en")).add_pipe("pii_ruler")
     rules.add_pipe("hips_surrogate")
     rules.to_disk(place / "rules")
     runs = {
-        "dry_run": ["--dry-run", "--model", "rules"], "rules": ["--out", "a.csv", "--sweep", "off", "--model", "rules"],
-        "pipeline": ["--out", "b.csv", "--profile", "ets", "--roster", "roster.csv", "--model", model],
-    }  # fmt: skip
+        "dry_run": ["--dry-run", "--model", "rules"],
+        "rules": ["--out", "a.csv", "--sweep", "off", "--model", "rules"],
+        "pipeline": [
+            "--out",
+            "b.csv",
+            "--profile",
+            "ets",
+            "--roster",
+            "roster.csv",
+            "--model",
+            model,
+        ],
+    }
     found: dict[str, Any] = {"rows": rows, "bytes": path.stat().st_size}
     for name, given in runs.items():
         os.truncate(path, cut if name == "pipeline" else found["bytes"])
@@ -278,7 +415,16 @@ def watch(documents: Sequence[Doc], place: Path, gigabytes: float, model: str, s
 
 def watched(place: Path, seconds: int, *given: str) -> dict[str, Any]:
     """Resident memory of a run, MB (10^6 bytes), at most in each fifth of the time. A run that took too long was ended, which is told."""
-    arguments = ("deidentify", "big.csv", "--text-column", "text", "--id-column", "id", "--quiet", *given)
+    arguments = (
+        "deidentify",
+        "big.csv",
+        "--text-column",
+        "text",
+        "--id-column",
+        "id",
+        "--quiet",
+        *given,
+    )
     start, samples, process = time.monotonic(), [], started(place, *arguments)
     while process.poll() is None and time.monotonic() - start < seconds:
         with contextlib.suppress(OSError):  # it may end between two looks
@@ -290,10 +436,14 @@ def watched(place: Path, seconds: int, *given: str) -> dict[str, Any]:
     codes = sorted(set(re.findall(r"\[[EW]\d+\]", process.communicate()[1])))
     parts = [part for part in numpy.array_split(numpy.array(samples), 5) if len(part)]
     return {
-        "arguments": list(arguments), "seconds": round(time.monotonic() - start), "ended_by_us": ended, "exit": process.returncode,
-        "codes": codes, "megabytes_read": [round(part[-1, 1] / 1e6) for part in parts],
+        "arguments": list(arguments),
+        "seconds": round(time.monotonic() - start),
+        "ended_by_us": ended,
+        "exit": process.returncode,
+        "codes": codes,
+        "megabytes_read": [round(part[-1, 1] / 1e6) for part in parts],
         "peak_rss_mb": [round(float(numpy.nanmax(part[:, 0])), 1) for part in parts],
-    }  # fmt: skip
+    }
 
 
 if __name__ == "__main__":

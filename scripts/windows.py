@@ -31,7 +31,10 @@ OUTSIDE = "O"
 
 def main(
     path: Annotated[
-        Path, typer.Argument(metavar="WINDOWS", help="JSON Lines: text, start, end, label (B-EMAIL, O) of a token.")
+        Path,
+        typer.Argument(
+            metavar="WINDOWS", help="JSON Lines: text, start, end, label (B-EMAIL, O) of a token."
+        ),
     ],
     *,
     pipeline: common.PipelineOpt = "en_pii_edu",
@@ -43,7 +46,10 @@ def main(
         common.early(out)
         protects = Profile.load("crapii").protects
         documents = read_windows(path)
-        report = {"profile": "crapii", **measure_windows(make_system(pipeline, protects=protects), documents, protects)}
+        report = {
+            "profile": "crapii",
+            **measure_windows(make_system(pipeline, protects=protects), documents, protects),
+        }
         common.publish("windows", report, out, common.show_markdown)
 
 
@@ -70,10 +76,15 @@ def read_windows(path: Path) -> list[GoldDocument]:
             found[text].append(Entity(ident, start, end, label, text[start:end]))
         except (ValueError, TypeError, KeyError, AttributeError, PiiError):
             raise PiiError(Errors.E611, file=path.name, line=number) from None
-    return [GoldDocument(str(n), text, tuple(stretches)) for n, (text, stretches) in enumerate(found.items())]
+    return [
+        GoldDocument(str(n), text, tuple(stretches))
+        for n, (text, stretches) in enumerate(found.items())
+    ]
 
 
-def measure_windows(system: System, documents: Sequence[GoldDocument], protects: Protects) -> dict[str, Any]:
+def measure_windows(
+    system: System, documents: Sequence[GoldDocument], protects: Protects
+) -> dict[str, Any]:
     """How much of the labelled stretches the system hides, per label, with intervals over texts.
 
     RETURNS (dict[str, Any]): Per label `support`, `texts`, `hidden` (no character in clear), `touched` (at least one hidden) and
@@ -86,12 +97,19 @@ def measure_windows(system: System, documents: Sequence[GoldDocument], protects:
     stretches = [entity for document in documents for entity in document.entities]
     ids, weights = [document.id for document in documents], resample(len(documents))
     labels: dict[str, Any] = {}
-    for label in sorted({entity.label for entity in stretches}, key=lambda label: (label == OUTSIDE, label)):
+    for label in sorted(
+        {entity.label for entity in stretches}, key=lambda label: (label == OUTSIDE, label)
+    ):
         gold = [entity for entity in stretches if entity.label == label]
         counts = cover(gold, kept, documents=ids)
-        support, parts = counts[:, ENTITIES], {"hidden": counts[:, COVERED], "touched": counts[:, TOUCHED]}
+        support, parts = (
+            counts[:, ENTITIES],
+            {"hidden": counts[:, COVERED], "touched": counts[:, TOUCHED]},
+        )
         if label != OUTSIDE:
-            parts["right"] = cover(gold, [entity for entity in kept if entity.label == label], documents=ids)[:, COVERED]
+            parts["right"] = cover(
+                gold, [entity for entity in kept if entity.label == label], documents=ids
+            )[:, COVERED]
         rates = plain({name: rate(part, support, weights) for name, part in parts.items()})
         labels[label] = {"support": int(support.sum()), "texts": int((support > 0).sum()), **rates}
     return common.head(system) | {"kind": "windows", "texts": len(documents), "labels": labels}

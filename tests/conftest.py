@@ -6,7 +6,9 @@ import hypothesis
 import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # tests import onnxruntime before the package does
+os.environ.setdefault(
+    "ORT_DISABLE_TELEMETRY", "1"
+)  # tests import onnxruntime before the package does
 # The same examples each time, so that a green run stays green; HYPOTHESIS_PROFILE=default looks for new ones.
 hypothesis.settings.register_profile("steady", derandomize=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))

@@ -40,7 +40,9 @@ def test_docstrings_of_exported_names_tell_their_options(path):
     exported = getattr(import_module(f"pii_components.{module}"), name)
     options = set(signature(exported).parameters) - {"nlp", "vocab", "name"}
     told = f"{exported.__doc__} {exported.__init__.__doc__ if isclass(exported) else ''}"
-    assert options and {option for option in options if not re.search(rf"\b{option}\b", told)} == set()
+    assert (
+        options and {option for option in options if not re.search(rf"\b{option}\b", told)} == set()
+    )
 
 
 def test_each_package_that_is_installed_is_imported_where_the_page_says():
@@ -49,8 +51,14 @@ def test_each_package_that_is_installed_is_imported_where_the_page_says():
     core = {re.split(r"[><=]", line)[0] for line in config["options"]["install_requires"].split()}
     table = PAGE.read_text("utf8").partition("## What it needs")[2]
     rows = re.findall(r"^\| ([a-z\d, -]+) \| (.+?) \|", table, re.MULTILINE)
-    named = {package: re.findall(r"`(.+?)`", files) for packages, files in rows[1:] for package in packages.split(", ")}
+    named = {
+        package: re.findall(r"`(.+?)`", files)
+        for packages, files in rows[1:]
+        for package in packages.split(", ")
+    }
     assert set(named) == core
     for package, files in named.items():
         imports = re.compile(rf"^\s*(?:import|from) {package.replace('-', '_')}\b", re.MULTILINE)
-        assert any(imports.search((ROOT / "pii_components" / file).read_text("utf8")) for file in files), package
+        assert any(
+            imports.search((ROOT / "pii_components" / file).read_text("utf8")) for file in files
+        ), package

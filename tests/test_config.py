@@ -46,7 +46,9 @@ def saved(tmp_path_factory):
 
     nlp = make()
     doc = nlp.make_doc("Ana wrote.")
-    nlp.get_pipe("pii_ner").initialize(lambda: [Example(doc, doc)], nlp=nlp, labels=["NAME_STUDENT", "EMAIL"])
+    nlp.get_pipe("pii_ner").initialize(
+        lambda: [Example(doc, doc)], nlp=nlp, labels=["NAME_STUDENT", "EMAIL"]
+    )
     path = tmp_path_factory.mktemp("saved") / "pipeline"
     nlp.to_disk(path)
     return path
@@ -76,7 +78,9 @@ def test_settings_that_nobody_asked_for_are_those_that_were_saved(saved):
 
 
 def test_one_entry_of_a_mapping_leaves_the_others(saved):
-    pipe = spacy.load(saved, config={"components.pii_context.settings.protect": 0.3}).get_pipe("pii_context")
+    pipe = spacy.load(saved, config={"components.pii_context.settings.protect": 0.3}).get_pipe(
+        "pii_context"
+    )
     assert (pipe.settings.protect, pipe.settings.header_lines) == (0.3, 12)
 
 
@@ -91,7 +95,11 @@ def test_what_is_set_later_is_in_the_config_and_saved(saved, tmp_path):
     nlp.to_disk(tmp_path / "changed")
     again = spacy.load(tmp_path / "changed")
     hips = again.get_pipe("hips_surrogate")
-    assert (hips.profile, hips.scope, again.get_pipe("pii_ner").thresholds["NAME"]) == (own, "thread", 0.33)
+    assert (hips.profile, hips.scope, again.get_pipe("pii_ner").thresholds["NAME"]) == (
+        own,
+        "thread",
+        0.33,
+    )
     assert again.config["components"] == nlp.config["components"]
 
 
@@ -138,8 +146,15 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("shipped", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_processes_do_what_was_asked(method, shipped, saved, tmp_path):
     (tmp_path / "run.py").write_text(PROCESSES, encoding="utf8")
-    run = [sys.executable, str(tmp_path / "run.py"), *(["en_pii_edu", method] if shipped else [str(saved), method, "pii_ner"])]
+    run = [
+        sys.executable,
+        str(tmp_path / "run.py"),
+        *(["en_pii_edu", method] if shipped else [str(saved), method, "pii_ner"]),
+    ]
     done = subprocess.run(
-        run, env={"PII_EDU_KEY": "a key of sixteen bytes", "PYTHONPATH": ":".join(sys.path)}, capture_output=True, check=False
+        run,
+        env={"PII_EDU_KEY": "a key of sixteen bytes", "PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr.decode()[-500:]

@@ -14,14 +14,16 @@ import spacy
 from pii_components.ner.layers import READ, encoded_data
 
 RNG = random.Random(4)
-WORDS = "the student wrote an essay about ferries and the town where people live by the river near a school".split()  # noqa: SIM905
+WORDS = "the student wrote an essay about ferries and the town where people live by the river near a school".split()
 BASE64 = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/"
 KINDS = {
     "prose": lambda n: " ".join(RNG.choices(WORDS, k=n // 5)),
     "letters": lambda n: "".join(RNG.choices("abcdefghij", k=n)),
     "one letter": lambda n: "a" * n,
     "base64": lambda n: "".join(RNG.choices(BASE64, k=n)),
-    "web address": lambda n: "https://example.com/" + "".join(RNG.choices("abcdefgh/-_?=&%12345", k=n)),
+    "web address": lambda n: (
+        "https://example.com/" + "".join(RNG.choices("abcdefgh/-_?=&%12345", k=n))
+    ),
     "e-mails": lambda n: " ".join(f"user{i}@site{i}.org" for i in range(n // 20)),
     "like an e-mail": lambda n: "a@b." * (n // 4),
     "digits": lambda n: "".join(RNG.choices("0123456789", k=n)),
@@ -35,7 +37,9 @@ KINDS = {
 @pytest.fixture(scope="module")
 def rules():
     """Everything but the encoder."""
-    nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
+    nlp = spacy.blank(
+        "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
+    )
     for name in ("pii_ruler", "pii_context", "hips_surrogate"):
         nlp.add_pipe(name)
     nlp.get_pipe("hips_surrogate").set_key(b"a key of sixteen bytes")
@@ -53,7 +57,9 @@ def seconds(function, *args):
 @pytest.mark.parametrize("kind", KINDS)
 def test_rules_are_linear(rules, kind):
     short, long = (seconds(rules, KINDS[kind](n)) for n in (10_000, 40_000))
-    assert long < 10 * short + 0.3  # four times, were it not for clocks; sixteen times if it were quadratic
+    assert (
+        long < 10 * short + 0.3
+    )  # four times, were it not for clocks; sixteen times if it were quadratic
 
 
 @pytest.mark.slow
@@ -104,7 +110,15 @@ def test_signal_ends_a_run_and_keeps_what_is_done(number, tmp_path):
         rows = [["1", "My name is Ana Lopez."]] * 40 + [["2", KINDS["prose"](900_000)]]
         csv.writer(file).writerows([["id", "text"], *rows])
     environment = os.environ | {"PII_EDU_KEY": "a key of sixteen bytes and more"}
-    command = [sys.executable, "-c", "from pii_components.cli import main; main()", "deidentify", str(source), "-o", str(out)]
+    command = [
+        sys.executable,
+        "-c",
+        "from pii_components.cli import main; main()",
+        "deidentify",
+        str(source),
+        "-o",
+        str(out),
+    ]
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as run:
         partial = tmp_path / "out.csv.partial"
         while not partial.exists() and run.poll() is None:
@@ -114,4 +128,8 @@ def test_signal_ends_a_run_and_keeps_what_is_done(number, tmp_path):
         began = time.monotonic()
         told = run.communicate()[1]
     assert time.monotonic() - began < 4 and run.returncode == 130 and "[E534]" in told
-    assert partial.read_text("utf8").count("\n") > 30 and "Lopez" not in partial.read_text("utf8") and not out.exists()
+    assert (
+        partial.read_text("utf8").count("\n") > 30
+        and "Lopez" not in partial.read_text("utf8")
+        and not out.exists()
+    )

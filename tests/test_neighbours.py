@@ -27,7 +27,9 @@ def nlp():
         nlp.add_pipe(name)
     nlp.get_pipe("hips_surrogate").set_key(b"a key of sixteen bytes")
     doc = nlp.make_doc("Ana wrote.")
-    nlp.get_pipe("pii_ner").initialize(lambda: [Example(doc, doc)], labels=["NAME_STUDENT", "EMAIL"])
+    nlp.get_pipe("pii_ner").initialize(
+        lambda: [Example(doc, doc)], labels=["NAME_STUDENT", "EMAIL"]
+    )
     return nlp
 
 
@@ -38,15 +40,31 @@ def spans_of(doc):
 def test_spans_that_were_there_are_merged_and_replaced(nlp):
     nlp.get_pipe("hips_surrogate").profile = INDIRECT_TOO
     doc = nlp.make_doc(TEXT)
-    given = [Span(doc, 0, 2, label="NAME_STUDENT"), Span(doc, 3, 5, label="ROOM"), Span(doc, 6, 7, label="LOCATION")]
+    given = [
+        Span(doc, 0, 2, label="NAME_STUDENT"),
+        Span(doc, 3, 5, label="ROOM"),
+        Span(doc, 6, 7, label="LOCATION"),
+    ]
     given[0]._.pii_source = "roster"
     doc.spans["pii"] = given
     for _ in range(2):  # and when the document comes again
         doc = nlp(doc)
-        expected = {"Ana Lopez": "NAME_STUDENT", "Room 12": "ROOM", "Ashby": "LOCATION", "ana@uni.edu": "EMAIL"}
-        assert expected.items() <= spans_of(doc).items() and len(doc.spans["pii"].attrs["scores"]) == len(doc.spans["pii"])
-        assert not any(text in doc._.deidentified for text in expected) and "[ROOM]" in doc._.deidentified
-        assert doc.spans["pii"][0]._.pii_source == "roster" and len(doc.spans["pii"].attrs[GIVEN]) == 3
+        expected = {
+            "Ana Lopez": "NAME_STUDENT",
+            "Room 12": "ROOM",
+            "Ashby": "LOCATION",
+            "ana@uni.edu": "EMAIL",
+        }
+        assert expected.items() <= spans_of(doc).items() and len(
+            doc.spans["pii"].attrs["scores"]
+        ) == len(doc.spans["pii"])
+        assert (
+            not any(text in doc._.deidentified for text in expected)
+            and "[ROOM]" in doc._.deidentified
+        )
+        assert (
+            doc.spans["pii"][0]._.pii_source == "roster" and len(doc.spans["pii"].attrs[GIVEN]) == 3
+        )
 
 
 def test_what_is_wider_than_a_given_span_stays_covered(nlp):
@@ -54,7 +72,11 @@ def test_what_is_wider_than_a_given_span_stays_covered(nlp):
     given = next(t.i for t in doc if t.text == "212")
     doc.spans["pii"] = [Span(doc, given, given + 1, label="OTHER")]
     doc = nlp(doc)
-    assert "PHONE_NUM" in {span.label_ for span in doc.spans["pii"]} and "0187" not in doc._.deidentified and "212" not in doc._.deidentified
+    assert (
+        "PHONE_NUM" in {span.label_ for span in doc.spans["pii"]}
+        and "0187" not in doc._.deidentified
+        and "212" not in doc._.deidentified
+    )
 
 
 RULES = ("pii_ruler", "pii_context", "hips_surrogate")
@@ -101,15 +123,27 @@ def test_shipped_components_in_another_pipeline_replace_whole_names():
         for name in (*names, *RULES[1:]):
             nlp.add_pipe(name, source=shipped)
         nlp.get_pipe("hips_surrogate").set_key(b"a key of sixteen bytes")
-        for text in ("By Chidi Okafor", "Essay-Chidi Okafor", "Essay by Priya Patel(2nd year)", "class-Okafor,Chidi", "Adaeze Obi3rd year"):
+        for text in (
+            "By Chidi Okafor",
+            "Essay-Chidi Okafor",
+            "Essay by Priya Patel(2nd year)",
+            "class-Okafor,Chidi",
+            "Adaeze Obi3rd year",
+        ):
             doc = nlp(text)
-            left = [name for name in ("Chidi", "Okafor", "Priya", "Patel", "Adaeze", "Obi") if name in doc._.deidentified]
+            left = [
+                name
+                for name in ("Chidi", "Okafor", "Priya", "Patel", "Adaeze", "Obi")
+                if name in doc._.deidentified
+            ]
             assert not doc.ents or not left, (lang, text, left)
 
 
 @Language.component("neighbours_test_given_names", assigns=["doc.spans"])
 def given_names(doc):
-    found = [Candidate(token.i, token.i + 1, "NAME_STUDENT") for token in doc if token.text == "Chidi"]
+    found = [
+        Candidate(token.i, token.i + 1, "NAME_STUDENT") for token in doc if token.text == "Chidi"
+    ]
     write_spans(doc, merge_found(doc, read_spans(doc), found))
     return doc
 
@@ -137,7 +171,9 @@ def test_entities_hold_what_is_protected_and_those_of_others(nlp, without):
     doc.spans["pii"] = [Span(doc, 0, 2, label="NAME_STUDENT"), Span(doc, 6, 7, label="NAME_CITED")]
     with nlp.select_pipes(disable=without):
         ents = [(ent.text, ent.label_) for ent in nlp(doc).ents]
-    assert {("Ana Lopez", "NAME_STUDENT"), ("ana@uni.edu", "EMAIL"), ("Monday", "DATE")} <= set(ents)
+    assert {("Ana Lopez", "NAME_STUDENT"), ("ana@uni.edu", "EMAIL"), ("Monday", "DATE")} <= set(
+        ents
+    )
     assert not {"NAME_CITED", "ORG"} & {label for _, label in ents}
 
 
@@ -145,11 +181,15 @@ def test_who_wins_among_entities_is_an_option():
     nlp = spacy.blank("en", config=TOKENIZER)
     nlp.add_pipe("pii_ruler")
     for name in ("pii_context", "hips_surrogate"):
-        nlp.add_pipe(name, config={"ents_filter": {"@misc": "spacy.prioritize_existing_ents_filter.v1"}})
+        nlp.add_pipe(
+            name, config={"ents_filter": {"@misc": "spacy.prioritize_existing_ents_filter.v1"}}
+        )
     nlp.get_pipe("hips_surrogate").set_key(b"a key of sixteen bytes")
     doc = nlp.make_doc(TEXT)
     doc.ents = [Span(doc, 9, 10, label="ORG")]
-    assert [ent.label_ for ent in nlp(doc).ents] == ["ORG"] and "ana@uni.edu" not in doc._.deidentified
+    assert [ent.label_ for ent in nlp(doc).ents] == [
+        "ORG"
+    ] and "ana@uni.edu" not in doc._.deidentified
 
 
 READ = """
@@ -166,7 +206,9 @@ def test_a_docbin_is_read_in_a_fresh_process(nlp, tmp_path):
     subprocess.run([sys.executable, "-c", READ, str(tmp_path / "docs.spacy")], check=True)
 
 
-@pytest.mark.parametrize("module", ["pii_components", "pii_components.spans", "pii_components.factories"])
+@pytest.mark.parametrize(
+    "module", ["pii_components", "pii_components.spans", "pii_components.factories"]
+)
 def test_attributes_are_there_whatever_is_imported_first(module):
     code = f"import {module}; from spacy.tokens import Doc, Span; assert Doc.has_extension('deidentified') and Span.has_extension('pii_role')"
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -178,7 +220,10 @@ def test_the_shipped_pipeline_has_no_vectors_and_says_so():
     shipped = spacy.load("en_pii_edu", exclude=["hips_surrogate"])
     doc, blank = shipped("My name is Ana Lopez."), spacy.blank("en")("Another text.")
     assert doc.vector.shape == blank.vector.shape and doc.has_vector == blank.has_vector
-    assert doc[0:3].as_doc().text == "My name is " and doc.similarity(blank) == blank.similarity(doc) == 0.0
+    assert (
+        doc[0:3].as_doc().text == "My name is "
+        and doc.similarity(blank) == blank.similarity(doc) == 0.0
+    )
 
 
 IMPORTED = """
@@ -195,7 +240,9 @@ print(*sorted({name for name in sys.modules if name.startswith("pii_components."
 
 
 def test_a_blank_pipeline_imports_nothing_heavy_for_our_sake():
-    run = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=True
+    )
     others, ours = run.stdout.split("\n")[:2]
     assert not others and len(ours.split()) < 12
 
@@ -203,5 +250,7 @@ def test_a_blank_pipeline_imports_nothing_heavy_for_our_sake():
 @pytest.mark.slow
 def test_a_users_script_runs():
     script = Path(__file__).with_name("user_script.py")
-    ran = subprocess.run([sys.executable, "-W", "ignore", str(script)], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", str(script)], capture_output=True, text=True, check=True
+    )
     assert ran.stdout.startswith("NAME_STUDENT 0.") and not ran.stderr

@@ -35,15 +35,26 @@ def test_removal_keeps_its_neighbours_apart():
     assert offsets.span_to_new(6, 7) == (2, 3)
     assert offsets.span_to_old(2, 3) == (6, 7)
     assert offsets.span_to_old(2, 2) == (2, 6)  # what vanished there
-    text, offsets = apply_replacements("a AnaLopez b", [Replacement(2, 5, ""), Replacement(5, 10, "")])
-    assert (text, offsets.span_to_new(5, 10), offsets.span_to_old(2, 2)) == ("a  b", (2, 2), (2, 10))
+    text, offsets = apply_replacements(
+        "a AnaLopez b", [Replacement(2, 5, ""), Replacement(5, 10, "")]
+    )
+    assert (text, offsets.span_to_new(5, 10), offsets.span_to_old(2, 2)) == (
+        "a  b",
+        (2, 2),
+        (2, 10),
+    )
 
 
 @pytest.mark.parametrize(
     ("make", "code"),
     [
         (lambda: apply_replacements("twelve chars", [Replacement(0, 99, "x")]), "E411"),
-        (lambda: apply_replacements("twelve chars", [Replacement(0, 3, "x"), Replacement(2, 5, "y")]), "E412"),
+        (
+            lambda: apply_replacements(
+                "twelve chars", [Replacement(0, 3, "x"), Replacement(2, 5, "y")]
+            ),
+            "E412",
+        ),
         (lambda: Replacement(-1, 2, "x"), "E411"),
         (lambda: Replacement(3, 2, "x"), "E411"),
         (lambda: OffsetMap(10, 11, (Edit(2, 4, 3, 5),)), "E412"),
@@ -63,7 +74,9 @@ def test_text_outside_edits_is_unchanged(case):
     text, replacements = case
     new, offsets = apply_replacements(text, replacements)
     last = last_new = 0
-    for edit, rep in zip(offsets.edits, sorted(replacements, key=lambda r: (r.start, r.end)), strict=True):
+    for edit, rep in zip(
+        offsets.edits, sorted(replacements, key=lambda r: (r.start, r.end)), strict=True
+    ):
         assert text[last : edit.start] == new[last_new : edit.new_start]
         assert new[edit.new_start : edit.new_end] == rep.new
         last, last_new = edit.end, edit.new_end
@@ -74,7 +87,9 @@ def test_text_outside_edits_is_unchanged(case):
 def test_spans_outside_edits_come_back(case, data):
     text, replacements = case
     new, offsets = apply_replacements(text, replacements)
-    inside = {i for e in offsets.edits for i in range(e.start, e.end)} | {e.start for e in offsets.edits if e.start == e.end}
+    inside = {i for e in offsets.edits for i in range(e.start, e.end)} | {
+        e.start for e in offsets.edits if e.start == e.end
+    }
     inserted = {e.start for e in offsets.edits if e.start == e.end}
     free = [i for i in range(len(text)) if i not in inside and i + 1 not in inserted]
     if free:

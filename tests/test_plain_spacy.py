@@ -38,8 +38,22 @@ print("fine")
 
 
 def test_blank_works_with_heavy_packages_blocked():
-    names = ("torch", "presidio_analyzer", "presidio_anonymizer", "faker", "names_dataset", "pandas", "phonenumbers", "tldextract")
-    out = subprocess.run([sys.executable, "-c", BLOCKED.format(names=names)], capture_output=True, text=True, check=False)
+    names = (
+        "torch",
+        "presidio_analyzer",
+        "presidio_anonymizer",
+        "faker",
+        "names_dataset",
+        "pandas",
+        "phonenumbers",
+        "tldextract",
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", BLOCKED.format(names=names)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert out.returncode == 0, out.stderr[-2000:]
     assert out.stdout.strip().endswith("fine")
 
@@ -49,4 +63,11 @@ def test_other_pipelines_tokenize_as_before():
 
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
-    assert [t.text for t in nlp("Ana_Lopez said menu.Keep it")] == ["Ana_Lopez", "said", "menu", ".", "Keep", "it"]
+    assert [t.text for t in nlp("Ana_Lopez said menu.Keep it")] == [
+        "Ana_Lopez",
+        "said",
+        "menu",
+        ".",
+        "Keep",
+        "it",
+    ]

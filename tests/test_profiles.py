@@ -19,7 +19,7 @@ from pii_components.profiles import (
     redact,
     shipped_profiles,
     tag,
-)  # fmt: skip
+)
 
 from .tiny import cases
 
@@ -28,7 +28,17 @@ CASES = cases("profiles")
 
 def test_what_there_is():
     assert shipped_profiles() == ("crapii", "crapii_strict", "ets", "ferpa_strict", "tags_only")
-    assert ACTIONS == ("keep", "surrogate", "tag", "redact", "mask", "pseudonym", "generic", "remove", "legacy_sha256")
+    assert ACTIONS == (
+        "keep",
+        "surrogate",
+        "tag",
+        "redact",
+        "mask",
+        "pseudonym",
+        "generic",
+        "remove",
+        "legacy_sha256",
+    )
 
 
 @pytest.mark.parametrize("name", shipped_profiles())
@@ -40,7 +50,11 @@ def test_shipped_profile_names_every_label(name):
     assert profile.action("NAME_CITED") == profile.action("NAME_CHARACTER") == "keep"
     assert all(profile.protects(label) for label in ("NAME_STUDENT", *DETAIL_LABELS))
     assert "legacy_sha256" not in profile.actions.values()  # it has no key
-    assert make_profile(name) == profile == Profile.from_dict(json.loads(json.dumps(profile.to_dict())))
+    assert (
+        make_profile(name)
+        == profile
+        == Profile.from_dict(json.loads(json.dumps(profile.to_dict())))
+    )
 
 
 @pytest.mark.parametrize(("name", "label", "action"), CASES["actions"])
@@ -80,16 +94,34 @@ def test_what_is_wrong_is_told(tmp_path, text, code):
 
 
 def test_a_profile_of_an_older_version_gets_defaults():
-    profile = Profile.from_dict({"name": "old", "actions": {"EMAIL": "tag"}, "scope": "corpus", "reserved": True})
-    assert (profile.strategy, profile.repeat, profile.pool, profile.age_border) == ("consistent", 0.5, "invented", 0)
+    profile = Profile.from_dict(
+        {"name": "old", "actions": {"EMAIL": "tag"}, "scope": "corpus", "reserved": True}
+    )
+    assert (profile.strategy, profile.repeat, profile.pool, profile.age_border) == (
+        "consistent",
+        0.5,
+        "invented",
+        0,
+    )
 
 
 def test_action_by_role_and_by_another_name():
-    profile = Profile("x", actions={"EMAIL": "hips", "EMAIL/INSTRUCTOR": "keep", "PHONE_NUM/ORGANISATION": "keep"})
-    assert (profile.action("PHONE_NUM", "ORGANISATION"), profile.action("EMAIL", "ORGANISATION")) == ("keep", "surrogate")
-    assert (profile.action("EMAIL"), profile.action("EMAIL", "INSTRUCTOR"), profile.action("EMAIL", "STUDENT")) == (
-        "surrogate", "keep", "surrogate",
-    )  # fmt: skip
+    profile = Profile(
+        "x", actions={"EMAIL": "hips", "EMAIL/INSTRUCTOR": "keep", "PHONE_NUM/ORGANISATION": "keep"}
+    )
+    assert (
+        profile.action("PHONE_NUM", "ORGANISATION"),
+        profile.action("EMAIL", "ORGANISATION"),
+    ) == ("keep", "surrogate")
+    assert (
+        profile.action("EMAIL"),
+        profile.action("EMAIL", "INSTRUCTOR"),
+        profile.action("EMAIL", "STUDENT"),
+    ) == (
+        "surrogate",
+        "keep",
+        "surrogate",
+    )
 
 
 def test_a_map_of_originals_is_not_for_saving():
@@ -111,28 +143,42 @@ def test_missing_profile_tells_what_there_is(tmp_path):
 def test_tags_tell_the_label_and_pseudonyms_who_is_who():
     assert {tag(label) for label in LABELS} == {f"[{label}]" for label in LABELS}
     assert {redact(label) for label in LABELS} == {"[REDACTED]"}
-    assert (pseudonym("NAME_STUDENT", "5c1f09ab3e"), pseudonym("EMAIL", 1)) == ("[STUDENT_5c1f09ab3e]", "[EMAIL_1]")
+    assert (pseudonym("NAME_STUDENT", "5c1f09ab3e"), pseudonym("EMAIL", 1)) == (
+        "[STUDENT_5c1f09ab3e]",
+        "[EMAIL_1]",
+    )
 
 
 @given(st.text())
 def test_mask_keeps_length_and_white_space(text):
     masked = mask(text, char="*", first=False)
     assert len(masked) == len(text)
-    assert all((new == old) if old.isspace() else new == "*" for old, new in zip(text, masked, strict=True))
-    assert all(old in (new, new.lower()) or new == "x" for old, new in zip(text, mask(text), strict=True))
+    assert all(
+        (new == old) if old.isspace() else new == "*" for old, new in zip(text, masked, strict=True)
+    )
+    assert all(
+        old in (new, new.lower()) or new == "x" for old, new in zip(text, mask(text), strict=True)
+    )
 
 
 def test_mask_leaves_the_first_letter_of_each_word():
     text = "Ana Lopez, A. Lopez, Y Lopez, ana@x.org 20194455 New\nYork"
-    assert mask(text) == "Axx Lxxxxx Ax Lxxxxx x Lxxxxx axxxxxxxx xxxxxxxx Nxx\nYxxx" and mask("") == ""
+    assert (
+        mask(text) == "Axx Lxxxxx Ax Lxxxxx x Lxxxxx axxxxxxxx xxxxxxxx Nxx\nYxxx"
+        and mask("") == ""
+    )
 
 
 def test_legacy_sha256_is_open_to_a_dictionary():
     hidden = legacy_sha256("Ana Lopez")
     assert len(hidden) == 64
-    assert {legacy_sha256(f"{a} {b}"): a for a in ("Tom", "Ana") for b in ("Baker", "Lopez")}[hidden] == "Ana"
+    assert {legacy_sha256(f"{a} {b}"): a for a in ("Tom", "Ana") for b in ("Baker", "Lopez")}[
+        hidden
+    ] == "Ana"
 
 
 @pytest.mark.parametrize(("nouns", "before", "original", "expected"), CASES["generic"])
-def test_generic_noun_fits_its_sentence_and_says_what_the_original_said(nouns, before, original, expected):
+def test_generic_noun_fits_its_sentence_and_says_what_the_original_said(
+    nouns, before, original, expected
+):
     assert generic(nouns, before=before, original=original) == expected

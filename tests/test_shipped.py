@@ -23,12 +23,18 @@ SAMPLE = ROOT / "assets/samples"
 KNOWN = Path(__file__).parent / "data/regression_cases/sample.json"
 SHIPPED = ROOT / "en_pii_edu" / f"en_pii_edu-{__version__}"
 KEY = "a key for tests, of no other use"
-pytestmark = pytest.mark.skipif(not (SHIPPED.is_dir() and SAMPLE.is_dir()), reason="needs the packaged pipeline and assets/samples")
+pytestmark = pytest.mark.skipif(
+    not (SHIPPED.is_dir() and SAMPLE.is_dir()),
+    reason="needs the packaged pipeline and assets/samples",
+)
 
 
 @pytest.fixture(scope="module")
 def sample():
-    gold = {row["id"]: row["spans"] for row in map(json.loads, (SAMPLE / "gold.jsonl").read_text("utf8").splitlines())}
+    gold = {
+        row["id"]: row["spans"]
+        for row in map(json.loads, (SAMPLE / "gold.jsonl").read_text("utf8").splitlines())
+    }
     with (SAMPLE / "essays.csv").open(encoding="utf8", newline="") as stream:
         return [(row["id"], row["text"], gold[row["id"]]) for row in csv.DictReader(stream)]
 
@@ -38,7 +44,9 @@ def docs(sample):
     nlp = spacy.load("en_pii_edu")
     nlp.get_pipe("hips_surrogate").set_key(KEY.encode())
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "\\[W402\\]", PiiWarning)  # a web address that is a bare site gets its tag
+        warnings.filterwarnings(
+            "ignore", "\\[W402\\]", PiiWarning
+        )  # a web address that is a bare site gets its tag
         return list(nlp.pipe(text for _, text, _ in sample))
 
 
@@ -46,10 +54,19 @@ def test_planted_details_are_hidden_and_others_stay(sample, docs):
     protects = Profile.load("crapii").protects
     failures = []
     for (key, text, spans), doc in zip(sample, docs, strict=True):
-        hidden = {i for s in doc.spans["pii"] if protects(s.label_) for i in range(s.start_char, s.end_char)}
+        hidden = {
+            i
+            for s in doc.spans["pii"]
+            if protects(s.label_)
+            for i in range(s.start_char, s.end_char)
+        }
         for start, end, label in spans:
             letters = [i for i in range(start, end) if text[i].isalnum()]
-            right = all(i in hidden for i in letters) if protects(label) else not any(i in hidden for i in letters)
+            right = (
+                all(i in hidden for i in letters)
+                if protects(label)
+                else not any(i in hidden for i in letters)
+            )
             if not right:
                 failures.append([key, start, end, label])
     assert failures == json.loads(KNOWN.read_text("utf8"))
@@ -70,15 +87,35 @@ def test_new_text_is_the_old_one_outside_the_surrogates(docs):
 def test_shapes_of_personal_data_are_gone_from_the_command_lines_output(sample, tmp_path):
     out = tmp_path / "safe.csv"
     subprocess.run(
-        [sys.executable, "-m", "pii_components.cli", "deidentify", str(SAMPLE / "essays.csv"), "--text-column", "text", "--out", str(out)],
-        check=True, capture_output=True, env={**os.environ, "PII_EDU_KEY": KEY},
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "pii_components.cli",
+            "deidentify",
+            str(SAMPLE / "essays.csv"),
+            "--text-column",
+            "text",
+            "--out",
+            str(out),
+        ],
+        check=True,
+        capture_output=True,
+        env={**os.environ, "PII_EDU_KEY": KEY},
+    )
     with out.open(encoding="utf8", newline="") as stream:
         new = {row["id"]: row["text"] for row in csv.DictReader(stream)}
     known = json.loads(KNOWN.read_text("utf8"))
     for key, text, spans in sample:
         for start, end, label in spans:
-            if label in ("EMAIL", "PHONE_NUM", "ID_NUM", "URL_PERSONAL") and [key, start, end, label] not in known:
+            if (
+                label in ("EMAIL", "PHONE_NUM", "ID_NUM", "URL_PERSONAL")
+                and [key, start, end, label] not in known
+            ):
                 assert text[start:end] not in new[key], (key, start, label)
     report = json.loads((tmp_path / "report.json").read_text("utf8"))
-    assert not any(text[s:e] in json.dumps(report) for _, text, spans in sample for s, e, _ in spans if e - s > 7)
+    assert not any(
+        text[s:e] in json.dumps(report)
+        for _, text, spans in sample
+        for s, e, _ in spans
+        if e - s > 7
+    )

@@ -64,7 +64,9 @@ def test_no_file_and_no_socket(use, tmp_path):
     home = tmp_path / "home"
     home.mkdir()
     inherited = {
-        name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "ORT_", "TLDEXTRACT", "PII_"))
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("XDG_", "ORT_", "TLDEXTRACT", "PII_"))
     }
     ran = subprocess.run(
         [sys.executable, "-c", WATCHED % USES[use]],

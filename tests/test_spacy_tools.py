@@ -31,16 +31,26 @@ def seen(doc):
     group = doc.spans.get("pii", ())
     names = ("pii_source", "pii_role", "pii_reason", "pii_person")
     found = {f"span._.{name}": [span._.get(name) or None for span in group] for name in names}
-    found |= {f"doc._.{name}": repr(doc._.get(name)) for name in ("deidentified", "pii_offsets", "surrogate_spans")}
-    found |= {f"token.{name}": [getattr(t, name) for t in doc] for name in ("ent_iob", "ent_type", "tag", "lemma", "head")}
+    found |= {
+        f"doc._.{name}": repr(doc._.get(name))
+        for name in ("deidentified", "pii_offsets", "surrogate_spans")
+    }
+    found |= {
+        f"token.{name}": [getattr(t, name) for t in doc]
+        for name in ("ent_iob", "ent_type", "tag", "lemma", "head")
+    }
     spans, ents = ([(s.start, s.end) for s in some] for some in (group, doc.ents))
     return found | {"doc.spans": spans, "doc.ents": ents, "text": doc.text}
 
 
 def test_what_a_component_assigns_is_what_it_declares(nlp):
-    doc = nlp.make_doc("Ilse Okoro\n\nMy teacher, Mr. Fenwick, has the number 212-555-0187. Write to ilse@uni.edu.")
+    doc = nlp.make_doc(
+        "Ilse Okoro\n\nMy teacher, Mr. Fenwick, has the number 212-555-0187. Write to ilse@uni.edu."
+    )
     analysis = nlp.analyze_pipes()
-    assert not any(analysis["problems"].values()) and not any(meta["retokenizes"] for meta in analysis["summary"].values())
+    assert not any(analysis["problems"].values()) and not any(
+        meta["retokenizes"] for meta in analysis["summary"].values()
+    )
     for name, pipe in nlp.pipeline:
         before = seen(doc)
         doc = pipe(doc)
@@ -48,7 +58,9 @@ def test_what_a_component_assigns_is_what_it_declares(nlp):
         declared = set(analysis["summary"][name]["assigns"])
         assert changed <= declared, (name, changed - declared)
     scores = nlp.evaluate([Example(nlp.make_doc(doc.text), doc)])
-    assert {score for meta in analysis["summary"].values() for score in meta["scores"]} <= set(scores)
+    assert {score for meta in analysis["summary"].values() for score in meta["scores"]} <= set(
+        scores
+    )
 
 
 @pytest.mark.skipif(not CONFIGS, reason="configs/ is not in an installed wheel")
@@ -72,9 +84,14 @@ def test_debug_config_passes(path, tmp_path, capsys):
         (("PERSON", "ORG"), True, "E002"),
     ],
 )
-def test_evaluate_prints_scores_for_gold_in_spans_and_entities(labels, in_ents, expected, nlp, tmp_path, capsys):
+def test_evaluate_prints_scores_for_gold_in_spans_and_entities(
+    labels, in_ents, expected, nlp, tmp_path, capsys
+):
     doc = nlp.make_doc("Ilse Okoro\n\nWrite to ilse@uni.edu.")
-    spans = [Span(doc, start, end, label=label) for (start, end), label in zip(((0, 2), (5, 6), (3, 4)), labels, strict=False)]
+    spans = [
+        Span(doc, start, end, label=label)
+        for (start, end), label in zip(((0, 2), (5, 6), (3, 4)), labels, strict=False)
+    ]
     if in_ents:
         doc.set_ents(spans)
     else:
@@ -86,7 +103,7 @@ def test_evaluate_prints_scores_for_gold_in_spans_and_entities(labels, in_ents, 
             evaluate(str(tmp_path / "pipeline"), tmp_path / "dev.spacy")
         return
     scores = evaluate(str(tmp_path / "pipeline"), tmp_path / "dev.spacy", silent=False)
-    assert (scores["ents_p"], scores["ents_r"]) == expected and scores["ents_per_type"]["EMAIL"] == dict.fromkeys(
-        ("p", "r", "f", "f5"), 1.0
-    )
+    assert (scores["ents_p"], scores["ents_r"]) == expected and scores["ents_per_type"][
+        "EMAIL"
+    ] == dict.fromkeys(("p", "r", "f", "f5"), 1.0)
     assert "NER P" in capsys.readouterr().out

@@ -34,7 +34,16 @@ def wheel(tmp_path_factory):
     if not (ROOT / "setup.cfg").is_file():
         pytest.skip("needs the source tree")
     out = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)]
+    command = [
+        sys.executable,
+        "-m",
+        "build",
+        "--wheel",
+        "--no-isolation",
+        "--outdir",
+        str(out),
+        str(ROOT),
+    ]
     subprocess.run(command, check=True, capture_output=True)
     (path,) = out.glob("*.whl")
     return path
@@ -54,7 +63,12 @@ def test_unpacked_wheel_works_alone(wheel, tmp_path):
     zipfile.ZipFile(wheel).extractall(tmp_path)
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
     out = subprocess.run(
-        [sys.executable, "-c", CODE, str(tmp_path)], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+        [sys.executable, "-c", CODE, str(tmp_path)],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert out.returncode == 0, out.stderr[-2000:]
     assert out.stdout.strip().endswith("fine")

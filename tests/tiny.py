@@ -9,7 +9,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
-WORDS = "my name is ana lopez by submitted reflection the a of and thank you name : mail write to in said".split()  # noqa: SIM905
+WORDS = "my name is ana lopez by submitted reflection the a of and thank you name : mail write to in said".split()
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789.,:;!?'\"()-_@/&"
 TOKENIZER = {"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
 
@@ -18,7 +18,16 @@ CONFIG = (Path(__file__).parent / "data/tiny.cfg").read_text("utf8")
 
 def vocabulary() -> list[str]:
     """RETURNS (list[str]): Pieces: BERT's special ones, a few words, every letter at the start and inside of a word."""
-    special = ["[PAD]", "[unused0]", "[unused1]", "[unused2]", "[unused3]", "[UNK]", "[CLS]", "[SEP]"]
+    special = [
+        "[PAD]",
+        "[unused0]",
+        "[unused1]",
+        "[unused2]",
+        "[unused3]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+    ]
     return [*special, *dict.fromkeys((*WORDS, *LETTERS)), *(f"##{c}" for c in LETTERS)]
 
 
@@ -43,7 +52,9 @@ def tiny_pipeline(folder: Path) -> Language:
     path = folder / "vocab.txt"
     pieces = vocabulary()
     path.write_text("\n".join(pieces), "utf8")
-    config = spacy.util.load_config_from_str(CONFIG.replace("{size}", str(len(pieces))).replace("{vocab}", str(path)))
+    config = spacy.util.load_config_from_str(
+        CONFIG.replace("{size}", str(len(pieces))).replace("{vocab}", str(path))
+    )
     nlp = spacy.util.load_model_from_config(config, auto_fill=True)
     spacy.util.fix_random_seed(0)
     nlp.initialize(lambda: [gold(nlp, text, spans) for text, spans in TRAIN])
@@ -52,4 +63,6 @@ def tiny_pipeline(folder: Path) -> Language:
 
 def cases(file: str) -> Any:
     """RETURNS (Any): Cases as data, `data/regression_cases/FILE.json`."""
-    return json.loads((Path(__file__).parent / f"data/regression_cases/{file}.json").read_text("utf8"))
+    return json.loads(
+        (Path(__file__).parent / f"data/regression_cases/{file}.json").read_text("utf8")
+    )

@@ -16,7 +16,17 @@ from ..labels import DETAIL_LABELS, LABELS
 from ..profiles import Profile, shipped_profiles
 from ..release.engine import KEEP, load_engine
 from .audit import audit, utility
-from .common import MODEL, OTHER_STYLE, STYLES, DebugOpt, ModelOpt, console, guard, table_of, write_key
+from .common import (
+    MODEL,
+    OTHER_STYLE,
+    STYLES,
+    DebugOpt,
+    ModelOpt,
+    console,
+    guard,
+    table_of,
+    write_key,
+)
 from .corpus import corpus_app
 from .deidentify import EPILOG, PROFILE_HELP, deidentify
 from .detect import detect, spans_table
@@ -64,27 +74,46 @@ def _version(value: bool) -> None:
 
 @app.callback()
 def common(
-    *, version: Annotated[bool, Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False
+    *,
+    version: Annotated[
+        bool, Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
 ) -> None:
     """Options of all commands."""
 
 
 @app.command()
 def demo(
-    *, profile: Annotated[str, Option(help=PROFILE_HELP)] = "crapii", model: ModelOpt = MODEL, debug: DebugOpt = False
+    *,
+    profile: Annotated[str, Option(help=PROFILE_HELP)] = "crapii",
+    model: ModelOpt = MODEL,
+    debug: DebugOpt = False,
 ) -> None:
     """Show an essay before and after, in colours. Everyone in it is invented."""
     with guard(debug):
-        text = (resources.files("pii_components") / "resources" / "demo" / "essay.txt").read_text(encoding="utf-8").rstrip("\n")
+        text = (
+            (resources.files("pii_components") / "resources" / "demo" / "essay.txt")
+            .read_text(encoding="utf-8")
+            .rstrip("\n")
+        )
         engine = load_engine(model, profile=profile, key=DEMO_KEY, debug=debug)
         result = engine.results([Record(1, "demo", text)])[0]
         if isinstance(result, Skip):
             raise result.error
         screen = console()
-        before = _coloured(text, ((span.start_char, span.end_char, span.label) for span in result.spans))
+        before = _coloured(
+            text, ((span.start_char, span.end_char, span.label) for span in result.spans)
+        )
         screen.print(Panel(before, title="before"))
-        screen.print(Panel(_coloured(result.text, result.surrogates), title=f"after, profile {engine.profile.name}"))
-        legend = Text("  ").join(Text(f" {label} ", STYLES[label]) for label in (*LABELS[:5], *DETAIL_LABELS[:1]))
+        screen.print(
+            Panel(
+                _coloured(result.text, result.surrogates),
+                title=f"after, profile {engine.profile.name}",
+            )
+        )
+        legend = Text("  ").join(
+            Text(f" {label} ", STYLES[label]) for label in (*LABELS[:5], *DETAIL_LABELS[:1])
+        )
         screen.print(legend.append("  and other details"))
         screen.print(spans_table("what was found, and why", result.spans, text))
 
@@ -105,13 +134,20 @@ def profiles() -> None:
         for profile in shipped:
             screen.print(f"{profile.name}: {profile.description}", markup=False)
         actions = {label: [profile.action(label) for profile in shipped] for label in LABELS}
-        rows = ([label, *(Text(act, "dim" if act == KEEP else "bold") for act in some)] for label, some in actions.items())
+        rows = (
+            [label, *(Text(act, "dim" if act == KEEP else "bold") for act in some)]
+            for label, some in actions.items()
+        )
         names = (profile.name for profile in shipped)
-        screen.print(table_of(rows, "label", *names, title="What each profile does with each label"))
+        screen.print(
+            table_of(rows, "label", *names, title="What each profile does with each label")
+        )
 
 
 @app.command()
-def keygen(*, path: Annotated[str, Argument(metavar="FILE", help="New file, which only you can read.")]) -> None:
+def keygen(
+    *, path: Annotated[str, Argument(metavar="FILE", help="New file, which only you can read.")]
+) -> None:
     """Make a secret key for --key-file. Keep it apart from the texts: with it, surrogates can be made again."""
     with guard():
         write_key(Path(path))

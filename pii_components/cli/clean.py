@@ -30,7 +30,16 @@ from ..corpus.clean import (
 from ..errors import Errors, PiiError
 from ..files.record import Record, Skip, Source
 from ..files.sources import SubmissionSource, open_source, open_submissions
-from ..files.writers import GrowingFile, as_line, check_column, partial_path, replace_file, sync_file, value_of, writing
+from ..files.writers import (
+    GrowingFile,
+    as_line,
+    check_column,
+    partial_path,
+    replace_file,
+    sync_file,
+    value_of,
+    writing,
+)
 from ..release.run import RunState, load_state, state_path
 from . import common
 
@@ -86,9 +95,17 @@ class CleanRun:
             raise PiiError(Errors.E552, n=len(codes), code=codes[0])
         self.whole = check_corpus((text for _, text in self._kept()), self.options)
         kept = [head for head, _ in self._rows() if not head[2]]
-        self.removed = [Removed(number, name, step_of(code), code) for (number, name, code), _ in self._rows() if code]
-        self.removed += [Removed(*kept[i][:2], "duplicates", "E661") for i in sorted(self.whole.copies)]
-        self.removed += [Removed(*kept[i][:2], "anomalies", "E662") for i in sorted(self.whole.anomalous)]
+        self.removed = [
+            Removed(number, name, step_of(code), code)
+            for (number, name, code), _ in self._rows()
+            if code
+        ]
+        self.removed += [
+            Removed(*kept[i][:2], "duplicates", "E661") for i in sorted(self.whole.copies)
+        ]
+        self.removed += [
+            Removed(*kept[i][:2], "anomalies", "E662") for i in sorted(self.whole.anomalous)
+        ]
         self.removed.sort(key=lambda item: item.number)
         self._finish([number for number, _, _ in kept])
 
@@ -97,7 +114,12 @@ class CleanRun:
         if self.path.is_dir() or self.path.suffix.lower() == ".pdf":
             limits = {"max_bytes": options.max_bytes, "max_pages": options.max_pages}
             return open_submissions(self.path, encoding=columns["encoding"], **limits)
-        return open_source(self.path, text_field=columns["text"], id_field=columns["id"], encoding=columns["encoding"])
+        return open_source(
+            self.path,
+            text_field=columns["text"],
+            id_field=columns["id"],
+            encoding=columns["encoding"],
+        )
 
     def _check_places(self, *, resume: bool, overwrite: bool) -> None:
         check_places(self.path, self.out, self.report_path, self.partial, state_path(self.out))
@@ -108,8 +130,14 @@ class CleanRun:
 
     def _read(self, old: RunState | None) -> None:
         """First stage: every record by itself."""
-        settings = {name: str(value) for name, value in {**asdict(self.options), **self.columns}.items()}
-        settings = {"input": self.source.fingerprint(), "version of pii-edu": __version__, **settings}
+        settings = {
+            name: str(value) for name, value in {**asdict(self.options), **self.columns}.items()
+        }
+        settings = {
+            "input": self.source.fingerprint(),
+            "version of pii-edu": __version__,
+            **settings,
+        }
         for name, value in settings.items():
             if old is not None and old.settings.get(name) != value:
                 raise PiiError(Errors.E514, what=f"setting '{name}'" if name != "input" else name)
@@ -143,15 +171,25 @@ class CleanRun:
         time_of = (lambda record: value_of(record, self.source, time)) if time else None
         # A source is read once: this is another one on the same input.
         records = (item for item in self._open() if isinstance(item, Record))
-        return choose_submissions(records, lambda record: value_of(record, self.source, student), time_of, how=how)
+        return choose_submissions(
+            records, lambda record: value_of(record, self.source, student), time_of, how=how
+        )
 
     def _row(self, item: Record | Skip, skip: Skip | None) -> bytes:
         if isinstance(item, Record):
             name = item.id
         else:
-            name = self.source.files[item.number - 1] if isinstance(self.source, SubmissionSource) else ""
-        rest = [item.text, as_line(item, self.source)] if isinstance(item, Record) and not skip else []
-        return (json.dumps([item.number, name, skip.code if skip else "", *rest]) + "\n").encode("ascii")
+            name = (
+                self.source.files[item.number - 1]
+                if isinstance(self.source, SubmissionSource)
+                else ""
+            )
+        rest = (
+            [item.text, as_line(item, self.source)] if isinstance(item, Record) and not skip else []
+        )
+        return (json.dumps([item.number, name, skip.code if skip else "", *rest]) + "\n").encode(
+            "ascii"
+        )
 
     def _save(self, rows: GrowingFile, state: RunState) -> None:
         state.offset = rows.sync()
@@ -177,9 +215,14 @@ class CleanRun:
         fresh = self.out.with_name(self.out.name + ".new")
         with writing(self.out):
             with open(fresh, "w", encoding="utf-8", newline="\n") as file:
-                file.writelines(rest[1] + "\n" for head, rest in self._rows() if head[0] not in gone)
+                file.writelines(
+                    rest[1] + "\n" for head, rest in self._rows() if head[0] not in gone
+                )
                 sync_file(file)
-            replace_file(self.report_path, json.dumps(self.as_json(kept), indent=1, ensure_ascii=False) + "\n")
+            replace_file(
+                self.report_path,
+                json.dumps(self.as_json(kept), indent=1, ensure_ascii=False) + "\n",
+            )
             os.replace(fresh, self.out)
             self.partial.unlink()
             state_path(self.out).unlink()
@@ -199,8 +242,14 @@ class CleanRun:
         return {
             "program": "pii-edu corpus clean",
             "versions": {"pii-edu": __version__, **{name: _version(name) for name in _LIBRARIES}},
-            "input": {"kind": self.source.kind, "hidden_files_passed_over": getattr(self.source, "hidden", 0)},
-            "settings": {**asdict(self.options), **{f"{name}_column": v for name, v in self.columns.items() if v}},
+            "input": {
+                "kind": self.source.kind,
+                "hidden_files_passed_over": getattr(self.source, "hidden", 0),
+            },
+            "settings": {
+                **asdict(self.options),
+                **{f"{name}_column": v for name, v in self.columns.items() if v},
+            },
             "steps": [asdict(step) for step in count_steps(self.total, self.removed, self.options)],
             "notes": [self.whole.note] if self.whole.note else [],
             "near_duplicates": {
@@ -229,25 +278,46 @@ def _version(package: str) -> str | None:
 def clean(
     *,
     source: Annotated[
-        Path, Argument(metavar="INPUT", help="A folder of .pdf, .docx and .txt, a .pdf, .docx, .csv, .tsv, .jsonl or .json.")
+        Path,
+        Argument(
+            metavar="INPUT",
+            help="A folder of .pdf, .docx and .txt, a .pdf, .docx, .csv, .tsv, .jsonl or .json.",
+        ),
     ],
-    out: Annotated[Path, Option("--out", "-o", help="What is written: JSON Lines, with the columns of INPUT.")],
+    out: Annotated[
+        Path, Option("--out", "-o", help="What is written: JSON Lines, with the columns of INPUT.")
+    ],
     text_field: common.TextOpt = "",
-    id_field: Annotated[str, Option("--id-column", "--id-field", help="Column or field of the id, for the report.")] = "",
-    student: str = Option("", "--student-column", help="Column of the student: one submission of each stays."),
-    time: str = Option("", "--time-column", help="Time of a submission, number or ISO date [the order of INPUT]."),
+    id_field: Annotated[
+        str, Option("--id-column", "--id-field", help="Column or field of the id, for the report.")
+    ] = "",
+    student: str = Option(
+        "", "--student-column", help="Column of the student: one submission of each stays."
+    ),
+    time: str = Option(
+        "", "--time-column", help="Time of a submission, number or ISO date [the order of INPUT]."
+    ),
     per_student: str = Option(
-        _DEFAULTS.per_student, help="Which stays: latest; only (students with one, as in the CRAPII paper); all."
+        _DEFAULTS.per_student,
+        help="Which stays: latest; only (students with one, as in the CRAPII paper); all.",
     ),
     encoding: common.EncodingOpt = "utf-8",
     max_bytes: int = Option(_DEFAULTS.max_bytes, help="Larger files are left out."),
     max_pages: int = Option(_DEFAULTS.max_pages, help="Longer PDFs are left out."),
     language: str = Option("en", help='Texts in another one are left out; "" for any.'),
-    min_words: int = Option(_DEFAULTS.min_words, help="Texts with fewer words between white space are left out."),
-    similarity: float = Option(_DEFAULTS.similarity, help="Cosine above which two texts are near-duplicates."),
+    min_words: int = Option(
+        _DEFAULTS.min_words, help="Texts with fewer words between white space are left out."
+    ),
+    similarity: float = Option(
+        _DEFAULTS.similarity, help="Cosine above which two texts are near-duplicates."
+    ),
     keep: str = Option(_DEFAULTS.keep, help="Of near-duplicates: none, as in the paper, or first."),
-    contamination: float = Option(_DEFAULTS.contamination, help="Share of texts with anomalous characters, to .5."),
-    pool_below: float = Option(_DEFAULTS.pool_below, help="Signs fewer texts have share a column; 0 as in the paper."),
+    contamination: float = Option(
+        _DEFAULTS.contamination, help="Share of texts with anomalous characters, to .5."
+    ),
+    pool_below: float = Option(
+        _DEFAULTS.pool_below, help="Signs fewer texts have share a column; 0 as in the paper."
+    ),
     seed: int = Option(_DEFAULTS.seed, help="Of the search for anomalous characters."),
     resume: common.ResumeOpt = False,
     overwrite: common.OverwriteOpt = False,
@@ -271,7 +341,13 @@ def clean(
             per_student=per_student,
             seed=seed,
         )
-        columns = {"text": text_field, "id": id_field, "student": student, "time": time, "encoding": encoding}
+        columns = {
+            "text": text_field,
+            "id": id_field,
+            "student": student,
+            "time": time,
+            "encoding": encoding,
+        }
         run = CleanRun(source, out, options, columns)
         try:
             _go(run, resume=resume, overwrite=overwrite, quiet=quiet)
@@ -280,7 +356,10 @@ def clean(
             raise typer.Exit(common.INTERRUPTED) from None
         if not quiet:
             steps = count_steps(run.total, run.removed, options)
-            rows = ((step.about, f"{step.removed:,}" if step.removed else "", f"{step.remaining:,}") for step in steps)
+            rows = (
+                (step.about, f"{step.removed:,}" if step.removed else "", f"{step.remaining:,}")
+                for step in steps
+            )
             names = ("selection step", "removed", "remaining")
             common.console(stderr=True).print(common.table_of(rows, *names, right=names[1:]))
             if run.whole.note:
@@ -294,7 +373,11 @@ def clean(
 def _go(run: CleanRun, *, resume: bool, overwrite: bool, quiet: bool) -> None:
     screen = common.console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=screen, disable=quiet or not screen.is_terminal, transient=True) as bar:
+    with Progress(
+        *columns, console=screen, disable=quiet or not screen.is_terminal, transient=True
+    ) as bar:
         task = bar.add_task("reading", total=None)
-        run.on_progress = lambda stage, done, size: bar.update(task, description=stage, completed=done, total=max(size, 1))
+        run.on_progress = lambda stage, done, size: bar.update(
+            task, description=stage, completed=done, total=max(size, 1)
+        )
         run.go(resume=resume, overwrite=overwrite)

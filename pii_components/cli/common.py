@@ -19,7 +19,14 @@ from typer import Option
 from ..errors import Errors, PiiError, PiiWarning
 from ..files.record import Skip, Source, reason_of
 from ..files.writers import writing
-from ..labels import DETAIL_LABELS, NAME_CHARACTER, NAME_CITED, NAME_CONNECTED, NAME_INSTRUCTOR, NAME_STUDENT
+from ..labels import (
+    DETAIL_LABELS,
+    NAME_CHARACTER,
+    NAME_CITED,
+    NAME_CONNECTED,
+    NAME_INSTRUCTOR,
+    NAME_STUDENT,
+)
 from ..release.run import key_fingerprint
 from ..surrogates.keys import KEY_ENV, random_key
 from ..surrogates.keys import load_key as read_key
@@ -39,17 +46,31 @@ _SKIPS_SHOWN = 10
 # Options of more than one command.
 ModelOpt = Annotated[str, Option("--model", help="Name or path of the pipeline.")]
 TextOpt = Annotated[
-    str, Option("--text-column", "--text-field", help="Column or field of the text [found where it has a usual name].")
+    str,
+    Option(
+        "--text-column",
+        "--text-field",
+        help="Column or field of the text [found where it has a usual name].",
+    ),
 ]
 TextsOpt = Annotated[
     list[str] | None,
     Option(
-        "--text-column", "--text-field", help="Column or field of the text [found where it has a usual name]; may be repeated."
+        "--text-column",
+        "--text-field",
+        help="Column or field of the text [found where it has a usual name]; may be repeated.",
     ),
 ]
-IdOpt = Annotated[str, Option("--id-column", "--id-field", help="Column or field that names a document.")]
-EncodingOpt = Annotated[str, Option("--encoding", help="Encoding of what is not in Unicode, which is seen without it.")]
-KeepOpt = Annotated[list[str] | None, Option("--keep", help="Release this column or field as it is; may be repeated.")]
+IdOpt = Annotated[
+    str, Option("--id-column", "--id-field", help="Column or field that names a document.")
+]
+EncodingOpt = Annotated[
+    str, Option("--encoding", help="Encoding of what is not in Unicode, which is seen without it.")
+]
+KeepOpt = Annotated[
+    list[str] | None,
+    Option("--keep", help="Release this column or field as it is; may be repeated."),
+]
 SpreadsheetOpt = Annotated[
     bool,
     Option(
@@ -58,7 +79,9 @@ SpreadsheetOpt = Annotated[
     ),
 ]
 BatchOpt = Annotated[int, Option("--batch-size", min=1, help="Texts that are processed together.")]
-StrictOpt = Annotated[bool, Option("--strict", help="Stop at the first record that cannot be processed.")]
+StrictOpt = Annotated[
+    bool, Option("--strict", help="Stop at the first record that cannot be processed.")
+]
 RosterOpt = Annotated[
     str,
     Option(
@@ -67,13 +90,23 @@ RosterOpt = Annotated[
         help="Class list: names, preferred names, e-mails, IDs, user names, by its header. Found in all texts; kept in memory only.",
     ),
 ]
-DropOpt = Annotated[list[str] | None, Option("--drop", help="Leave this column or field out of OUTPUT; may be repeated.")]
+DropOpt = Annotated[
+    list[str] | None,
+    Option("--drop", help="Leave this column or field out of OUTPUT; may be repeated."),
+]
 OverwriteOpt = Annotated[bool, Option("--overwrite", help="Replace an output that exists.")]
 ResumeOpt = Annotated[
-    bool, Option("--resume", help="Go on with an interrupted run; needs the same settings, and the same key if there is one.")
+    bool,
+    Option(
+        "--resume",
+        help="Go on with an interrupted run; needs the same settings, and the same key if there is one.",
+    ),
 ]
 QuietOpt = Annotated[bool, Option("--quiet", "-q", help="Print errors only.")]
-DebugOpt = Annotated[bool, Option("--debug", help="Raise unexpected errors with their traceback, which may show text.")]
+DebugOpt = Annotated[
+    bool,
+    Option("--debug", help="Raise unexpected errors with their traceback, which may show text."),
+]
 _KEYS = f"[environment variables {VAULT_KEY_ENV}, {PASSPHRASE_ENV}, {KEY_ENV}]"
 VaultKeyOpt = Annotated[str, Option("--key-file", help=f"Key file that opens the vault {_KEYS}.")]
 PassphraseOpt = Annotated[bool, Option("--passphrase", help="Ask for the passphrase of the vault.")]
@@ -105,7 +138,10 @@ def say(line: object, style: str | None = None) -> None:
 
 
 def table_of(
-    rows: Iterable[Iterable[object]], *names: str, right: Iterable[str] = (), title: str | Text | None = None
+    rows: Iterable[Iterable[object]],
+    *names: str,
+    right: Iterable[str] = (),
+    title: str | Text | None = None,
 ) -> Table:
     """A table; numbers of the columns in `right` stand at their right."""
     table = Table(title=title)
@@ -119,7 +155,9 @@ def table_of(
 class Skips(list[Skip]):
     """Records that were left out; each is told to the user until there are too many. named (bool): With their IDs."""
 
-    def __init__(self, tell: Callable[[str], None], *, strict: bool = False, named: bool = False) -> None:
+    def __init__(
+        self, tell: Callable[[str], None], *, strict: bool = False, named: bool = False
+    ) -> None:
         super().__init__()
         self.tell, self.strict, self.named = tell, strict, named
 
@@ -200,7 +238,9 @@ def load_key(key_file: str = "") -> Key:
 def write_key(path: Path) -> None:
     """Write a new key that only its owner can read. RAISES (PiiError): E541, if the file exists; E512."""
     try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+        with os.fdopen(
+            os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii"
+        ) as file:
             file.write(secrets.token_hex(32) + "\n")
     except FileExistsError as err:
         raise PiiError(Errors.E541, path=path) from err
@@ -227,7 +267,9 @@ def vault_key(
     if key_file:
         return VaultKey.from_file(key_file)
     if ask:
-        words = typer.prompt("Passphrase of the vault", hide_input=True, confirmation_prompt=path is None, err=True)
+        words = typer.prompt(
+            "Passphrase of the vault", hide_input=True, confirmation_prompt=path is None, err=True
+        )
         return VaultKey.from_passphrase(words, origin=names[1])
     kind = vault_kind(path) if path is not None else ""
     key = VaultKey.from_env(kind=kind, shared=shared is None)
@@ -262,7 +304,9 @@ def check_apart(what: str, path: Path, **others: Path | None) -> None:
     for name, other in others.items():
         place = other.resolve() if other is not None else None
         same = place is not None and target.exists() and place.exists() and target.samefile(place)
-        if place is not None and (same or target == place or place in target.parents or target in place.parents):
+        if place is not None and (
+            same or target == place or place in target.parents or target in place.parents
+        ):
             raise PiiError(Errors.E472, what=what, other=name.upper())
 
 
@@ -285,7 +329,9 @@ def locked(out: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        path.unlink(missing_ok=True)  # while it is held: whoever waits for it sees that the file is gone
+        path.unlink(
+            missing_ok=True
+        )  # while it is held: whoever waits for it sees that the file is gone
         lock.release()
         for folder in made:
             with suppress(OSError):
@@ -295,7 +341,9 @@ def locked(out: Path) -> Iterator[None]:
 def tell_hidden(source: Source) -> None:
     """Say how many files of a folder were passed over."""
     if n := getattr(source, "hidden", 0):
-        say(f"passed over: {n} files that no user wrote (hidden ones, ~$ locks, Thumbs.db, our report.json)")
+        say(
+            f"passed over: {n} files that no user wrote (hidden ones, ~$ locks, Thumbs.db, our report.json)"
+        )
 
 
 def check_free(*places: Path) -> None:

@@ -15,7 +15,14 @@ from .. import __version__
 from ..corpus.chats import FilledChat, count_placeholders, load_table, make_chats, read_chats
 from ..corpus.clean import TrigramHasher, duplicates_of
 from ..corpus.people import GROUPS
-from ..corpus.split import PartCounts, check_ids, count_parts, group_documents, paper_split, stratified_folds
+from ..corpus.split import (
+    PartCounts,
+    check_ids,
+    count_parts,
+    group_documents,
+    paper_split,
+    stratified_folds,
+)
 from ..errors import Errors, PiiError
 from ..files.formats.base import LabelledText, Tally
 from ..files.labelled import FORMS, check_places, guess_form, open_corpus_writer, read_corpus
@@ -49,28 +56,44 @@ PARTS = ("test", "rest")
 _ROWS = 14
 _WRITTEN = ", ".join(form.name for form in FORMS.values() if form.writer)
 
-AssetsArg = Annotated[Path, Argument(metavar="ASSETS", help="Folder with essays/ and fragments/ (assets/ESSAY_FORMAT.md).")]
-IdOpt = Annotated[str, Option("--id-column", "--id-field", help="Column or field of the id [a usual name].")]
-TextSourceOpt = Annotated[str, Option("--text-source", help="File or folder with the texts, for entities; joined by id.")]
+AssetsArg = Annotated[
+    Path,
+    Argument(metavar="ASSETS", help="Folder with essays/ and fragments/ (assets/ESSAY_FORMAT.md)."),
+]
+IdOpt = Annotated[
+    str, Option("--id-column", "--id-field", help="Column or field of the id [a usual name].")
+]
+TextSourceOpt = Annotated[
+    str, Option("--text-source", help="File or folder with the texts, for entities; joined by id.")
+]
 
 corpus_app = typer.Typer(
-    help="Read, write and make labelled corpora.", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None
+    help="Read, write and make labelled corpora.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
 
 
 @corpus_app.command(epilog=_CONVERT_EPILOG)
 def convert(
     *,
-    source: Annotated[Path, Argument(metavar="IN", help="A labelled corpus: a file, or a folder in brat's form.")],
+    source: Annotated[
+        Path, Argument(metavar="IN", help="A labelled corpus: a file, or a folder in brat's form.")
+    ],
     out: Annotated[Path, Argument(metavar="OUT", help="What is written; a folder for brat.")],
-    from_form: str = Option("", "--from", help=f"Form of IN: {', '.join(FORMS)} [by its suffix and first records]."),
+    from_form: str = Option(
+        "", "--from", help=f"Form of IN: {', '.join(FORMS)} [by its suffix and first records]."
+    ),
     to_form: str = Option("", "--to", help=f"Form of OUT: {_WRITTEN} [by its suffix]."),
     text_source: TextSourceOpt = "",
     text_field: common.TextOpt = "",
     id_field: IdOpt = "",
     encoding: common.EncodingOpt = "utf-8",
     report: str = Option("", help="Where the report goes [<OUT>.report.json]."),
-    strict: bool = Option(False, "--strict", help="Stop at the first record that has to be skipped; write nothing."),
+    strict: bool = Option(
+        False, "--strict", help="Stop at the first record that has to be skipped; write nothing."
+    ),
     overwrite: common.OverwriteOpt = False,
     quiet: common.QuietOpt = False,
     debug: common.DebugOpt = False,
@@ -108,11 +131,15 @@ def convert(
             labels = sorted(tally.labels.keys() | masked.keys())
             if labels:
                 rows = ((label, tally.labels[label], masked[label]) for label in labels)
-                common.console(stderr=True).print(common.table_of(rows, "label", "spans", "masked", right=("spans", "masked")))
+                common.console(stderr=True).print(
+                    common.table_of(rows, "label", "spans", "masked", right=("spans", "masked"))
+                )
             for name, n in sorted(tally.notes.items()):
                 if n:
                     common.say(f"{name}: {n}")
-            common.say(f"{tally.documents} documents, {len(skips)} skipped, {len(tally.masked)} labels masked")
+            common.say(
+                f"{tally.documents} documents, {len(skips)} skipped, {len(tally.masked)} labels masked"
+            )
             common.say(f"wrote '{out}' ({to_form}) and '{report_path}'")
     raise typer.Exit(common.DONE_WITH_SKIPS if skips else common.DONE)
 
@@ -126,9 +153,19 @@ def _as_report(tally: Tally, skips: list[Skip]) -> dict[str, Any]:
         "skipped": _listed(skips),
         "masked": {
             "count": len(tally.masked),
-            "by_reason": [{"reason": reason, "label": label, "count": n} for (reason, label), n in sorted(reasons.items())],
+            "by_reason": [
+                {"reason": reason, "label": label, "count": n}
+                for (reason, label), n in sorted(reasons.items())
+            ],
             "where": [
-                {"record": m.number, "start": m.start, "end": m.end, "label": m.label, "reason": m.reason} for m in tally.masked
+                {
+                    "record": m.number,
+                    "start": m.start,
+                    "end": m.end,
+                    "label": m.label,
+                    "reason": m.reason,
+                }
+                for m in tally.masked
             ],
         },
         "notes": dict(sorted((name, n) for name, n in tally.notes.items() if n)),
@@ -136,7 +173,10 @@ def _as_report(tally: Tally, skips: list[Skip]) -> dict[str, Any]:
 
 
 def _listed(skips: list[Skip]) -> dict[str, Any]:
-    return {"count": len(skips), "records": [{"record": skip.number, "code": skip.code} for skip in skips]}
+    return {
+        "count": len(skips),
+        "records": [{"record": skip.number, "code": skip.code} for skip in skips],
+    }
 
 
 corpus_app.command(epilog=CLEAN_EPILOG)(clean)
@@ -146,18 +186,33 @@ corpus_app.command(epilog=CLEAN_EPILOG)(clean)
 def build(
     *,
     assets: AssetsArg = Path("assets"),
-    out: Path = Option(Path("corpus"), help="Folder for train, dev and test as DocBins, and the two reports."),
+    out: Path = Option(
+        Path("corpus"), help="Folder for train, dev and test as DocBins, and the two reports."
+    ),
     seed: int = Option(46, help="Of every choice."),
     scale: float = Option(1.0, min=0.001, help="Share of the fillings and carriers."),
     uncut: bool = Option(
-        False, "--uncut", help="Whole texts to train on, not stretches: for a last pass, with --scale 0.5 or less."
+        False,
+        "--uncut",
+        help="Whole texts to train on, not stretches: for a last pass, with --scale 0.5 or less.",
     ),
-    crapii: bool = Option(True, help="Whether the essays in ASSETS/crapii go in; not if they are to be held out later."),
-    scenes: bool = Option(True, help="Whether short texts go in, of which nearly every sentence names somebody."),
-    carriers: float = Option(1.0, min=0, help="Times as many carriers to train on; most of them name nobody."),
+    crapii: bool = Option(
+        True,
+        help="Whether the essays in ASSETS/crapii go in; not if they are to be held out later.",
+    ),
+    scenes: bool = Option(
+        True, help="Whether short texts go in, of which nearly every sentence names somebody."
+    ),
+    carriers: float = Option(
+        1.0, min=0, help="Times as many carriers to train on; most of them name nobody."
+    ),
     perturbed: Annotated[
         float,
-        Option(min=0, max=1, help="Share of the filled essays to train on that are perturbed (evaluate robustness)."),
+        Option(
+            min=0,
+            max=1,
+            help="Share of the filled essays to train on that are perturbed (evaluate robustness).",
+        ),
     ] = 0.0,
     quiet: common.QuietOpt = False,
     debug: common.DebugOpt = False,
@@ -176,14 +231,31 @@ def build(
 
             change = training_change(perturbed)
         stats, distribution = build_corpus(
-            assets, out, seed=seed, scale=scale, uncut=uncut, crapii=crapii, scenes=scenes, carriers=carriers, change=change
+            assets,
+            out,
+            seed=seed,
+            scale=scale,
+            uncut=uncut,
+            crapii=crapii,
+            scenes=scenes,
+            carriers=carriers,
+            change=change,
         )
         if not quiet:
-            keys = sorted({key for some in stats.values() for key in some}, key=lambda key: (key.isupper(), key))
+            keys = sorted(
+                {key for some in stats.values() for key in some},
+                key=lambda key: (key.isupper(), key),
+            )
             rows = ((key, *(f"{some.get(key, 0):,}" for some in stats.values())) for key in keys)
-            common.console().print(common.table_of(rows, "", *stats, right=stats, title="What was written"))
-            frequent = ((kind, len(found), _first(found)) for kind, found in distribution["train"].items())
-            common.console().print(common.table_of(frequent, "train: what was filled in", "values", "most frequent"))
+            common.console().print(
+                common.table_of(rows, "", *stats, right=stats, title="What was written")
+            )
+            frequent = (
+                (kind, len(found), _first(found)) for kind, found in distribution["train"].items()
+            )
+            common.console().print(
+                common.table_of(frequent, "train: what was filled in", "values", "most frequent")
+            )
     raise typer.Exit(common.DONE)
 
 
@@ -196,7 +268,9 @@ def _first(found: Mapping[str, int]) -> str:
 def check(
     *,
     assets: AssetsArg = Path("assets"),
-    names: bool = Option(False, "--names", help="List what looks like a name or a contact detail outside slots."),
+    names: bool = Option(
+        False, "--names", help="List what looks like a name or a contact detail outside slots."
+    ),
     quiet: common.QuietOpt = False,
     debug: common.DebugOpt = False,
 ) -> None:
@@ -209,10 +283,17 @@ def check(
         for err in found.broken:
             screen.print(str(err), markup=False)
         for a, b, share in found.near:
-            screen.print(f"{a} and {b} share {share:.0%} of the shorter one's word trigrams", markup=False)
+            screen.print(
+                f"{a} and {b} share {share:.0%} of the shorter one's word trigrams", markup=False
+            )
         if not quiet:
-            screen.print(f"{found.essays} essays, {found.clean} of them without private people and details", highlight=False)
-            rows = ((label, found.labels[label], found.slots[label]) for label in sorted(found.slots))
+            screen.print(
+                f"{found.essays} essays, {found.clean} of them without private people and details",
+                highlight=False,
+            )
+            rows = (
+                (label, found.labels[label], found.slots[label]) for label in sorted(found.slots)
+            )
             screen.print(common.table_of(rows, "label", "essays", "slots"))
         if names:
             for ident, some in found.names.items():
@@ -224,7 +305,9 @@ def check(
 def assets(
     *,
     folder: AssetsArg = Path("assets"),
-    record: bool = Option(False, "--record", help="Write down the checksums of files that have no published one."),
+    record: bool = Option(
+        False, "--record", help="Write down the checksums of files that have no published one."
+    ),
     quiet: common.QuietOpt = False,
     debug: common.DebugOpt = False,
 ) -> None:
@@ -254,7 +337,11 @@ class Input:
     def __post_init__(self) -> None:
         if not self.form and self.path.exists():
             try:
-                self.form = guess_form(self.path, encoding=self.options["encoding"], text_field=self.options["text_field"])
+                self.form = guess_form(
+                    self.path,
+                    encoding=self.options["encoding"],
+                    text_field=self.options["text_field"],
+                )
             except PiiError as err:
                 if err.code != "E621":
                     raise
@@ -265,14 +352,24 @@ class Input:
         if self.form:
             fields: dict[str, None] = {}
             known = False
-            for essay in read_corpus(self.path, self.form, on_skip=self.skips.append, **self.options):
+            for essay in read_corpus(
+                self.path, self.form, on_skip=self.skips.append, **self.options
+            ):
                 known = known or self.student in essay.meta
                 fields.update(dict.fromkeys(essay.meta))
                 yield essay, _text_of(essay.meta.get(self.student)), ""
             if self.student and not known:
-                raise PiiError(Errors.E652, option="--student-column", name=self.student, fields=show_fields(fields))
+                raise PiiError(
+                    Errors.E652,
+                    option="--student-column",
+                    name=self.student,
+                    fields=show_fields(fields),
+                )
             return
-        source = open_source(self.path, **{name: self.options[name] for name in ("text_field", "id_field", "encoding")})
+        source = open_source(
+            self.path,
+            **{name: self.options[name] for name in ("text_field", "id_field", "encoding")},
+        )
         if self.student:
             check_column(source, self.student, "--student-column")
         for item in source:
@@ -290,17 +387,38 @@ def _text_of(value: Any) -> str:
 @corpus_app.command(epilog=_SPLIT_EPILOG)
 def split(
     *,
-    source: Annotated[Path, Argument(metavar="INPUT", help="A corpus, labelled or not: any form that convert or clean reads.")],
-    out: Annotated[Path, Option("--out", "-o", help="What is written: JSON Lines with id and fold, or id and split.")],
+    source: Annotated[
+        Path,
+        Argument(
+            metavar="INPUT", help="A corpus, labelled or not: any form that convert or clean reads."
+        ),
+    ],
+    out: Annotated[
+        Path,
+        Option(
+            "--out", "-o", help="What is written: JSON Lines with id and fold, or id and split."
+        ),
+    ],
     method: Annotated[
-        str, Option(help="folds; or paper: 25, 15, 60 % by the seeds of the JEDM paper, in the order of INPUT.")
+        str,
+        Option(
+            help="folds; or paper: 25, 15, 60 % by the seeds of the JEDM paper, in the order of INPUT."
+        ),
     ] = "folds",
     folds: int = Option(5, help="How many folds."),
-    student: str = Option("", "--student-column", help="Column of the student: all of one go to one fold."),
-    similarity: float = Option(0.9, help="Cosine above which texts are near-duplicates and go to one fold; 0 for none."),
+    student: str = Option(
+        "", "--student-column", help="Column of the student: all of one go to one fold."
+    ),
+    similarity: float = Option(
+        0.9, help="Cosine above which texts are near-duplicates and go to one fold; 0 for none."
+    ),
     seed: int = Option(0, help="Of the folds."),
-    parts_folder: str = Option("", "--parts", help="Write the parts as files too, to this new folder."),
-    form: str = Option("", "--from", help="Form of a labelled INPUT [by its suffix and first records]."),
+    parts_folder: str = Option(
+        "", "--parts", help="Write the parts as files too, to this new folder."
+    ),
+    form: str = Option(
+        "", "--from", help="Form of a labelled INPUT [by its suffix and first records]."
+    ),
     text_source: TextSourceOpt = "",
     text_field: common.TextOpt = "",
     id_field: IdOpt = "",
@@ -314,15 +432,29 @@ def split(
         if method not in METHODS:
             raise PiiError(Errors.E668, value=method, allowed=", ".join(METHODS))
         if not 0 <= similarity < 1:
-            raise PiiError(Errors.E650, name="similarity", value=similarity, allowed="a number from 0, below 1; 0 for none")
+            raise PiiError(
+                Errors.E650,
+                name="similarity",
+                value=similarity,
+                allowed="a number from 0, below 1; 0 for none",
+            )
         folder = Path(parts_folder) if parts_folder else None
         report_path = out.with_name(out.stem + ".split.json")
         places = [out, report_path, *([folder] if folder else [])]
         check_apart(source, *places)
         if not overwrite:
             common.check_free(*places)
-        options: dict[str, Any] = {"text_field": text_field, "id_field": id_field, "encoding": encoding}
-        corpus = Input(source, form, student, options | {"text_source": Path(text_source) if text_source else None})
+        options: dict[str, Any] = {
+            "text_field": text_field,
+            "id_field": id_field,
+            "encoding": encoding,
+        }
+        corpus = Input(
+            source,
+            form,
+            student,
+            options | {"text_source": Path(text_source) if text_source else None},
+        )
         by_fold = method == "folds"
         ids: list[str] = []
         labels: list[Counter[str]] = []
@@ -340,14 +472,22 @@ def split(
         groups = group_documents(len(ids), students=students, copies=copies)
         if by_fold:
             fold_of = stratified_folds(groups, labels, ids=ids, folds=folds, seed=seed)
-            parts = {f"fold_{k}": tuple(i for i, fold in enumerate(fold_of) if fold == k) for k in range(folds)}
+            parts = {
+                f"fold_{k}": tuple(i for i, fold in enumerate(fold_of) if fold == k)
+                for k in range(folds)
+            }
         else:
             parts = paper_split(len(ids))
         counts = count_parts(parts, labels, groups)
         part_of = {i: name for name, part in parts.items() for i in part}
         if folder is not None:
             _write_parts(corpus, folder, [part_of[i] for i in range(len(ids))], list(parts))
-        settings = {"folds": folds, "seed": seed, "similarity": similarity, "student_column": student}
+        settings = {
+            "folds": folds,
+            "seed": seed,
+            "similarity": similarity,
+            "student_column": student,
+        }
         report = {
             "program": "pii-edu corpus split",
             "version": __version__,
@@ -361,7 +501,12 @@ def split(
         }
         values = {name: {"fold": k} if by_fold else {"split": name} for k, name in enumerate(parts)}
         replace_file(report_path, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
-        replace_file(out, "".join(json.dumps({"id": name} | values[part_of[i]]) + "\n" for i, name in enumerate(ids)))
+        replace_file(
+            out,
+            "".join(
+                json.dumps({"id": name} | values[part_of[i]]) + "\n" for i, name in enumerate(ids)
+            ),
+        )
         if not quiet:
             _tell_split(counts, corpus.skips)
             common.say(f"wrote '{out}' and '{report_path}'")
@@ -373,13 +518,22 @@ def _write_parts(corpus: Input, folder: Path, part_of: list[str], names: list[st
     form = FORMS.get(corpus.form)
     if form is None:
         for name in names:
-            lines = [line for (_, _, line), part in zip(corpus.read(), part_of, strict=True) if part == name]
+            lines = [
+                line
+                for (_, _, line), part in zip(corpus.read(), part_of, strict=True)
+                if part == name
+            ]
             replace_file(folder / f"{name}.jsonl", "".join(line + "\n" for line in lines))
         return
     form = form if form.writer else FORMS["jsonl"]
-    suffix = form.suffixes[0] if form.suffixes else {"kaggle-jsonl": ".jsonl"}.get(form.name, ".json")
+    suffix = (
+        form.suffixes[0] if form.suffixes else {"kaggle-jsonl": ".jsonl"}.get(form.name, ".json")
+    )
     with ExitStack() as stack:
-        writers = {name: stack.enter_context(open_corpus_writer(folder / f"{name}{suffix}", form.name)) for name in names}
+        writers = {
+            name: stack.enter_context(open_corpus_writer(folder / f"{name}{suffix}", form.name))
+            for name in names
+        }
         for number, ((essay, _, _), part) in enumerate(zip(corpus.read(), part_of, strict=True), 1):
             writers[part].write(essay, number=number)
         for writer in writers.values():
@@ -407,21 +561,45 @@ def _tell_split(counts: dict[str, PartCounts], skips: list[Skip]) -> None:
 def chats(
     *,
     input_path: Path = Option(
-        Path("assets/chats"), "--input", help="Redacted chats: a .txt, .csv, .tsv, .jsonl or .json file, or a folder of them."
+        Path("assets/chats"),
+        "--input",
+        help="Redacted chats: a .txt, .csv, .tsv, .jsonl or .json file, or a folder of them.",
     ),
     out: str = Option("", help="JSON Lines: id, text, spans, gender, culture, and more."),
-    per_group: int | None = Option(None, min=1, help="Chats of each group [as many as can be had with no chat in two groups]."),
+    per_group: int | None = Option(
+        None, min=1, help="Chats of each group [as many as can be had with no chat in two groups]."
+    ),
     seed: int = Option(46, help="Same seed, same chats."),
-    same_chats: bool = Option(False, "--same-chats", help="The same chats in every group, so that only the names differ."),
-    called: str = Option("first", help="What <STUDENT> alone becomes: first (name), or full (name) as in the JEDM paper."),
-    case: str = Option("written", help="written: names with capitals; surroundings: in lower case in a turn without capitals."),
-    part: str = Option("", help="test: only chats that say `part: test`; rest: only the others [all].", show_default=False),
+    same_chats: bool = Option(
+        False, "--same-chats", help="The same chats in every group, so that only the names differ."
+    ),
+    called: str = Option(
+        "first",
+        help="What <STUDENT> alone becomes: first (name), or full (name) as in the JEDM paper.",
+    ),
+    case: str = Option(
+        "written",
+        help="written: names with capitals; surroundings: in lower case in a turn without capitals.",
+    ),
+    part: str = Option(
+        "",
+        help="test: only chats that say `part: test`; rest: only the others [all].",
+        show_default=False,
+    ),
     placeholders: str = Option("", help="TOML file that adds placeholders to those that ship."),
-    speaker_field: str = Option("", "--speaker-column", help="Column of a table that says who speaks [a usual name]."),
-    text_field: str = Option("", "--text-column", "--text-field", help="Column of the turns [edited, or a usual name]."),
-    chat_field: str = Option("", "--chat-column", help="Column that tells the chats of a table apart [a file is a chat]."),
+    speaker_field: str = Option(
+        "", "--speaker-column", help="Column of a table that says who speaks [a usual name]."
+    ),
+    text_field: str = Option(
+        "", "--text-column", "--text-field", help="Column of the turns [edited, or a usual name]."
+    ),
+    chat_field: str = Option(
+        "", "--chat-column", help="Column that tells the chats of a table apart [a file is a chat]."
+    ),
     encoding: common.EncodingOpt = "utf-8",
-    list_only: bool = Option(False, "--list", help="Show the placeholders and what they stand for; write nothing."),
+    list_only: bool = Option(
+        False, "--list", help="Show the placeholders and what they stand for; write nothing."
+    ),
     overwrite: common.OverwriteOpt = False,
     quiet: common.QuietOpt = False,
     debug: common.DebugOpt = False,
@@ -440,28 +618,63 @@ def chats(
         if not list_only and out_path.exists() and not overwrite:
             raise PiiError(Errors.E541, path=out_path)
         table = load_table(Path(placeholders) if placeholders else None)
-        columns = {"speaker_field": speaker_field, "text_field": text_field, "chat_field": chat_field}
+        columns = {
+            "speaker_field": speaker_field,
+            "text_field": text_field,
+            "chat_field": chat_field,
+        }
         found = read_chats(input_path, table=table, encoding=encoding, **columns)
         if part:
             found = [chat for chat in found if (chat.part == PARTS[0]) == (part == PARTS[0])]
             if not found:
-                raise PiiError(Errors.E691, where=f"'{input_path}'", problem=f"no chat is of --part {part}")
+                raise PiiError(
+                    Errors.E691, where=f"'{input_path}'", problem=f"no chat is of --part {part}"
+                )
         if list_only:
             rows = [
-                (words, n, *((meaning.who, meaning.what, meaning.label) if meaning else ("", "not in the table", "")))
+                (
+                    words,
+                    n,
+                    *(
+                        (meaning.who, meaning.what, meaning.label)
+                        if meaning
+                        else ("", "not in the table", "")
+                    ),
+                )
                 for words, n, meaning in count_placeholders(found, table=table)
             ]
             names = ("placeholder", "count", "person", "stands for", "label")
             common.console().print(common.table_of(rows, *names, title=f"{len(found)} chats"))
             return
         filled = list(
-            make_chats(found, per_group=per_group, seed=seed, same_chats=same_chats, table=table, called=called, case=case)
+            make_chats(
+                found,
+                per_group=per_group,
+                seed=seed,
+                same_chats=same_chats,
+                table=table,
+                called=called,
+                case=case,
+            )
         )
-        replace_file(out_path, "".join(json.dumps(asdict(chat), ensure_ascii=False) + "\n" for chat in filled))
+        replace_file(
+            out_path,
+            "".join(json.dumps(asdict(chat), ensure_ascii=False) + "\n" for chat in filled),
+        )
         if not quiet:
-            columns_shown = ("gender", "culture", "chats", "students", "teachers", "other names", "details")
+            columns_shown = (
+                "gender",
+                "culture",
+                "chats",
+                "students",
+                "teachers",
+                "other names",
+                "details",
+            )
             common.console(stderr=True).print(common.table_of(_groups(filled), *columns_shown))
-            common.say(f"wrote {len(filled)} chats, made of {len({c.chat for c in filled})}, to '{out_path}'")
+            common.say(
+                f"wrote {len(filled)} chats, made of {len({c.chat for c in filled})}, to '{out_path}'"
+            )
 
 
 def _groups(filled: list[FilledChat]) -> Iterator[tuple[object, ...]]:
@@ -470,4 +683,12 @@ def _groups(filled: list[FilledChat]) -> Iterator[tuple[object, ...]]:
         labels = Counter(label for chat in mine for _, _, label in chat.spans)
         names = sum(n for label, n in labels.items() if label.startswith("NAME_"))
         students, teachers = labels["NAME_STUDENT"], labels["NAME_INSTRUCTOR"]
-        yield gender, culture, len(mine), students, teachers, names - students - teachers, sum(labels.values()) - names
+        yield (
+            gender,
+            culture,
+            len(mine),
+            students,
+            teachers,
+            names - students - teachers,
+            sum(labels.values()) - names,
+        )

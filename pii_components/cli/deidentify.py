@@ -17,7 +17,14 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.text import Text
 from typer import Argument, Option
 
@@ -72,47 +79,83 @@ def deidentify(
     *,
     source: Annotated[str, Argument(metavar="INPUT", help=INPUT_HELP)],
     out: str = Option(
-        "", "--out", "-o", help="OUTPUT, in the form of INPUT; .txt for .pdf [./<INPUT>.deidentified; stdout for -]."
+        "",
+        "--out",
+        "-o",
+        help="OUTPUT, in the form of INPUT; .txt for .pdf [./<INPUT>.deidentified; stdout for -].",
     ),
     text_fields: common.TextsOpt = None,
     id_field: common.IdOpt = "",
-    ids: str = Option("", help="File names and IDs in OUTPUT: keep, or pseudonym [pseudonym where they hold names]."),
+    ids: str = Option(
+        "",
+        help="File names and IDs in OUTPUT: keep, or pseudonym [pseudonym where they hold names].",
+    ),
     drop: common.DropOpt = None,
     keep: common.KeepOpt = None,
     encoding: common.EncodingOpt = "utf-8",
     spreadsheet_safe: common.SpreadsheetOpt = True,
     profile: str = Option("crapii", help=PROFILE_HELP),
-    operating_point: str = Option("", help="How names are weighed: recall hides more, precision keeps more [balanced]."),
-    headers: str = Option("", help="Headers of assignments and posts, and running heads: keep, or remove [profile]."),
-    headers_out: str = Option(
-        "", help="Table of the headers that were removed, to check; it holds originals: not to be released."
+    operating_point: str = Option(
+        "", help="How names are weighed: recall hides more, precision keeps more [balanced]."
     ),
-    scope: str = Option("", help="Same value, same surrogate: in a document, a thread, or the corpus [profile]."),
+    headers: str = Option(
+        "", help="Headers of assignments and posts, and running heads: keep, or remove [profile]."
+    ),
+    headers_out: str = Option(
+        "",
+        help="Table of the headers that were removed, to check; it holds originals: not to be released.",
+    ),
+    scope: str = Option(
+        "", help="Same value, same surrogate: in a document, a thread, or the corpus [profile]."
+    ),
     thread: str = Option(
         "",
         metavar="COLUMN",
         help="Column or field that says the thread, for --scope thread [the first folder on a file's path].",
     ),
-    key_file: str = Option("", help="Secret key (see keygen): same key, same surrogates [environment variable PII_EDU_KEY]."),
+    key_file: str = Option(
+        "",
+        help="Secret key (see keygen): same key, same surrogates [environment variable PII_EDU_KEY].",
+    ),
     model: common.ModelOpt = common.MODEL,
     batch_size: common.BatchOpt = 16,
-    report: str = Option("", help="Where the report goes [report.json beside OUTPUT, or in its folder]."),
+    report: str = Option(
+        "", help="Where the report goes [report.json beside OUTPUT, or in its folder]."
+    ),
     strict: common.StrictOpt = False,
     resume: common.ResumeOpt = False,
     overwrite: common.OverwriteOpt = False,
     quiet: common.QuietOpt = False,
     debug: common.DebugOpt = False,
-    vault: str = Option("", help="Encrypted file that gets the way back (see reidentify); made, or added to."),
-    vault_key_file: str = Option("", help="Key file of the vault [PII_EDU_VAULT_KEY, PII_EDU_VAULT_PASSPHRASE, --key-file]."),
-    vault_passphrase: bool = Option(False, "--vault-passphrase", help="Ask for a passphrase that locks the vault."),
-    labels_out: str = Option("", help="Write the new texts with their labels too, to train on; form by suffix."),
+    vault: str = Option(
+        "", help="Encrypted file that gets the way back (see reidentify); made, or added to."
+    ),
+    vault_key_file: str = Option(
+        "", help="Key file of the vault [PII_EDU_VAULT_KEY, PII_EDU_VAULT_PASSPHRASE, --key-file]."
+    ),
+    vault_passphrase: bool = Option(
+        False, "--vault-passphrase", help="Ask for a passphrase that locks the vault."
+    ),
+    labels_out: str = Option(
+        "", help="Write the new texts with their labels too, to train on; form by suffix."
+    ),
     labels_to: str = Option("", help=f"Form of --labels-out: {_LABEL_FORMS}."),
     map_out: str = Option(
-        "", "--map", help="Table of names of files, or IDs, in INPUT and in OUTPUT (in,out); not to be released."
+        "",
+        "--map",
+        help="Table of names of files, or IDs, in INPUT and in OUTPUT (in,out); not to be released.",
     ),
-    review_out: str = Option("", metavar="RUN", help="Write what `pii-edu review RUN` needs (no text)."),
-    decisions: str = Option("", metavar="FILE", help="Decisions of a review, which overrule what is found."),
-    dry_run: bool = Option(False, "--dry-run", help="Read and check all of INPUT, say what would be done, write nothing."),
+    review_out: str = Option(
+        "", metavar="RUN", help="Write what `pii-edu review RUN` needs (no text)."
+    ),
+    decisions: str = Option(
+        "", metavar="FILE", help="Decisions of a review, which overrule what is found."
+    ),
+    dry_run: bool = Option(
+        False,
+        "--dry-run",
+        help="Read and check all of INPUT, say what would be done, write nothing.",
+    ),
     sweep: Annotated[
         str,
         Option(
@@ -121,14 +164,26 @@ def deidentify(
         ),
     ] = "report",
     show_leaks: str = Option(
-        NEVER, help="Show what the sweep found, with context: no; screen: if standard output is a terminal; always: anywhere."
+        NEVER,
+        help="Show what the sweep found, with context: no; screen: if standard output is a terminal; always: anywhere.",
     ),
     roster: common.RosterOpt = "",
-    llm: str = Option("", metavar="CONFIG", help="Language models too: a config with components of spacy-llm (docs/llm.md)."),
-    allow_remote: bool = Option(False, "--allow-remote", help="Texts may leave this machine for the servers that --llm names."),
-    prices: str = Option("", help="Prices of the models of --llm, a TOML file [the one that ships]."),
+    llm: str = Option(
+        "",
+        metavar="CONFIG",
+        help="Language models too: a config with components of spacy-llm (docs/llm.md).",
+    ),
+    allow_remote: bool = Option(
+        False,
+        "--allow-remote",
+        help="Texts may leave this machine for the servers that --llm names.",
+    ),
+    prices: str = Option(
+        "", help="Prices of the models of --llm, a TOML file [the one that ships]."
+    ),
     engine: str = Option(
-        LOCAL, help="Where texts are processed: local, ray or spark (docs/scale.md); the same bytes come out."
+        LOCAL,
+        help="Where texts are processed: local, ray or spark (docs/scale.md); the same bytes come out.",
     ),
     workers: int = Option(0, min=0, help="Processes of --engine ray or spark [one a core]."),
 ) -> None:
@@ -163,14 +218,27 @@ def deidentify(
         ):
             if given and engine != LOCAL:
                 raise PiiError(Errors.E560, engine=engine, what=what)
-        _check_needed(bool(workers), "--workers", engine.removeprefix(LOCAL), "--engine ray or spark")
-        files = {"--labels-out": labels_out, "--map": map_out, "--headers-out": headers_out, "--review-out": review_out}
-        for option, given in {**files, "--decisions": decisions, "--dry-run": "yes" * dry_run}.items():
+        _check_needed(
+            bool(workers), "--workers", engine.removeprefix(LOCAL), "--engine ray or spark"
+        )
+        files = {
+            "--labels-out": labels_out,
+            "--map": map_out,
+            "--headers-out": headers_out,
+            "--review-out": review_out,
+        }
+        for option, given in {
+            **files,
+            "--decisions": decisions,
+            "--dry-run": "yes" * dry_run,
+        }.items():
             _check_needed(given if to_stdout else "", option, "", "--out")
         _check_needed(labels_to, "--labels-to", labels_out, "--labels-out")
         _check_needed(allow_remote, "--allow-remote", llm, "--llm")
         _check_needed(prices, "--prices", llm, "--llm")
-        table, models = _language_models(llm, prices, allow_remote=allow_remote) if llm else (None, None)
+        table, models = (
+            _language_models(llm, prices, allow_remote=allow_remote) if llm else (None, None)
+        )
         listed = read_roster(roster)
         in_threads = (scope or Profile.load(profile).scope) == THREAD
         _check_needed(thread, "--thread", THREAD if in_threads else "", "--scope thread")
@@ -181,7 +249,12 @@ def deidentify(
             Path(source),
             *(Path(name) if name else None for name in names),
         )
-        beside = {"labels": labels_path, "map": map_path, "headers": headers_path, "review": run_path}
+        beside = {
+            "labels": labels_path,
+            "map": map_path,
+            "headers": headers_path,
+            "review": run_path,
+        }
         said = Decisions.load(Path(decisions)) if decisions else None
         target = Path(out or _own_name(path, key, ids))
         if not to_stdout:
@@ -192,15 +265,24 @@ def deidentify(
                 common.check_apart("file of decisions", Path(decisions), output=target, **beside)
             for place in filter(None, () if dry_run else (target, *beside.values())):
                 locks.enter_context(common.locked(place))
-        reading: dict[str, Any] = common.texts(text_fields) | {"id_field": id_field, "encoding": encoding, "drop": drop or ()}
+        reading: dict[str, Any] = common.texts(text_fields) | {
+            "id_field": id_field,
+            "encoding": encoding,
+            "drop": drop or (),
+        }
         reading["spreadsheet_safe"] = spreadsheet_safe
         reading["data"] = sys.stdin.buffer.read() if source == "-" else None
 
         def secret() -> VaultKey | None:
             if vault_path is None:
                 return None
-            known, names = vault_path if vault_path.exists() else None, ("--vault-key-file", "--vault-passphrase")
-            return common.vault_key(known, key_file=vault_key_file, ask=vault_passphrase, shared=key, names=names)
+            known, names = (
+                vault_path if vault_path.exists() else None,
+                ("--vault-key-file", "--vault-passphrase"),
+            )
+            return common.vault_key(
+                known, key_file=vault_key_file, ask=vault_passphrase, shared=key, names=names
+            )
 
         def load() -> Engine:
             loaded = load_engine(
@@ -213,19 +295,31 @@ def deidentify(
                 debug=debug,
                 extend=models,
             )
-            _check_needed(headers_out, "--headers-out", loaded.profile.header.removeprefix(HEADERS[0]), "--headers remove")
+            _check_needed(
+                headers_out,
+                "--headers-out",
+                loaded.profile.header.removeprefix(HEADERS[0]),
+                "--headers remove",
+            )
             use_roster(loaded.nlp, listed)
             loaded.decisions = said.by_text() if said else {}
             if engine == LOCAL:
                 return loaded
-            spreading = spread(loaded, engine, model=model, key=key.secret, workers=workers, learns=sweep == HIDE)
+            spreading = spread(
+                loaded, engine, model=model, key=key.secret, workers=workers, learns=sweep == HIDE
+            )
             locks.callback(spreading.workers.close)
             return spreading
 
         if to_stdout and in_threads:
             raise PiiError(Errors.E570)
         if to_stdout:
-            used = _to_stdout(open_source(path, encoding=encoding, data=reading["data"]), secret(), load, vault_path)
+            used = _to_stdout(
+                open_source(path, encoding=encoding, data=reading["data"]),
+                secret(),
+                load,
+                vault_path,
+            )
             if table is not None:
                 _tell_sent(_llm_report(used, table, words=0, notes={}))
             if not (quiet or key.kept):
@@ -238,7 +332,9 @@ def deidentify(
             "--keep": keep,
             "--drop": drop,
         }
-        for option, name in ((option, name) for option, names in spoken_of.items() for name in names or ()):
+        for option, name in (
+            (option, name) for option, names in spoken_of.items() for name in names or ()
+        ):
             if opened.kind not in ("json", "jsonl"):  # there, a field may come later
                 check_column(opened, name, option)
         thread_of = ThreadOf(opened, thread) if in_threads else None
@@ -248,12 +344,19 @@ def deidentify(
             item = said.check(item) if said else item
             return columns.watch(naming(thread_of(item) if thread_of else item))
 
-        _check_needed(ids == PSEUDONYM and opened.has_columns, "--ids pseudonym", opened.id_field, "--id-column")
+        _check_needed(
+            ids == PSEUDONYM and opened.has_columns,
+            "--ids pseudonym",
+            opened.id_field,
+            "--id-column",
+        )
         columns = Columns(opened, {*(keep or ()), *([opened.id_field] if ids else [])})
         columns.check(open_source(path, **reading))
 
         writer = open_writer(opened, target, safe=spreadsheet_safe)
-        if not (overwrite or resume):  # what exists was there before, or is what the interrupted run made
+        if not (
+            overwrite or resume
+        ):  # what exists was there before, or is what the interrupted run made
             _check_free(target, *beside.values())
         if dry_run:
             raise typer.Exit(_rehearse(opened, prepare, naming, target, thread_of))
@@ -264,9 +367,19 @@ def deidentify(
         loaded = load()
         if sweep == HIDE or thread_of:
             again = open_source(path, **reading)
-            _learn(loaded, again, batch_size, ThreadOf(again, thread) if thread_of else None, hide=sweep == HIDE)
+            _learn(
+                loaded,
+                again,
+                batch_size,
+                ThreadOf(again, thread) if thread_of else None,
+                hide=sweep == HIDE,
+            )
             naming.rename = loaded.rename
-        book = common.open_for_run(vault_path, vault_secret, resume=resume) if vault_path and vault_secret else None
+        book = (
+            common.open_for_run(vault_path, vault_secret, resume=resume)
+            if vault_path and vault_secret
+            else None
+        )
         settings = _settings(opened, loaded) | {
             "vault": book.vault_id if book else "",
             "--labels-out": f"{labels.form} {labels.out}" if labels else "",
@@ -277,8 +390,12 @@ def deidentify(
             "--headers-out": str(headers_path or ""),
             "--operating-point": operating_point,
             "--review-out": str(run_path or ""),
-            "--decisions": sha256(Path(decisions).read_bytes()).hexdigest()[:16] if decisions else "",
-            "--roster": hmac.new(key.secret, Path(roster).read_bytes(), "sha256").hexdigest()[:16] if roster else "",
+            "--decisions": sha256(Path(decisions).read_bytes()).hexdigest()[:16]
+            if decisions
+            else "",
+            "--roster": hmac.new(key.secret, Path(roster).read_bytes(), "sha256").hexdigest()[:16]
+            if roster
+            else "",
             "--llm": sha256(Path(llm).read_bytes()).hexdigest()[:16] if llm else "",
             "list of kept columns": " ".join(sorted(keep or ())),
         }
@@ -290,11 +407,17 @@ def deidentify(
             state, counts = old, Report.load(old.report)
         if not quiet:
             _tell_start(opened, key, old)
-        run = Run(opened, writer, loaded, counts, state, batch_size, strict, vault=book, labels=labels)
+        run = Run(
+            opened, writer, loaded, counts, state, batch_size, strict, vault=book, labels=labels
+        )
         run.prepare, run.safe_id = prepare, naming.safe
         run.map = MapOut(map_path) if map_path else None
         run.headers = HeadersOut(headers_path) if headers_path else None
-        run.review = _review(run_path, opened, loaded, reading, path, target, report_path) if run_path else None
+        run.review = (
+            _review(run_path, opened, loaded, reading, path, target, report_path)
+            if run_path
+            else None
+        )
         show = show_leaks == ALWAYS or (show_leaks == SCREEN and common.console().is_terminal)
         if sweep != OFF and source != "-":
             run.sweep = SweepLog(target, key.secret, roster=listed, show=show)
@@ -311,9 +434,16 @@ def deidentify(
             "headers": settings["--headers"],
         }
         head["class_list"] = bool(roster)
-        head |= {"scope": settings["scope"], "key": key.origin, "ids": naming.how or "pseudonym where they hold a name"}
+        head |= {
+            "scope": settings["scope"],
+            "key": key.origin,
+            "ids": naming.how or "pseudonym where they hold a name",
+        }
         if said is not None:
-            head["decisions"] = {"documents": len(loaded.decisions), "not_read": lacking.code if lacking else ""}
+            head["decisions"] = {
+                "documents": len(loaded.decisions),
+                "not_read": lacking.code if lacking else "",
+            }
         if table is not None:
             head["llm"] = _llm_report(loaded, table, words=counts.words, notes=counts.notes)
         swept = _write_report(report_path, run, head, how=sweep)
@@ -330,10 +460,18 @@ def deidentify(
 
 
 def _review(
-    out: Path, source: Source, engine: Engine, reading: Mapping[str, Any], given: Path, target: Path, report: Path
+    out: Path,
+    source: Source,
+    engine: Engine,
+    reading: Mapping[str, Any],
+    given: Path,
+    target: Path,
+    report: Path,
 ) -> ReviewOut:
     """`--review-out`, which says how INPUT and OUTPUT are read again."""
-    options = {name: reading[name] for name in ("id_field", "spreadsheet_safe")} | {"drop": sorted(reading["drop"])}
+    options = {name: reading[name] for name in ("id_field", "spreadsheet_safe")} | {
+        "drop": sorted(reading["drop"])
+    }
     options |= {"text_field": source.text_field, "more": source.more, "encoding": source.encoding}
     about = {"version": __version__, "model": engine.name, "reading": options}
     about |= {"profile": engine.profile.name, "actions": dict(engine.profile.actions)}
@@ -354,7 +492,9 @@ def _check_needed(given: str | bool, option: str, other: str, needed: str) -> No
         raise PiiError(Errors.E473, option=option, needed=needed)
 
 
-def _to_stdout(source: Source, secret: VaultKey | None, engine: Callable[[], Engine], vault: Path | None) -> Engine:
+def _to_stdout(
+    source: Source, secret: VaultKey | None, engine: Callable[[], Engine], vault: Path | None
+) -> Engine:
     item = next(iter(source))
     if isinstance(item, Skip):
         raise item.error
@@ -376,7 +516,9 @@ def write_stdout(record: Record, text: str) -> None:
     sys.stdout.buffer.flush()
 
 
-def _learn(engine: Engine, first: Source, batch_size: int, thread_of: ThreadOf | None, *, hide: bool) -> None:
+def _learn(
+    engine: Engine, first: Source, batch_size: int, thread_of: ThreadOf | None, *, hide: bool
+) -> None:
     """First reading of the input: its names, those of each thread, and with `hide` what is swept. RAISES (PiiError): E571."""
     try:
         engine.learn_all(batches(map(thread_of, first) if thread_of else iter(first), batch_size))
@@ -387,22 +529,34 @@ def _learn(engine: Engine, first: Source, batch_size: int, thread_of: ThreadOf |
     engine.surnames = engine.surnames if hide else None
 
 
-def _check_places(source: Path, out: Path, vault: Path | None, beside: Mapping[str, Path | None]) -> None:
+def _check_places(
+    source: Path, out: Path, vault: Path | None, beside: Mapping[str, Path | None]
+) -> None:
     """Refuse to write on, in or around INPUT. RAISES (PiiError): E472, E509."""
     target = out.resolve()
     given = None if str(source) == "-" else source
     if given is not None:
         origin = given.resolve()
         places = [target, partial_path(target), state_path(target)]
-        same = any(place.exists() and place.samefile(origin) for place in places) or origin in places
-        if same or (os.path.isdir(source) and (origin in target.parents or target in origin.parents)):
+        same = (
+            any(place.exists() and place.samefile(origin) for place in places) or origin in places
+        )
+        if same or (
+            os.path.isdir(source) and (origin in target.parents or target in origin.parents)
+        ):
             raise PiiError(Errors.E509)
     if vault is not None:
         common.check_apart("vault", vault, input=given, output=out, **beside)
     for what, place in beside.items():
         if place is not None:
             others = {other: path for other, path in beside.items() if other != what}
-            common.check_apart(what if what == "map" else f"file of {what}", place, input=given, output=out, **others)
+            common.check_apart(
+                what if what == "map" else f"file of {what}",
+                place,
+                input=given,
+                output=out,
+                **others,
+            )
 
 
 def _check_free(out: Path, *beside: Path | None) -> None:
@@ -427,7 +581,9 @@ def _report_path(out: Path, wanted: str, source: Source, *, overwrite: bool, res
     if source.kind == "folder" and out.suffix.lower() != ".zip":
         return out / REPORT_NAME
     plain, named = out.with_name(REPORT_NAME), out.with_name(out.name + ".report.json")
-    taken = out in (plain, page_path(plain)) or (not overwrite and (plain.exists() or page_path(plain).exists()))
+    taken = out in (plain, page_path(plain)) or (
+        not overwrite and (plain.exists() or page_path(plain).exists())
+    )
     return named if named.exists() or taken else plain
 
 
@@ -452,7 +608,10 @@ def _settings(source: Source, engine: Engine) -> dict[str, str]:
 def _go(run: Run, *, resume: bool, quiet: bool) -> None:
     """The run with its progress bar; leaves with an exit code if it ends early."""
     source = run.source
-    with _progress(common.console(stderr=True), source, quiet=quiet) as (run.on_progress, tell), _signals(run):
+    with (
+        _progress(common.console(stderr=True), source, quiet=quiet) as (run.on_progress, tell),
+        _signals(run),
+    ):
         run.on_skip = common.Skips(tell, named=True)
         try:
             run.go(resume=resume)
@@ -470,7 +629,11 @@ def _go(run: Run, *, resume: bool, quiet: bool) -> None:
 
 
 def _rehearse(
-    source: Source, prepare: Callable[[Record | Skip], Record | Skip], naming: Ids, target: Path, thread_of: ThreadOf | None
+    source: Source,
+    prepare: Callable[[Record | Skip], Record | Skip],
+    naming: Ids,
+    target: Path,
+    thread_of: ThreadOf | None,
 ) -> int:
     """`--dry-run`: read and check, say what would be done. RETURNS (int): The exit code that a run would have, as far as it is known."""
     skips = common.Skips(common.say, named=True)
@@ -480,7 +643,11 @@ def _rehearse(
         if isinstance(item, Skip):
             skips(replace(item, id=naming.safe(item.id) if item.id else ""))
             continue
-        n, words, renamed = n + 1, words + len(item.text.split()), renamed + (item.given is not None)
+        n, words, renamed = (
+            n + 1,
+            words + len(item.text.split()),
+            renamed + (item.given is not None),
+        )
         unread.update(item.unread)
     source.close()
     common.say(
@@ -504,7 +671,9 @@ def _tell_unread(unread: Mapping[str, int]) -> None:
     """Say what documents hold and nobody reads."""
     if unread:
         kinds = ", ".join(f"{kind} ({n})" for kind, n in sorted(unread.items()))
-        common.say(f"to review: not read in documents: {kinds}; an image stays, all else is left out. The report lists them")
+        common.say(
+            f"to review: not read in documents: {kinds}; an image stays, all else is left out. The report lists them"
+        )
 
 
 def _write_report(path: Path, run: Run, head: dict[str, Any], *, how: str) -> Swept | None:
@@ -514,7 +683,11 @@ def _write_report(path: Path, run: Run, head: dict[str, Any], *, how: str) -> Sw
     if isinstance(run.source, FolderSource):
         head["hidden_files_passed_over"] = run.source.hidden
     if run.vault is not None:
-        head["vault"] = {"id": run.vault.vault_id, "documents": run.vault.documents, "head": run.vault.head}
+        head["vault"] = {
+            "id": run.vault.vault_id,
+            "documents": run.vault.documents,
+            "head": run.vault.head,
+        }
     if run.labels is not None:
         head["labels_out"] = run.labels.as_json() | digest(run.labels.out)
     if run.review is not None:
@@ -525,7 +698,10 @@ def _write_report(path: Path, run: Run, head: dict[str, Any], *, how: str) -> Sw
         head["sweep"] = swept.as_json(how)
     spans = sum(n for key, n in run.report.spans.items() if not key.endswith(f"|{KEEP}"))
     plan = review_plan(BOUNDS, documents=run.report.documents, spans=spans)
-    write_report(path, run.report.as_json(head, run.source.others) | {"review_plan": plan, "leak_estimate": None})
+    write_report(
+        path,
+        run.report.as_json(head, run.source.others) | {"review_plan": plan, "leak_estimate": None},
+    )
     return swept
 
 
@@ -537,7 +713,9 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 def _tell_start(source: Source, key: common.Key, old: RunState | None) -> None:
     if source.text_field:
-        common.say(f"text: {', '.join(source.text_fields)}; unchanged: {', '.join(source.others) or 'nothing else'}")
+        common.say(
+            f"text: {', '.join(source.text_fields)}; unchanged: {', '.join(source.others) or 'nothing else'}"
+        )
     common.tell_hidden(source)
     if not key.kept:
         common.say(key.note, "dim")
@@ -549,21 +727,31 @@ def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
     report = run.report
     if report.spans:
         rows = ([*key.split("|"), count] for key, count in sorted(report.spans.items()))
-        common.console(stderr=True).print(common.table_of(rows, "label", "role", "action", "spans", right=["spans"]))
+        common.console(stderr=True).print(
+            common.table_of(rows, "label", "role", "action", "spans", right=["spans"])
+        )
     speed = f", {report.words / report.seconds:.0f} words per second" if report.seconds else ""
-    common.say(f"{report.documents} documents, {report.n_skipped} skipped, {report.words} words{speed}")
+    common.say(
+        f"{report.documents} documents, {report.n_skipped} skipped, {report.words} words{speed}"
+    )
     if report.renamed:
         what = "file name" if not run.source.has_columns else "ID"
-        common.say(f"{report.renamed} documents have a pseudonym for their {what}; --ids keep leaves it as it is")
+        common.say(
+            f"{report.renamed} documents have a pseudonym for their {what}; --ids keep leaves it as it is"
+        )
     if report.headers:
         common.say(f"{report.headers} headers were removed, in {report.with_headers} documents")
     if run.headers is not None:
-        common.say(f"to review: '{run.headers.out}' holds the headers as they were, with names; it is not to be released")
+        common.say(
+            f"to review: '{run.headers.out}' holds the headers as they were, with names; it is not to be released"
+        )
     _tell_unread(report.unread)
     _tell_alone(report.notes[NO_THREAD])
     if report.n_left_over:
         n = report.n_left_over
-        common.say(f"to review: in {n} documents a value that was replaced stands once more in clear; the report lists them")
+        common.say(
+            f"to review: in {n} documents a value that was replaced stands once more in clear; the report lists them"
+        )
     if swept is not None and swept.n_found:
         common.say(
             f"to review: what was hidden somewhere stands in clear in {swept.n_found} places ({swept.n_documents} documents), risk "
@@ -573,38 +761,56 @@ def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
     for i, name in enumerate(run.source.others, 1):
         n = report.in_fields[name]
         if n:
-            place = "the name of the file" if name == "(file name)" else f"'{safe_name(name, i)}', which stays unchanged"
+            place = (
+                "the name of the file"
+                if name == "(file name)"
+                else f"'{safe_name(name, i)}', which stays unchanged"
+            )
             common.say(f"to review: in {n} records a value that was replaced stands in {place} too")
-    common.say(f"wrote '{run.writer.out}', '{report_path}' and '{page_path(report_path)}' for your files, not to be released")
+    common.say(
+        f"wrote '{run.writer.out}', '{report_path}' and '{page_path(report_path)}' for your files, not to be released"
+    )
 
 
 def _show_leaks(swept: Swept, *, show: bool) -> None:
     """On the steward's screen and nowhere else."""
     if not show:
-        common.say("not shown: standard output is no terminal; --show-leaks always shows it all the same")
+        common.say(
+            "not shown: standard output is no terminal; --show-leaks always shows it all the same"
+        )
         return
     rows = [
         (p.risk, p.record, p.start, p.end, Text.assemble(before, (found, "reverse"), after))
         for p in swept.found
         for before, found, after in (map(_in_a_line, swept.shown[p]),)
     ]
-    common.console().print(common.table_of(rows, "risk", "record", "start", "end", "where", right=("record", "start", "end")))
+    common.console().print(
+        common.table_of(
+            rows, "risk", "record", "start", "end", "where", right=("record", "start", "end")
+        )
+    )
 
 
 def _in_a_line(text: str) -> str:
     return "".join(ch if ch.isprintable() else " " for ch in text)
 
 
-def _language_models(path: str, prices: str, *, allow_remote: bool) -> tuple[Any, Callable[[Any], object]]:
+def _language_models(
+    path: str, prices: str, *, allow_remote: bool
+) -> tuple[Any, Callable[[Any], object]]:
     """RETURNS (tuple): Prices, and what adds the components of --llm to a pipeline."""
     from ..llm.cost import Prices
     from ..llm.pipeline import add_components, read_config
 
     read_config(path)  # before a pipeline is loaded
-    return Prices.load(prices or None), partial(add_components, path=path, allow_remote=allow_remote)
+    return Prices.load(prices or None), partial(
+        add_components, path=path, allow_remote=allow_remote
+    )
 
 
-def _llm_report(engine: Engine, prices: Any, *, words: int, notes: Mapping[str, int]) -> dict[str, Any]:
+def _llm_report(
+    engine: Engine, prices: Any, *, words: int, notes: Mapping[str, int]
+) -> dict[str, Any]:
     """What language models were sent, what it costs, and in how many documents answers did not count."""
     from ..llm.pipeline import report
 
@@ -615,9 +821,13 @@ def _llm_report(engine: Engine, prices: Any, *, words: int, notes: Mapping[str, 
 def _tell_sent(report: dict[str, Any]) -> None:
     for row in report["models"]:
         where = f"sent to {row['host']}" if row["left_this_machine"] else "on this machine"
-        common.say(f"{row['model']}: {row['calls']} calls, {row['tokens_in']} tokens in, {row['tokens_out']} out, {where}")
+        common.say(
+            f"{row['model']}: {row['calls']} calls, {row['tokens_in']} tokens in, {row['tokens_out']} out, {where}"
+        )
     if report["usd"] is not None:
-        common.say(f"cost of the models: {report['usd']:.4f} US dollars at the prices of {report['prices']}")
+        common.say(
+            f"cost of the models: {report['usd']:.4f} US dollars at the prices of {report['prices']}"
+        )
     if notes := report["documents_with_notes"]:
         common.say(
             "to review: answers that did not count: "
@@ -645,8 +855,21 @@ def _signals(run: Run) -> Iterator[None]:
 def _progress(screen: Console, source: Source, *, quiet: bool) -> Iterator[tuple[Any, Any]]:
     """YIELDS (tuple): A function that moves the bar, and one that prints a line above it."""
     of_files = source.kind == "folder"
-    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn() if of_files else TaskProgressColumn()]
-    bar = Progress(*columns, TimeRemainingColumn(), console=screen, disable=quiet or not screen.is_terminal, transient=True)
+    columns = [
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn() if of_files else TaskProgressColumn(),
+    ]
+    bar = Progress(
+        *columns,
+        TimeRemainingColumn(),
+        console=screen,
+        disable=quiet or not screen.is_terminal,
+        transient=True,
+    )
     task = bar.add_task("files" if of_files else "reading", total=max(source.size, 1))
     with bar:
-        yield (lambda position: bar.update(task, completed=position)), (lambda line: screen.print(line, markup=False))
+        yield (
+            (lambda position: bar.update(task, completed=position)),
+            (lambda line: screen.print(line, markup=False)),
+        )

@@ -25,7 +25,9 @@ from .deidentify import INPUT_HELP
 def detect(
     *,
     source: Annotated[str, Argument(metavar="INPUT", help=INPUT_HELP)],
-    out: str = Option("", "--out", "-o", help="Write spans as JSON Lines to this file instead of showing tables."),
+    out: str = Option(
+        "", "--out", "-o", help="Write spans as JSON Lines to this file instead of showing tables."
+    ),
     text_field: common.TextOpt = "",
     id_field: common.IdOpt = "",
     encoding: common.EncodingOpt = "utf-8",
@@ -43,7 +45,9 @@ def detect(
         if target is not None:
             locks.enter_context(common.locked(target))
         data = sys.stdin.buffer.read() if source == "-" else None
-        opened = open_source(Path(source), text_field=text_field, id_field=id_field, encoding=encoding, data=data)
+        opened = open_source(
+            Path(source), text_field=text_field, id_field=id_field, encoding=encoding, data=data
+        )
         if target is not None and target.exists():
             if data is None and target.samefile(source):
                 raise PiiError(Errors.E509)
@@ -69,7 +73,9 @@ def detect(
     raise typer.Exit(code)
 
 
-def _pairs(source: Source, engine: Engine, size: int) -> Iterator[tuple[Record | Skip, Result | Skip]]:
+def _pairs(
+    source: Source, engine: Engine, size: int
+) -> Iterator[tuple[Record | Skip, Result | Skip]]:
     """YIELDS (tuple): Each item of the input with what became of it."""
     for batch in batches(iter(source), size):
         results = iter(engine.results([item for item in batch if isinstance(item, Record)]))
@@ -79,7 +85,11 @@ def _pairs(source: Source, engine: Engine, size: int) -> Iterator[tuple[Record |
 
 
 def _each(
-    pairs: Iterable[tuple[Record | Skip, Result | Skip]], *, strict: bool, show_text: bool, file: GrowingFile | None = None
+    pairs: Iterable[tuple[Record | Skip, Result | Skip]],
+    *,
+    strict: bool,
+    show_text: bool,
+    file: GrowingFile | None = None,
 ) -> int:
     """Show each result, or write it. RETURNS (int): Exit code."""
     n_skips = n_done = 0
@@ -109,7 +119,12 @@ def _rows(record: Record, result: Result, show_text: bool) -> Iterator[str]:
     """YIELDS (str): A line of JSON per span."""
     for span in result.spans:
         row: dict[str, str | int | float] = {"document": record.id, "record": record.number}
-        row |= {"start_char": span.start_char, "end_char": span.end_char, "label": span.label, "role": span.role}
+        row |= {
+            "start_char": span.start_char,
+            "end_char": span.end_char,
+            "label": span.label,
+            "role": span.role,
+        }
         row |= {"score": round(span.score, 4), "source": span.source, "reason": span.reason}
         if show_text:
             row["text"] = record.text[span.start_char : span.end_char]
@@ -131,7 +146,16 @@ def spans_table(title: str, spans: Iterable[Found], text: str | None = None) -> 
         )
         for span in spans
     ]
-    names = ("start", "end", "label", "role", "score", "source", "reason", *(["text"] if text is not None else []))
+    names = (
+        "start",
+        "end",
+        "label",
+        "role",
+        "score",
+        "source",
+        "reason",
+        *(["text"] if text is not None else []),
+    )
     table = common.table_of(rows, *names, right=("start", "end", "score"), title=Text(title))
     table.title_justify = "left"
     return table

@@ -27,39 +27,99 @@ def list_systems(asked: bool) -> None:
         raise typer.Exit
 
 
-# fmt: off
 # Eager: it comes before GOLD is missed.
-ListOpt = Annotated[bool, typer.Option("--list", callback=list_systems, is_eager=True, help="List the systems and leave; needs no GOLD.")]
-NamesOpt = Annotated[str, typer.Option(help="Gender and culture of names by: table (ships), names-dataset (the paper's; 3 GB, minutes).")]
+ListOpt = Annotated[
+    bool,
+    typer.Option(
+        "--list",
+        callback=list_systems,
+        is_eager=True,
+        help="List the systems and leave; needs no GOLD.",
+    ),
+]
+NamesOpt = Annotated[
+    str,
+    typer.Option(
+        help="Gender and culture of names by: table (ships), names-dataset (the paper's; 3 GB, minutes)."
+    ),
+]
 MetricsOutOpt = Annotated[str, typer.Option(help="Metrics file (JSON).")]
 ResamplesOpt = Annotated[int, typer.Option(min=1, help="Bootstrap resamples of the documents.")]
 SeedOpt = Annotated[int, typer.Option(help="Of the bootstrap; 0 is the usual one.")]
 QuietOpt = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
-DebugOpt = Annotated[bool, typer.Option("--debug", help="Raise unexpected errors with their traceback, which may show text.")]
-GoldArg = Annotated[str, typer.Argument(metavar="GOLD", help="Labelled corpus in any form of: pii-edu corpus convert.")]
-PredictionsArg = Annotated[
-    str, typer.Argument(metavar="PREDICTIONS", help="What detect --out or --save-predictions wrote, file_idx CSV, or a corpus.")
+DebugOpt = Annotated[
+    bool,
+    typer.Option(
+        "--debug", help="Raise unexpected errors with their traceback, which may show text."
+    ),
 ]
-MetricsArg = Annotated[list[Path], typer.Argument(metavar="METRICS...", help="Files that the commands of evaluate wrote with --out.")]
+GoldArg = Annotated[
+    str,
+    typer.Argument(metavar="GOLD", help="Labelled corpus in any form of: pii-edu corpus convert."),
+]
+PredictionsArg = Annotated[
+    str,
+    typer.Argument(
+        metavar="PREDICTIONS",
+        help="What detect --out or --save-predictions wrote, file_idx CSV, or a corpus.",
+    ),
+]
+MetricsArg = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="METRICS...", help="Files that the commands of evaluate wrote with --out."
+    ),
+]
 PipelineOpt = Annotated[str, typer.Option(help="Name or path of the pipeline.")]
-ProfileOpt = Annotated[str, typer.Option(help="Says what is hidden: a shipped profile or a TOML file.")]
-FormOpt = Annotated[str, typer.Option("--from", help="Form of GOLD [by its suffix and first records].")]
-TextSourceOpt = Annotated[str, typer.Option(help="File or folder with the texts, for gold with offsets alone.")]
-SplitsOpt = Annotated[str, typer.Option(help="Only these parts of the data (seed_split), with commas between them.")]
-StrictOpt = Annotated[bool, typer.Option("--strict", help="Refuse gold that cannot be used, rather than pass over it.")]
-SaveOpt = Annotated[str, typer.Option("--save-predictions", help="Folder for offsets and labels of each system.")]
-MapOpt = Annotated[list[str] | None, typer.Option("--map", help="OLD=NEW: rename a label of the predictions; may be repeated.")]
+ProfileOpt = Annotated[
+    str, typer.Option(help="Says what is hidden: a shipped profile or a TOML file.")
+]
+FormOpt = Annotated[
+    str, typer.Option("--from", help="Form of GOLD [by its suffix and first records].")
+]
+TextSourceOpt = Annotated[
+    str, typer.Option(help="File or folder with the texts, for gold with offsets alone.")
+]
+SplitsOpt = Annotated[
+    str, typer.Option(help="Only these parts of the data (seed_split), with commas between them.")
+]
+StrictOpt = Annotated[
+    bool,
+    typer.Option("--strict", help="Refuse gold that cannot be used, rather than pass over it."),
+]
+SaveOpt = Annotated[
+    str, typer.Option("--save-predictions", help="Folder for offsets and labels of each system.")
+]
+MapOpt = Annotated[
+    list[str] | None,
+    typer.Option("--map", help="OLD=NEW: rename a label of the predictions; may be repeated."),
+]
 AgainstOpt = Annotated[str, typer.Option(help="Other predictions, for a paired comparison.")]
-OverlapsOpt = Annotated[bool, typer.Option("--allow-overlaps", help="Count overlapping predictions, each by itself.")]
-SystemsOpt = Annotated[str, typer.Option(help="[NAME=]SYSTEM[:PATH] with commas between them; --list shows them.")]
-# fmt: on
+OverlapsOpt = Annotated[
+    bool, typer.Option("--allow-overlaps", help="Count overlapping predictions, each by itself.")
+]
+SystemsOpt = Annotated[
+    str, typer.Option(help="[NAME=]SYSTEM[:PATH] with commas between them; --list shows them.")
+]
 
 
 def run(
-    *, gold: GoldArg, pipeline: PipelineOpt = "en_pii_edu", profile: ProfileOpt = "crapii", form: FormOpt = "", text_source: TextSourceOpt = "",
-    splits: SplitsOpt = "", names: NamesOpt = "table", out: MetricsOutOpt = "", save: SaveOpt = "", resamples: ResamplesOpt = 1000,
-    seed: SeedOpt = 0, strict: StrictOpt = False, quiet: QuietOpt = False, debug: DebugOpt = False,
-) -> None:  # fmt: skip
+    *,
+    gold: GoldArg,
+    pipeline: PipelineOpt = "en_pii_edu",
+    profile: ProfileOpt = "crapii",
+    form: FormOpt = "",
+    text_source: TextSourceOpt = "",
+    splits: SplitsOpt = "",
+    names: NamesOpt = "table",
+    out: MetricsOutOpt = "",
+    save: SaveOpt = "",
+    resamples: ResamplesOpt = 1000,
+    seed: SeedOpt = 0,
+    strict: StrictOpt = False,
+    quiet: QuietOpt = False,
+    debug: DebugOpt = False,
+) -> None:
     """Run a pipeline on GOLD and score it: every number of the papers, with 95 % intervals."""
     with guard(debug):
         job = Job(gold, profile, out, form, text_source, splits, strict=strict)
@@ -68,11 +128,24 @@ def run(
 
 
 def score(
-    *, gold: GoldArg, predictions: PredictionsArg, against: AgainstOpt = "", profile: ProfileOpt = "crapii", form: FormOpt = "",
-    text_source: TextSourceOpt = "", rename: MapOpt = None, splits: SplitsOpt = "", names: NamesOpt = "table", out: MetricsOutOpt = "",
-    resamples: ResamplesOpt = 1000, seed: SeedOpt = 0, strict: StrictOpt = False, allow_overlaps: OverlapsOpt = False,
-    quiet: QuietOpt = False, debug: DebugOpt = False,
-) -> None:  # fmt: skip
+    *,
+    gold: GoldArg,
+    predictions: PredictionsArg,
+    against: AgainstOpt = "",
+    profile: ProfileOpt = "crapii",
+    form: FormOpt = "",
+    text_source: TextSourceOpt = "",
+    rename: MapOpt = None,
+    splits: SplitsOpt = "",
+    names: NamesOpt = "table",
+    out: MetricsOutOpt = "",
+    resamples: ResamplesOpt = 1000,
+    seed: SeedOpt = 0,
+    strict: StrictOpt = False,
+    allow_overlaps: OverlapsOpt = False,
+    quiet: QuietOpt = False,
+    debug: DebugOpt = False,
+) -> None:
     """Score PREDICTIONS of any system against GOLD; with --against, two of them in pairs."""
     with guard(debug):
         from ..evaluate.gold import choose_splits
@@ -85,7 +158,11 @@ def score(
         stems = [file.stem for file in files]
         if len(set(stems)) < len(stems):
             stems = [f"{file.parent.name}/{file.name}" for file in files]
-        how: dict[str, Any] = {"protects": job.profile.protects, "gold_file": Path(gold), "rename": renames}
+        how: dict[str, Any] = {
+            "protects": job.profile.protects,
+            "gold_file": Path(gold),
+            "rename": renames,
+        }
         done = [
             read_predictions(file, job.documents, name=name, allow_overlaps=allow_overlaps, **how)
             for file, name in zip(files, stems, strict=True)
@@ -93,16 +170,34 @@ def score(
         # Predictions are checked against the whole corpus, and scored on these parts of it.
         job.documents = choose_splits(job.documents, split_list(splits))
         kept = {doc.id for doc in job.documents}
-        done = [replace(one, entities=tuple(e for e in one.entities if e.document in kept)) for one in done]
-        command = f"evaluate score {Path(gold).name} {' --against '.join(file.name for file in files)}"
+        done = [
+            replace(one, entities=tuple(e for e in one.entities if e.document in kept))
+            for one in done
+        ]
+        command = (
+            f"evaluate score {Path(gold).name} {' --against '.join(file.name for file in files)}"
+        )
         job.finish(done, command, names, resamples, seed, quiet=quiet)
 
 
 def compare(
-    *, gold: GoldArg, systems: SystemsOpt = "en_pii_edu", _: ListOpt = False, profile: ProfileOpt = "crapii", form: FormOpt = "",
-    text_source: TextSourceOpt = "", splits: SplitsOpt = "", names: NamesOpt = "table", out: MetricsOutOpt = "", save: SaveOpt = "",
-    resamples: ResamplesOpt = 1000, seed: SeedOpt = 0, strict: StrictOpt = False, quiet: QuietOpt = False, debug: DebugOpt = False,
-) -> None:  # fmt: skip
+    *,
+    gold: GoldArg,
+    systems: SystemsOpt = "en_pii_edu",
+    _: ListOpt = False,
+    profile: ProfileOpt = "crapii",
+    form: FormOpt = "",
+    text_source: TextSourceOpt = "",
+    splits: SplitsOpt = "",
+    names: NamesOpt = "table",
+    out: MetricsOutOpt = "",
+    save: SaveOpt = "",
+    resamples: ResamplesOpt = 1000,
+    seed: SeedOpt = 0,
+    strict: StrictOpt = False,
+    quiet: QuietOpt = False,
+    debug: DebugOpt = False,
+) -> None:
     """Run several systems on GOLD, one after the other, and print one table; the first is compared with each other one in pairs."""
     with guard(debug):
         job = Job(gold, profile, out, form, text_source, splits, strict=strict)
@@ -117,7 +212,17 @@ class Job:
     RAISES (PiiError): E501, E512 for an output that cannot be written, E7xx, E724 for labels that are not ours.
     """
 
-    def __init__(self, gold: str, profile: str, out: str, form: str, text_source: str, splits: str, *, strict: bool) -> None:
+    def __init__(
+        self,
+        gold: str,
+        profile: str,
+        out: str,
+        form: str,
+        text_source: str,
+        splits: str,
+        *,
+        strict: bool,
+    ) -> None:
         from ..evaluate.gold import choose_splits, file_sha256, read_gold
         from ..evaluate.report import check_gold, check_place
         from ..evaluate.systems import check_labels
@@ -130,16 +235,29 @@ class Job:
             check_place(Path(out))
         self.profile = Profile.load(profile)
         tally = Tally()
-        documents = read_gold(self.path, form=form, text_source=Path(text_source) if text_source else None, tally=tally)
+        documents = read_gold(
+            self.path,
+            form=form,
+            text_source=Path(text_source) if text_source else None,
+            tally=tally,
+        )
         self.masked = check_gold(tally, strict=strict)
-        check_labels((entity.label for doc in documents for entity in doc.entities), what=self.path.name)
+        check_labels(
+            (entity.label for doc in documents for entity in doc.entities), what=self.path.name
+        )
         self.documents = choose_splits(documents, split_list(splits))
         self.sha256 = file_sha256(self.path)
 
     def run_systems(self, systems: str, save: str) -> list["Run"]:
         """RETURNS (list[Run]): What each system finds. They are loaded one after the other: memory is what runs out first.
         save (str): Folder for their predictions, if any."""
-        from ..evaluate.systems import PipelineSystem, make_system, parse_systems, run_system, write_run
+        from ..evaluate.systems import (
+            PipelineSystem,
+            make_system,
+            parse_systems,
+            run_system,
+            write_run,
+        )
         from ..evaluate.tables import progress_bar
 
         specs = parse_systems(systems)
@@ -157,7 +275,16 @@ class Job:
             write_run(run, Path(save) / f"{run.name}.jsonl", data_sha256=self.sha256)
         return done
 
-    def finish(self, runs: Sequence["Run"], command: str, names: str, resamples: int, seed: int, *, quiet: bool) -> None:
+    def finish(
+        self,
+        runs: Sequence["Run"],
+        command: str,
+        names: str,
+        resamples: int,
+        seed: int,
+        *,
+        quiet: bool,
+    ) -> None:
         """Score, print, write."""
         from ..evaluate.metrics import SEED, name_source
         from ..evaluate.report import describe_data, score_report, write_report
@@ -190,13 +317,25 @@ RECORD = frozenset({"text", "full_text", "tokens", "spans", "start_char", "data_
 def report(
     *,
     metrics: MetricsArg,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page; metrics.json is written beside it.")] = Path("report.html"),
-    with_text: Annotated[bool, typer.Option("--with-text", help="Show errors with words of the essays; needs --gold, --stored.")] = False,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The page; metrics.json is written beside it.")
+    ] = Path("report.html"),
+    with_text: Annotated[
+        bool,
+        typer.Option(
+            "--with-text", help="Show errors with words of the essays; needs --gold, --stored."
+        ),
+    ] = False,
     gold: Annotated[Path | None, typer.Option(help="Labelled essays, for --with-text.")] = None,
-    stored: Annotated[Path | None, typer.Option(help="Predictions that --save-predictions wrote, for --with-text.")] = None,
-    title: Annotated[str, typer.Option(help="Heading of the page.")] = "Measured: finding and hiding PII",
+    stored: Annotated[
+        Path | None,
+        typer.Option(help="Predictions that --save-predictions wrote, for --with-text."),
+    ] = None,
+    title: Annotated[
+        str, typer.Option(help="Heading of the page.")
+    ] = "Measured: finding and hiding PII",
     debug: DebugOpt = False,
-) -> None:  # fmt: skip
+) -> None:
     """Write one self-contained HTML page of tables and charts, and metrics.json beside it with all that is in it.
 
     What the files do not hold is left out, with a line that says so.
@@ -217,7 +356,9 @@ def report(
             if gold is None or stored is None:
                 raise PiiError(Errors.E777)
             documents = read_gold(gold)
-            windows = error_windows(documents, read_run(stored, documents, data_sha256=file_sha256(gold)).entities)
+            windows = error_windows(
+                documents, read_run(stored, documents, data_sha256=file_sha256(gold)).entities
+            )
         page = build_page(reports, windows=windows, title=title)
         write_report({"format": 1, FILES: reports}, merged)
         try:
@@ -238,8 +379,16 @@ def read_metrics(paths: list[Path]) -> dict[str, dict[str, Any]]:
             raise PiiError(Errors.E501, what=f"'{path}'", reason=reason_of(err)) from err
         except ValueError as err:
             raise PiiError(Errors.E775, file=path.name, reason="not JSON") from err
-        inner = content.get(FILES) if isinstance(content, dict) and set(content) == {"format", FILES} else {path.name: content}
-        if not isinstance(inner, dict) or not inner or not all(isinstance(part, dict) and part for part in inner.values()):
+        inner = (
+            content.get(FILES)
+            if isinstance(content, dict) and set(content) == {"format", FILES}
+            else {path.name: content}
+        )
+        if (
+            not isinstance(inner, dict)
+            or not inner
+            or not all(isinstance(part, dict) and part for part in inner.values())
+        ):
             raise PiiError(Errors.E775, file=path.name, reason="no object with names and values")
         if any(not RECORD.isdisjoint(part) for part in inner.values()):
             raise PiiError(Errors.E775, file=path.name, reason="a record of an essay or of a span")
@@ -251,7 +400,9 @@ def read_metrics(paths: list[Path]) -> dict[str, dict[str, Any]]:
 
 def table(
     *,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Metrics files that compare wrote.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Metrics files that compare wrote.")
+    ],
     subset: Annotated[str, typer.Option(help="A part of the data (seed_split).")] = "",
 ) -> None:
     """Print metrics files as a Markdown table."""
@@ -262,9 +413,11 @@ def table(
 
 
 evaluate_app = typer.Typer(
-    help="Measure detection, and reproduce the published tables.", no_args_is_help=True,
-    pretty_exceptions_enable=False, rich_markup_mode=None,
-)  # fmt: skip
+    help="Measure detection, and reproduce the published tables.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
 evaluate_app.command("run", epilog=EPILOG)(run)
 evaluate_app.command("score", epilog=EPILOG)(score)
 evaluate_app.command("report")(report)

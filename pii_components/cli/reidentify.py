@@ -27,13 +27,19 @@ EPILOG = "Exit codes: 0 every text restored and proved; 2 refused, nothing was w
 
 def reidentify(
     *,
-    source: Annotated[str, Argument(metavar="RELEASED", help="What `deidentify` wrote; - for standard input.")],
+    source: Annotated[
+        str, Argument(metavar="RELEASED", help="What `deidentify` wrote; - for standard input.")
+    ],
     vault: Annotated[str, Option(help="The vault that `deidentify --vault` wrote.")],
-    out: Annotated[str, Option("--out", "-o", help="OUTPUT, in the form of RELEASED [stdout for -].")] = "",
+    out: Annotated[
+        str, Option("--out", "-o", help="OUTPUT, in the form of RELEASED [stdout for -].")
+    ] = "",
     key_file: common.VaultKeyOpt = "",
     passphrase: common.PassphraseOpt = False,
     text_fields: common.TextsOpt = None,
-    id_field: str = Option("", "--id-column", "--id-field", help="Tells equal texts apart; as it was for deidentify."),
+    id_field: str = Option(
+        "", "--id-column", "--id-field", help="Tells equal texts apart; as it was for deidentify."
+    ),
     drop: common.DropOpt = None,
     encoding: common.EncodingOpt = "utf-8",
     spreadsheet_safe: common.SpreadsheetOpt = True,
@@ -48,12 +54,18 @@ def reidentify(
             raise PiiError(Errors.E473, option="reidentify", needed="--out")
         place, target = Path(vault), Path(out)
         if not to_stdout:
-            common.check_apart("output", target, released=None if source == "-" else Path(source), vault=place)
+            common.check_apart(
+                "output", target, released=None if source == "-" else Path(source), vault=place
+            )
             locks.enter_context(common.locked(target))
             if not overwrite:
                 common.check_free(target, partial_path(target))
         data = sys.stdin.buffer.read() if source == "-" else None
-        reading = common.texts(text_fields) | {"id_field": id_field, "encoding": encoding, "drop": drop or ()}
+        reading = common.texts(text_fields) | {
+            "id_field": id_field,
+            "encoding": encoding,
+            "drop": drop or (),
+        }
         opened = open_source(Path(source), **reading, data=data, spreadsheet_safe=spreadsheet_safe)
         key = common.vault_key(place, key_file=key_file, ask=passphrase)
         try:
@@ -72,7 +84,9 @@ def reidentify(
     raise typer.Exit(common.DONE)
 
 
-def originals(source: Source, vault: Vault) -> Iterator[tuple[Record, str, dict[str, Any], list[tuple[int, int, str]]]]:
+def originals(
+    source: Source, vault: Vault
+) -> Iterator[tuple[Record, str, dict[str, Any], list[tuple[int, int, str]]]]:
     """YIELDS (tuple): A released record, its original text, its tokens where it has some, and what makes that text of the released one.
 
     RAISES (PiiError): The reason why a record cannot be read; E458 to E461; E529 where tokens cannot be restored.
@@ -92,7 +106,10 @@ def originals(source: Source, vault: Vault) -> Iterator[tuple[Record, str, dict[
 
 
 def _fields(source: Source, record: Record, old: str, entry: Entry) -> dict[str, Any]:
-    has_tokens = isinstance(record.body, JsonBody) and not (set(TOKEN_FIELDS) & record.body.at.keys()) <= source.drop
+    has_tokens = (
+        isinstance(record.body, JsonBody)
+        and not (set(TOKEN_FIELDS) & record.body.at.keys()) <= source.drop
+    )
     if not has_tokens or old == record.text:
         return {}
     if entry.tokens is None:
@@ -136,7 +153,11 @@ def info(
     with common.guard():
         key = None if header else common.vault_key(vault, key_file=key_file, ask=passphrase)
         for name, value in vault_tools.info(vault, key).items():
-            shown = ", ".join(f"{label} {n}" for label, n in value.items()) if isinstance(value, dict) else value
+            shown = (
+                ", ".join(f"{label} {n}" for label, n in value.items())
+                if isinstance(value, dict)
+                else value
+            )
             common.console().print(f"{name.replace('_', ' ')}: {shown}", markup=False)
 
 
@@ -153,12 +174,18 @@ def verify(
     Records that are removed from the end up to where an earlier run had closed the vault are only seen with --head.
     """
     with common.guard():
-        found = vault_tools.verify(vault, common.vault_key(vault, key_file=key_file, ask=passphrase), head=head)
-        common.console().print(f"{found['documents']} documents, {found['sessions']} sessions, whole; head {found['head']}")
+        found = vault_tools.verify(
+            vault, common.vault_key(vault, key_file=key_file, ask=passphrase), head=head
+        )
+        common.console().print(
+            f"{found['documents']} documents, {found['sessions']} sessions, whole; head {found['head']}"
+        )
 
 
 @vault_app.command()
-def repair(*, vault: VaultArg, key_file: common.VaultKeyOpt = "", passphrase: common.PassphraseOpt = False) -> None:
+def repair(
+    *, vault: VaultArg, key_file: common.VaultKeyOpt = "", passphrase: common.PassphraseOpt = False
+) -> None:
     """Drop a record that a crash has cut off at the end of VAULT, and close it. Whole records stay; changed ones stay an error."""
     with common.guard():
         key = common.vault_key(vault, key_file=key_file, ask=passphrase)
@@ -174,7 +201,9 @@ def rotate(
     key_file: common.VaultKeyOpt = "",
     passphrase: common.PassphraseOpt = False,
     new_key_file: str = Option("", help="Key file that shall open the vault from now on."),
-    new_passphrase: bool = Option(False, "--new-passphrase", help="Ask for a passphrase that shall open it."),
+    new_passphrase: bool = Option(
+        False, "--new-passphrase", help="Ask for a passphrase that shall open it."
+    ),
 ) -> None:
     """Encrypt VAULT anew with another key. Copies of the old file still open with the old one: delete them."""
     with common.guard():

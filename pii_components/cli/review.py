@@ -26,13 +26,19 @@ EPILOG = "Exit codes: 0 ended by a signal, or exported; 2 refused; 3 stopped by 
 
 def review(
     *,
-    run: Annotated[str, Argument(metavar="RUN", help="What `pii-edu deidentify --review-out` wrote.")],
+    run: Annotated[
+        str, Argument(metavar="RUN", help="What `pii-edu deidentify --review-out` wrote.")
+    ],
     decisions: str = Option("", help="Where decisions are kept [<RUN>.decisions.jsonl]."),
     export: str = Option(
-        "", metavar="FILE", help="Write the reviewed documents, original texts with labels, and end; form by suffix."
+        "",
+        metavar="FILE",
+        help="Write the reviewed documents, original texts with labels, and end; form by suffix.",
     ),
     export_to: str = Option("", help="Form of --export, as of --labels-to."),
-    port: int = Option(0, min=0, max=65535, help="Port of the page on 127.0.0.1 [any that is free]."),
+    port: int = Option(
+        0, min=0, max=65535, help="Port of the page on 127.0.0.1 [any that is free]."
+    ),
     browser: bool = Option(True, "--browser/--no-browser", help="Whether to open a browser."),
     overwrite: OverwriteOpt = False,
     debug: DebugOpt = False,
@@ -51,7 +57,9 @@ def review(
             from ..presidio.serve.settings import ServeSettings, listen
             from ..release.review_page import answer, create_app
         except ImportError as err:
-            raise PiiError(Errors.E005, package=err.name, what="pii-edu review", extra="serve") from err
+            raise PiiError(
+                Errors.E005, package=err.name, what="pii-edu review", extra="serve"
+            ) from err
         with locked(kept), listen(ServeSettings(port=port)) as sock:
             say("reading INPUT and OUTPUT once")
             opened, token = Review.open(path, kept), secrets.token_urlsafe(32)
@@ -59,14 +67,20 @@ def review(
                 if opened.decisions.torn:
                     say("the last decision was cut off when the page was killed; make it again")
                 if opened.lacks_report:
-                    say("the report of this run is gone, or is another run's by now: what its sweep found is not shown")
+                    say(
+                        "the report of this run is gone, or is another run's by now: what its sweep found is not shown"
+                    )
                 host = f"127.0.0.1:{sock.getsockname()[1]}"
                 address = f"http://{host}/{token}/"
                 say(
                     f"{len(opened.entries)} documents; decisions go to '{kept}'. The page shows students' texts; Ctrl+C ends it:"
                 )
                 print(address, flush=True)
-                answer(create_app(opened, token, host), sock, ready=lambda: webbrowser.open(address) if browser else None)
+                answer(
+                    create_app(opened, token, host),
+                    sock,
+                    ready=lambda: webbrowser.open(address) if browser else None,
+                )
             finally:
                 opened.close()
 
@@ -76,9 +90,15 @@ def _export(path: Path, kept: Path, out: Path, form: str, *, overwrite: bool) ->
     check_places(path, out, kept, overwrite=overwrite)
     opened, tally = Review.open(path, kept), Tally()
     try:
-        check_apart("export", out, input=opened.file.place("input"), output=opened.file.place("output"))
+        check_apart(
+            "export", out, input=opened.file.place("input"), output=opened.file.place("output")
+        )
         n = write_corpus(opened.gold(), out, form, tally=tally)
     finally:
         opened.close()
-    masked = f"; {len(tally.masked)} spans end inside of a token and are masked" if tally.masked else ""
-    say(f"wrote {n} reviewed documents to '{out}'{masked}. It holds the ORIGINAL texts of students: keep it as safe as INPUT")
+    masked = (
+        f"; {len(tally.masked)} spans end inside of a token and are masked" if tally.masked else ""
+    )
+    say(
+        f"wrote {n} reviewed documents to '{out}'{masked}. It holds the ORIGINAL texts of students: keep it as safe as INPUT"
+    )

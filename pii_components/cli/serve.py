@@ -29,7 +29,9 @@ def config() -> None:
 
 def serve(
     *,
-    host: str = Option("127.0.0.1", help="Where to listen; this machine only, unless you say otherwise."),
+    host: str = Option(
+        "127.0.0.1", help="Where to listen; this machine only, unless you say otherwise."
+    ),
     port: int = Option(3000, envvar="PORT", help="0 for any that is free."),
     service: str = Option("both", help="both, or one of Presidio's two: analyzer, anonymizer."),
     model: ModelOpt = MODEL,
@@ -37,17 +39,27 @@ def serve(
     key_file: str = Option("", help="Secret key of surrogates [environment variable PII_EDU_KEY]."),
     vault: str = Option("", help="Encrypted file that gets the way back, for /deanonymize."),
     vault_key_file: str = Option("", help="Key file of the vault [PII_EDU_VAULT_KEY, --key-file]."),
-    return_cited: bool = Option(False, "--return-cited", help="Return cited people too, as CITED_PERSON."),
-    analyzer_conf_file: str = Option("", envvar="ANALYZER_CONF_FILE", help="Presidio's analyzer YAML, instead of --model."),
-    nlp_conf_file: str = Option("", envvar="NLP_CONF_FILE", help="Its NLP engine YAML, if that is not in it."),
+    return_cited: bool = Option(
+        False, "--return-cited", help="Return cited people too, as CITED_PERSON."
+    ),
+    analyzer_conf_file: str = Option(
+        "", envvar="ANALYZER_CONF_FILE", help="Presidio's analyzer YAML, instead of --model."
+    ),
+    nlp_conf_file: str = Option(
+        "", envvar="NLP_CONF_FILE", help="Its NLP engine YAML, if that is not in it."
+    ),
     recognizers: str = Option(
-        "", envvar="RECOGNIZER_REGISTRY_CONF_FILE", help="Presidio's list of recognizers, with or without."
+        "",
+        envvar="RECOGNIZER_REGISTRY_CONF_FILE",
+        help="Presidio's list of recognizers, with or without.",
     ),
     max_bytes: int = Option(1_000_000, help="Longest body of a request; beyond it: 413."),
     time_limit: float = Option(60.0, help="Seconds that a request may take; beyond it: 504."),
     max_waiting: int = Option(32, help="Requests that may wait in line; beyond it: 503."),
     batch_size: int = Option(16, help="Texts of a list that are processed together."),
-    allow_host: list[str] | None = Option(None, help="Another name that a Host header may have; may be repeated."),
+    allow_host: list[str] | None = Option(
+        None, help="Another name that a Host header may have; may be repeated."
+    ),
     quiet: bool = Option(False, "--quiet", "-q", help="Log warnings and errors only."),
     debug: bool = Option(False, "--debug", help="Raise unexpected errors with their traceback."),
 ) -> None:
@@ -59,9 +71,15 @@ def serve(
         from ..presidio.serve.settings import ServeSettings, listen
 
         settings = ServeSettings(
-            host=host, port=port, service=service, max_bytes=max_bytes, time_limit=time_limit, max_waiting=max_waiting,
-            batch_size=batch_size, allowed_hosts=tuple(name.lower() for name in allow_host or ()),
-        )  # fmt: skip
+            host=host,
+            port=port,
+            service=service,
+            max_bytes=max_bytes,
+            time_limit=time_limit,
+            max_waiting=max_waiting,
+            batch_size=batch_size,
+            allowed_hosts=tuple(name.lower() for name in allow_host or ()),
+        )
         if vault and not settings.anonymizer:
             raise PiiError(Errors.E473, option="--vault", needed="--service both or anonymizer")
         if vault_key_file and not vault:
@@ -73,19 +91,33 @@ def serve(
                 from ..presidio.serve.run import Configuration, build_services
                 from ..presidio.serve.run import serve as answer
             except ImportError as err:
-                raise PiiError(Errors.E005, package=err.name, what="pii-edu serve", extra="serve") from err
+                raise PiiError(
+                    Errors.E005, package=err.name, what="pii-edu serve", extra="serve"
+                ) from err
             if settings.anonymizer and not key.kept:
                 say(key.note)
             if not settings.loopback:
-                say("listening beyond this machine, without a password or encryption: put both before it")
-            files = Configuration(analyzer=analyzer_conf_file, nlp=nlp_conf_file, recognizers=recognizers)
+                say(
+                    "listening beyond this machine, without a password or encryption: put both before it"
+                )
+            files = Configuration(
+                analyzer=analyzer_conf_file, nlp=nlp_conf_file, recognizers=recognizers
+            )
             book = None
             if vault:
                 place, names = Path(vault), ("--vault-key-file", "--vault-passphrase")
                 known = place if place.exists() else None
-                book = open_for_run(place, vault_key(known, key_file=vault_key_file, shared=key, names=names))
+                book = open_for_run(
+                    place, vault_key(known, key_file=vault_key_file, shared=key, names=names)
+                )
             services = build_services(
-                settings, model=model, configuration=files, return_cited=return_cited, key=key.secret, profile=profile, vault=book
-            )  # fmt: skip
+                settings,
+                model=model,
+                configuration=files,
+                return_cited=return_cited,
+                key=key.secret,
+                profile=profile,
+                vault=book,
+            )
             with services as engines:
                 answer(create_app(engines, settings), settings, sock, say=say, quiet=quiet)

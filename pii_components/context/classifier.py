@@ -48,7 +48,9 @@ class PersonModel:
     def reason(self, row: numpy.ndarray, role: str) -> str:
         """RETURNS (str): One line on why somebody has a role: what of them speaks most for it, against the mean of the other classes."""
         column = CLASSES.index(role)
-        contrast = self.weights[:, column] - (self.weights.sum(axis=1) - self.weights[:, column]) / (len(CLASSES) - 1)
+        contrast = self.weights[:, column] - (
+            self.weights.sum(axis=1) - self.weights[:, column]
+        ) / (len(CLASSES) - 1)
         pull = self.inputs(row[None])[0] * contrast
         for n in numpy.argsort(-pull):
             if pull[n] <= 0:
@@ -61,7 +63,9 @@ class PersonModel:
         """RETURNS (bytes): numpy's .npz, with the names of features and classes."""
         buffer = BytesIO()
         names = numpy.frombuffer(json.dumps([features(), CLASSES]).encode(), dtype="u1")
-        arrays: dict[str, Any] = {key: numpy.asarray(getattr(self, key), dtype="f4") for key in self.__dataclass_fields__}
+        arrays: dict[str, Any] = {
+            key: numpy.asarray(getattr(self, key), dtype="f4") for key in self.__dataclass_fields__
+        }
         numpy.savez_compressed(buffer, names=names, **arrays)
         return buffer.getvalue()
 
@@ -74,7 +78,10 @@ class PersonModel:
                 model = cls(**{key: arrays[key] for key in cls.__dataclass_fields__})
         except Exception as err:  # of broken bytes, zlib, zipfile and numpy raise what they like
             raise PiiError(Errors.E304) from err
-        if names != [list(features()), list(CLASSES)] or model.weights.shape != (len(features()), len(CLASSES)):
+        if names != [list(features()), list(CLASSES)] or model.weights.shape != (
+            len(features()),
+            len(CLASSES),
+        ):
             raise PiiError(Errors.E304)
         return model
 
@@ -85,5 +92,7 @@ def unexplained(role: str) -> str:
 
 def softmax(logits: numpy.ndarray) -> numpy.ndarray:
     """RETURNS (numpy.ndarray): Probabilities, row by row."""
-    shifted = numpy.exp(logits - logits.max(axis=1, keepdims=True))  # of a row of six there is always a largest
+    shifted = numpy.exp(
+        logits - logits.max(axis=1, keepdims=True)
+    )  # of a row of six there is always a largest
     return numpy.asarray(shifted / shifted.sum(axis=1, keepdims=True))

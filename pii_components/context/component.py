@@ -58,7 +58,10 @@ def _listed(chances: numpy.ndarray, groups: Sequence[Sequence[Candidate]]) -> nu
     """RETURNS (numpy.ndarray): Probabilities, one row a group; `pii_roster`'s own, that this is a student, holds where the text says less."""
     chances = chances / chances.sum(axis=1, keepdims=True)
     for row, cands in zip(chances, groups, strict=True):
-        least, private = max((c.score for c in cands if c.source == ROSTER), default=0.0), row[_PRIVATE].sum()
+        least, private = (
+            max((c.score for c in cands if c.source == ROSTER), default=0.0),
+            row[_PRIVATE].sum(),
+        )
         if private < least:
             row *= (1 - least) / (1 - private)
             row[ROLES.index(STUDENT)] += 1 - row.sum()
@@ -121,7 +124,12 @@ class PiiContext(Configured, Pipe):
             key = self.cfg["spans_key"]
             write_found(self, doc, cands, key)
             doc.spans[key].attrs[PROTECT_AT] = self._protect_at(doc)
-            write_ents(doc, [span for span in doc.spans[key] if span.label_ not in KEPT], self.ents_filter, key)
+            write_ents(
+                doc,
+                [span for span in doc.spans[key] if span.label_ not in KEPT],
+                self.ents_filter,
+                key,
+            )
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """RETURNS (dict[str, Any]): See `score_ents`."""
@@ -142,29 +150,59 @@ class PiiContext(Configured, Pipe):
 
     def rows(self, docs: Sequence[Doc], seen: Sequence[People | None]) -> list[numpy.ndarray]:
         """RETURNS (list[numpy.ndarray]): Of each document what is known of its people (`features`), shape `(n_persons, len(features()))`."""
-        named = [(n, (docs[n], people.view, people)) for n, people in enumerate(seen) if people is not None and people.cands]
+        named = [
+            (n, (docs[n], people.view, people))
+            for n, people in enumerate(seen)
+            if people is not None and people.cands
+        ]
         read: dict[int, numpy.ndarray] = {}
         if self.reader is not None and named:
-            read = dict(zip([n for n, _ in named], self.reader.read([texts for _, texts in named]), strict=True))
+            read = dict(
+                zip(
+                    [n for n, _ in named],
+                    self.reader.read([texts for _, texts in named]),
+                    strict=True,
+                )
+            )
         return [
-            numpy.zeros((0, len(features()))) if people is None else person_rows(people, mention_rows(people), read=read.get(n))
+            numpy.zeros((0, len(features())))
+            if people is None
+            else person_rows(people, mention_rows(people), read=read.get(n))
             for n, people in enumerate(seen)
         ]
 
-    def _found(self, doc: Doc, people: People, others: Sequence[Candidate], rows: numpy.ndarray) -> list[Candidate]:
+    def _found(
+        self, doc: Doc, people: People, others: Sequence[Candidate], rows: numpy.ndarray
+    ) -> list[Candidate]:
         least = self._protect_at(doc)
-        decided = [self._decide(rows[n], p, least) for n, p in enumerate(self._chances(people, rows))]
+        decided = [
+            self._decide(rows[n], p, least) for n, p in enumerate(self._chances(people, rows))
+        ]
         named = [
-            replace(c, label=label, score=score, reason=c.reason if c.source == ROSTER else reason, likely=likely, person=n)
+            replace(
+                c,
+                label=label,
+                score=score,
+                reason=c.reason if c.source == ROSTER else reason,
+                likely=likely,
+                person=n,
+            )
             for n, (person, found) in enumerate(zip(people.persons, decided, strict=True))
             if found is not None
             for label, score, reason, likely in (found,)
             for c in map(people.cands.__getitem__, person)
         ]
-        owners = {i: n for n, person in enumerate(people.persons) for i in person if decided[n] is not None}
+        owners = {
+            i: n
+            for n, person in enumerate(people.persons)
+            for i in person
+            if decided[n] is not None
+        }
         more = propagate(people, owners, [*others, *named])
         by_person = {c.person: c for c in named}
-        named += [replace(by_person[n], start=a, end=b, source=PROPAGATION, roles=()) for n, a, b in more]
+        named += [
+            replace(by_person[n], start=a, end=b, source=PROPAGATION, roles=()) for n, a, b in more
+        ]
         return sorted([*others, *named], key=lambda c: c.start)
 
     def people(self, doc: Doc) -> tuple[People | None, list[Candidate]]:
@@ -183,7 +221,11 @@ class PiiContext(Configured, Pipe):
         """Log-probabilities of each mention by itself, shape `(n_mentions, 6)`."""
         assert self.classifier is not None
         alone = person_rows(people, mention_rows(people), [[i] for i in range(len(people.cands))])
-        return numpy.log(numpy.maximum(_listed(self.classifier.predict(alone), [[c] for c in people.cands]), 1e-6))
+        return numpy.log(
+            numpy.maximum(
+                _listed(self.classifier.predict(alone), [[c] for c in people.cands]), 1e-6
+            )
+        )
 
     def _chances(self, people: People, rows: numpy.ndarray) -> numpy.ndarray:
         """Probabilities of each person, shape `(n_persons, 6)`; without a classifier, what the detector read."""
@@ -192,11 +234,16 @@ class PiiContext(Configured, Pipe):
         else:
             chances = numpy.zeros((len(people.persons), len(CLASSES)))
             for n, person in enumerate(people.persons):
-                read = [people.cands[i].roles or tuple(float(r == people.cands[i].role) for r in ROLES) for i in person]
+                read = [
+                    people.cands[i].roles or tuple(float(r == people.cands[i].role) for r in ROLES)
+                    for i in person
+                ]
                 chances[n, : len(ROLES)] = numpy.mean(read, axis=0) + 1e-6
         return _listed(chances, [[people.cands[i] for i in person] for person in people.persons])
 
-    def _decide(self, row: numpy.ndarray, p: numpy.ndarray, least: float) -> tuple[str, float, str, str] | None:
+    def _decide(
+        self, row: numpy.ndarray, p: numpy.ndarray, least: float
+    ) -> tuple[str, float, str, str] | None:
         """RETURNS (tuple | None): Label, probability, reason, and the likeliest role if the label says less; None for no name."""
         private = float(p[_PRIVATE].sum())
         if private < least and p[_NONE] >= p[:_NONE].max():
@@ -204,7 +251,11 @@ class PiiContext(Configured, Pipe):
         roles = [role for role in ROLES if (role in PRIVATE) == (private >= least)]
         role = max(roles, key=lambda r: float(p[ROLES.index(r)]))
         likely = ROLES[int(p[:_NONE].argmax())] if role in PRIVATE else role
-        reason = self.classifier.reason(row, likely) if self.classifier is not None else unexplained(likely)
+        reason = (
+            self.classifier.reason(row, likely)
+            if self.classifier is not None
+            else unexplained(likely)
+        )
         score = min(private if role in PRIVATE else float(p[ROLES.index(role)]), 1.0)
         if likely == role:
             return label_for_role(role), score, reason, ""
@@ -212,7 +263,9 @@ class PiiContext(Configured, Pipe):
 
     def _protect_at(self, doc: Doc) -> float:
         group = doc.spans.get(self.cfg["spans_key"])  # none, if nothing before found anything
-        return self.settings.protect_at(BALANCED if group is None else group.attrs.get(OPERATING_POINT, BALANCED))
+        return self.settings.protect_at(
+            BALANCED if group is None else group.attrs.get(OPERATING_POINT, BALANCED)
+        )
 
     def _part(self, name: str) -> bytes:
         if name == "cfg":
@@ -235,7 +288,9 @@ class PiiContext(Configured, Pipe):
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
         """Load what `to_bytes` returned. RAISES (PiiError): E304 for a classifier of another version, E307 for a broken reader."""
         with self.loading():
-            util.from_bytes(bytes_data, {name: partial(self._read_part, name) for name in _PARTS}, exclude)
+            util.from_bytes(
+                bytes_data, {name: partial(self._read_part, name) for name in _PARTS}, exclude
+            )
         self._load()
         return self
 
@@ -246,7 +301,10 @@ class PiiContext(Configured, Pipe):
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
         """Load what `to_disk` saved. RAISES (PiiError): E304 for a classifier of another version, E307 for a broken reader."""
-        parts = {n: lambda p: self._read_part(p.name, p.read_bytes() if p.is_file() else b"") for n in _PARTS}
+        parts = {
+            n: lambda p: self._read_part(p.name, p.read_bytes() if p.is_file() else b"")
+            for n in _PARTS
+        }
         with self.loading():
             util.from_disk(path, parts, exclude)
         self._load()

@@ -26,8 +26,22 @@ from .view import MASK, Place
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b")
 _UNLIKE = re.compile(r"\d|[^\W\d_A-Za-zÀ-ÖØ-öø-ɏʰ-˿Ḁ-ỿ]")
 _ZONES = (
-    "header", "top", "lead", "alone", "opens", "signoff", "last", "bibliography", "body", "quoted", "small", "beset", "turn", "tutor_turn", "speaker",
-)  # fmt: skip
+    "header",
+    "top",
+    "lead",
+    "alone",
+    "opens",
+    "signoff",
+    "last",
+    "bibliography",
+    "body",
+    "quoted",
+    "small",
+    "beset",
+    "turn",
+    "tutor_turn",
+    "speaker",
+)
 _FILES = (("public_figures.txt", CITED), ("story_figures.txt", CHARACTER))
 
 
@@ -54,7 +68,11 @@ def read_cues() -> tuple[Cue, ...]:
     """RETURNS (tuple[Cue, ...]): All patterns, in the order of the file."""
     found = []
     for name, cue in resource("cues/context").items():
-        patterns = {side: re.compile(cue[side].replace("¤", MASK)) for side in ("before", "after", "above") if side in cue}
+        patterns = {
+            side: re.compile(cue[side].replace("¤", MASK))
+            for side in ("before", "after", "above")
+            if side in cue
+        }
         found.append(Cue(name, reason=cue["reason"], **patterns))
     return tuple(found)
 
@@ -65,7 +83,11 @@ def figures() -> tuple[dict[str, str], dict[str, str]]:
     full: dict[str, str] = {}
     surnames: dict[str, str] = {}
     for file, role in _FILES:
-        for line in (resources.files("pii_components") / "resources" / "cues" / file).read_text("utf8").splitlines():
+        for line in (
+            (resources.files("pii_components") / "resources" / "cues" / file)
+            .read_text("utf8")
+            .splitlines()
+        ):
             if name := line.partition("#")[0].strip():
                 form = read_tokens(name.replace("-", " ").replace(",", "").split()).form
                 if len(form.words) + len(form.letters) > 1:
@@ -82,9 +104,19 @@ def _key(form: Form) -> str:
 
 
 _FORM_FEATURES = (
-    "full", "initials", "comma", "common word", "lower case", "upper case",
-    "other case", "strange", "words", "figure", "character of a story", "surname of a figure",
-)  # fmt: skip
+    "full",
+    "initials",
+    "comma",
+    "common word",
+    "lower case",
+    "upper case",
+    "other case",
+    "strange",
+    "words",
+    "figure",
+    "character of a story",
+    "surname of a figure",
+)
 _PLACE_FEATURES = ("first person in sentence", "first person near", "position", "possessive")
 
 
@@ -97,9 +129,20 @@ def mention_names() -> tuple[str, ...]:
 
 
 _DOCUMENT = (
-    "mentions", "share of mentions", "persons", "length", "first person", "tells a story", "conversation", "bibliography", "first named",
-    "others in the line", "others sign", "fullest is single", *(f"others {role}" for role in ROLES),
-)  # fmt: skip
+    "mentions",
+    "share of mentions",
+    "persons",
+    "length",
+    "first person",
+    "tells a story",
+    "conversation",
+    "bibliography",
+    "first named",
+    "others in the line",
+    "others sign",
+    "fullest is single",
+    *(f"others {role}" for role in ROLES),
+)
 
 _READ = (*(f"around {role}" for role in ROLES), "around no name")
 
@@ -108,7 +151,12 @@ _READ = (*(f"around {role}" for role in ROLES), "around no name")
 def features() -> tuple[str, ...]:
     """RETURNS (tuple[str, ...]): Columns of a person: means, then the most of each, then the document, then the role encoder."""
     names = mention_names()
-    return (*(f"mean {name}" for name in names), *(f"most {name}" for name in names), *_DOCUMENT, *_READ)
+    return (
+        *(f"mean {name}" for name in names),
+        *(f"most {name}" for name in names),
+        *_DOCUMENT,
+        *_READ,
+    )
 
 
 def mention_rows(people: People) -> numpy.ndarray:
@@ -124,11 +172,17 @@ def mention_rows(people: People) -> numpy.ndarray:
     return people.rows
 
 
-def _mention(people: People, cand: Candidate, form: Form, place: Place, position: float) -> list[float]:
+def _mention(
+    people: People, cand: Candidate, form: Form, place: Place, position: float
+) -> list[float]:
     roles = cand.roles if len(cand.roles) == len(ROLES) else (1 / len(ROLES),) * len(ROLES)
     row = [math.log(p + 0.01) + 2.0 for p in roles]
     by_form = cand.source.startswith(FORM) or (cand.source == ROSTER and not cand.roles)
-    row += [_logit(cand.score), cand.source == "model" or (cand.source == ROSTER and not by_form), by_form]
+    row += [
+        _logit(cand.score),
+        cand.source == "model" or (cand.source == ROSTER and not by_form),
+        by_form,
+    ]
     written = [word for word in people.view.words[cand.start : cand.end] if is_word(word)]
     row += _of_form(form, written)
     before, after, above = place.before.lower(), place.after.lower(), place.line_before.lower()
@@ -217,7 +271,15 @@ def person_rows(
             *((every - said[list(group)].sum(axis=0)) / max(len(lines) - len(group), 1)),
         ]
         around = [math.nan] * len(_READ) if read is None else read[number]
-        made.append(numpy.concatenate([own.mean(axis=0), own.max(axis=0), numpy.asarray([*of_person, *around], dtype="f4")]))
+        made.append(
+            numpy.concatenate(
+                [
+                    own.mean(axis=0),
+                    own.max(axis=0),
+                    numpy.asarray([*of_person, *around], dtype="f4"),
+                ]
+            )
+        )
     return numpy.stack(made).astype("f4")
 
 

@@ -60,7 +60,9 @@ class People:
         self.forms = [mention.form for mention in self.mentions]
 
 
-def find_people(view: DocView, base: Sequence[Candidate], judge: Judge | None) -> tuple[People, list[Candidate]]:
+def find_people(
+    view: DocView, base: Sequence[Candidate], judge: Judge | None
+) -> tuple[People, list[Candidate]]:
     """RETURNS (tuple): The people of a document, and what is no name. base: What others found. judge (Judge | None): Of single mentions."""
     base = repair(view, drop_unnamed(view, base))
     for finder in (_find_alone, _find_obfuscated, _find_leet, _find_in_file_names, _find_native):
@@ -68,14 +70,18 @@ def find_people(view: DocView, base: Sequence[Candidate], judge: Judge | None) -
     cands = sorted((c for c in base if is_name(c.label)), key=lambda c: c.start)
     read = [read_tokens(view.words[c.start : c.end]) for c in cands]
     forms = respell([mention.form for mention in read])
-    named = spell_initials([mention._replace(form=form) for mention, form in zip(read, forms, strict=True)])
+    named = spell_initials(
+        [mention._replace(form=form) for mention, form in zip(read, forms, strict=True)]
+    )
     people = People(view, cands, list(named), view.places(cands), [[i] for i in range(len(cands))])
     if cands:
         own = judge(people) if judge is not None else numpy.zeros((len(cands), len(ROLES)))
         # Whom a class list knows needs no benefit of doubt: a surname that `pii_roster` left is cited there.
         cues = [
             RoleCues(
-                c.start, dict(zip(ROLES, map(float, row), strict=False)), bool(place.zones & _SIGNS) and c.source != ROSTER
+                c.start,
+                dict(zip(ROLES, map(float, row), strict=False)),
+                bool(place.zones & _SIGNS) and c.source != ROSTER,
             )
             for c, place, row in zip(cands, people.places, own, strict=True)
         ]
@@ -101,12 +107,16 @@ class Known(NamedTuple):
 Forms = list[tuple[tuple[str, ...], Known]]
 
 
-def propagate(people: People, owners: Mapping[int, int], taken: Sequence[Candidate]) -> list[tuple[int, int, int]]:
+def propagate(
+    people: People, owners: Mapping[int, int], taken: Sequence[Candidate]
+) -> list[tuple[int, int, int]]:
     """Further mentions of accepted names. owners (Mapping[int, int]): Accepted mention -> its person. taken: What is found already.
     RETURNS (list[tuple[int, int, int]]): Person, and tokens start to end (exclusive), free of `taken`; sorted by position."""
     view = people.view
     known = [
-        Known(c, people.forms[i], n, tuple(w for w in view.words[c.start : c.end] if w[:1].isalpha()))
+        Known(
+            c, people.forms[i], n, tuple(w for w in view.words[c.start : c.end] if w[:1].isalpha())
+        )
         for i, n in owners.items()
         for c in (people.cands[i],)
     ]
@@ -123,8 +133,14 @@ def propagate(people: People, owners: Mapping[int, int], taken: Sequence[Candida
 
     for piece in view.obfuscated:
         parts = [fold(word) for word in piece.words]
-        whose = joined.get("".join(parts)) or (single.get(parts[0]) if all(part in single for part in parts) else None)
-        if whose is not None and not any(used[piece.start : piece.end]) and not all(map(words().is_common, piece.words)):
+        whose = joined.get("".join(parts)) or (
+            single.get(parts[0]) if all(part in single for part in parts) else None
+        )
+        if (
+            whose is not None
+            and not any(used[piece.start : piece.end])
+            and not all(map(words().is_common, piece.words))
+        ):
             add(piece.start, piece.end, whose)
     i = 0
     folded = [fold(word) if word[:1].isalpha() else "" for word in view.words]
@@ -133,7 +149,11 @@ def propagate(people: People, owners: Mapping[int, int], taken: Sequence[Candida
         if word and not used[i]:
             if word in single or word in full:
                 end, whose = _full_at(view, folded, used, i, full.get(word, ()))
-                if whose is None and word in single and _single_fits(view, i, styles.get(word, _AS_NAMES)):
+                if (
+                    whose is None
+                    and word in single
+                    and _single_fits(view, i, styles.get(word, _AS_NAMES))
+                ):
                     whose = single[word]
             else:
                 whose = joined.get(word)  # "analopez"
@@ -143,7 +163,9 @@ def propagate(people: People, owners: Mapping[int, int], taken: Sequence[Candida
     return sorted(found, key=lambda one: one[1])
 
 
-def _index(known: Sequence[Known]) -> tuple[dict[str, Forms], dict[str, Known], dict[str, set[str]]]:
+def _index(
+    known: Sequence[Known],
+) -> tuple[dict[str, Forms], dict[str, Known], dict[str, set[str]]]:
     full: dict[str, Forms] = {}
     single: dict[str, Known] = {}
     styles: dict[str, set[str]] = {}
@@ -163,7 +185,11 @@ def _index(known: Sequence[Known]) -> tuple[dict[str, Forms], dict[str, Known], 
 
 
 def _full_at(
-    view: DocView, folded: list[str], used: list[bool], i: int, forms: Sequence[tuple[tuple[str, ...], Known]]
+    view: DocView,
+    folded: list[str],
+    used: list[bool],
+    i: int,
+    forms: Sequence[tuple[tuple[str, ...], Known]],
 ) -> tuple[int, Known | None]:
     for form, k in forms:
         at = i + 1
@@ -184,7 +210,12 @@ def _next_word(view: DocView, at: int) -> int:
         if at >= len(view) or "\n" in view.words[at]:
             return len(view)
         word = view.words[at]
-        if word and word not in (*_JOINERS, ".", ",") and not is_initial(word) and not (view.is_space(at) and len(word) == 1):
+        if (
+            word
+            and word not in (*_JOINERS, ".", ",")
+            and not is_initial(word)
+            and not (view.is_space(at) and len(word) == 1)
+        ):
             break
         at += 1
     return at
@@ -195,12 +226,20 @@ def _single_fits(view: DocView, i: int, styles: Collection[str]) -> bool:
     style = case_style(word)
     if style == "other" and word[:1].isascii():
         return not lists.is_common(word)  # "mARIA"
-    if style not in styles and not (style == "title" and styles):  # "blerta" who is welcomed as "Blerta"
+    if style not in styles and not (
+        style == "title" and styles
+    ):  # "blerta" who is welcomed as "Blerta"
         return False
     if style == "lower" and "title" in styles:
         return False
     after = view.words[i + 1 : i + 3]
-    if len(after) == 2 and after[0] in _JOINERS and after[0] != "_" and not view.gap(i) and after[1][:1].isalpha():
+    if (
+        len(after) == 2
+        and after[0] in _JOINERS
+        and after[0] != "_"
+        and not view.gap(i)
+        and after[1][:1].isalpha()
+    ):
         return False
     if not lists.is_common(word):
         return True
@@ -213,7 +252,10 @@ def _single_fits(view: DocView, i: int, styles: Collection[str]) -> bool:
     if fold(word) in lists.ambiguous and fold(before) in lists.place_before:
         return False
     neighbours = [view.words[j] for j in (i - 1, i + 1) if 0 <= j < len(view)]
-    if any(case_style(n) in _AS_NAMES and n[:1].isalpha() and not lists.is_title(n) and n != "I" for n in neighbours):
+    if any(
+        case_style(n) in _AS_NAMES and n[:1].isalpha() and not lists.is_title(n) and n != "I"
+        for n in neighbours
+    ):
         # among other capitals: a title or the name of a place
         return False
     return before[:1].isalpha() or before in (",", ";", "&", "(", "-")
@@ -225,18 +267,29 @@ def _single_fits(view: DocView, i: int, styles: Collection[str]) -> bool:
 def _find_alone(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
     table, lists = name_table(), words()
     found = []
-    lines = [n for n in view.filled[:_TOP] if n in view.header] + [n for n in view.filled[-_END:] if n in view.signoff]
+    lines = [n for n in view.filled[:_TOP] if n in view.header] + [
+        n for n in view.filled[-_END:] if n in view.signoff
+    ]
     for n in dict.fromkeys(lines):
         low, high = view.lines[n]
         tokens = range(bisect_left(view.starts, low), bisect_left(view.starts, high))
         named = [i for i in tokens if not view.is_space(i) and is_word(view.words[i])]
         whole = [view.words[i] for i in named if not is_initial(view.words[i])]
-        if not 2 <= len(whole) <= _FOUND_MOST or named[-1] - named[0] >= len(named) + 2 or high - low > _LONGEST_ALONE:
+        if (
+            not 2 <= len(whole) <= _FOUND_MOST
+            or named[-1] - named[0] >= len(named) + 2
+            or high - low > _LONGEST_ALONE
+        ):
             continue
         span = (named[0], named[-1] + 1)
         if not free_of(cands, *span) or any(map(str.isdigit, view.line(n))):
             continue
-        if any(lists.is_common(word) or not in_table(word) or case_style(word) not in ("title", "upper") for word in whole):
+        if any(
+            lists.is_common(word)
+            or not in_table(word)
+            or case_style(word) not in ("title", "upper")
+            for word in whole
+        ):
             continue
         if table.is_given(whole[0]) and table.is_surname(whole[-1]):
             found.append(_added(span, "alone", "a line with a name and nothing else"))
@@ -252,7 +305,9 @@ def _find_obfuscated(view: DocView, cands: Sequence[Candidate]) -> list[Candidat
         if not free_of(cands, *span) or any(map(lists.is_heading, piece.words)):
             continue
         common = [word for word in piece.words if lists.is_common(word)]
-        known = any(in_table(word) for word in piece.words if word not in common) or (keys[piece.key] > 1 and not common)
+        known = any(in_table(word) for word in piece.words if word not in common) or (
+            keys[piece.key] > 1 and not common
+        )
         torn = piece.start in view.torn
         if torn and (not known or case_style(piece.words[0]) not in ("title", "upper")):
             continue
@@ -265,7 +320,11 @@ def _find_obfuscated(view: DocView, cands: Sequence[Candidate]) -> list[Candidat
 
 
 def _find_native(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
-    return [_added(span, "native", "a name in a script of its own") for span in view.native if free_of(cands, *span)]
+    return [
+        _added(span, "native", "a name in a script of its own")
+        for span in view.native
+        if free_of(cands, *span)
+    ]
 
 
 def _find_leet(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
@@ -275,17 +334,29 @@ def _find_leet(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
             spans[-1] = (spans[-1][0], i + 1)
         else:
             spans.append((i, i + 1))
-    return [_added(span, "leet", "a name with digits for letters") for span in spans if free_of(cands, *span)]
+    return [
+        _added(span, "leet", "a name with digits for letters")
+        for span in spans
+        if free_of(cands, *span)
+    ]
 
 
 def _find_in_file_names(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
     found: list[Candidate] = []
     for match in _FILE_NAME.finditer(view.text) if "_" in view.text else ():
-        first, last = bisect_left(view.starts, match.start()), bisect_left(view.starts, match.start(1) - 1)
+        first, last = (
+            bisect_left(view.starts, match.start()),
+            bisect_left(view.starts, match.start(1) - 1),
+        )
         run: list[int] = []
         for i in range(first, last + 1):
             word = view.words[i] if i < last else ""
-            if word and is_word(word) and not words().is_common(word) and (in_table(word) or is_glued(word)):
+            if (
+                word
+                and is_word(word)
+                and not words().is_common(word)
+                and (in_table(word) or is_glued(word))
+            ):
                 run.append(i)
             elif run and word not in ("_", "-", "."):
                 span = (run[0], run[-1] + 1)
@@ -296,4 +367,6 @@ def _find_in_file_names(view: DocView, cands: Sequence[Candidate]) -> list[Candi
 
 
 def _added(span: Span, rule: str, reason: str) -> Candidate:
-    return Candidate(*span, NAME_STUDENT, _FORM_SCORE, FORM + rule, reason, (1 / len(ROLES),) * len(ROLES))
+    return Candidate(
+        *span, NAME_STUDENT, _FORM_SCORE, FORM + rule, reason, (1 / len(ROLES),) * len(ROLES)
+    )

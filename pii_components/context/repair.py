@@ -33,15 +33,36 @@ _FIELD = re.compile(
 )
 _ENDS_FIELD = frozenset(",;|/(–—")
 # What is told apart by letters.
-_LETTERED = frozenset((
-    "table", "group", "figure", "fig", "part", "section", "class", "option", "grade", "appendix", "exhibit", "vitamin", "plan", "team", "block",
-    "zone", "room", "graph",
-))  # fmt: skip
+_LETTERED = frozenset(
+    (
+        "table",
+        "group",
+        "figure",
+        "fig",
+        "part",
+        "section",
+        "class",
+        "option",
+        "grade",
+        "appendix",
+        "exhibit",
+        "vitamin",
+        "plan",
+        "team",
+        "block",
+        "zone",
+        "room",
+        "graph",
+    )
+)
 _PARENT = re.compile(r"(?:[dsw]/o|a/[lp])\Z", re.IGNORECASE)  # "daughter of", "anak lelaki"
 _CHILD_OF = re.compile(r" ?(?:[dsw]/o|a/[lp]) ", re.IGNORECASE)
 _STOP = re.compile(r"[\n\r\v\f\x85\u2028\u2029]")
 _HYPHENED = re.compile(r"[^\W\d_]+[-‐‑][^\W\d_]+")
-_OPENS, _CLOSES = ("\n", *"/|:;([–—•\t-", ""), ("\n", *"/|;)]([–—-", "")  # what may stand around "Last, First"
+_OPENS, _CLOSES = (
+    ("\n", *"/|:;([–—•\t-", ""),
+    ("\n", *"/|;)]([–—-", ""),
+)  # what may stand around "Last, First"
 
 
 def repair(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
@@ -64,17 +85,33 @@ def _split_lines(view: DocView, c: Candidate) -> list[Candidate]:
     for i in range(c.start, c.end):
         parted = _is_and(view, c, i)
         chat |= parted
-        if parted or (_STOP.search(view.words[i]) and i not in view.torn) or _ends_sentence(view, c, i):
+        if (
+            parted
+            or (_STOP.search(view.words[i]) and i not in view.torn)
+            or _ends_sentence(view, c, i)
+        ):
             parts.append((start, i))
             start = i + 1
-    found = [replace(c, start=low, end=high) for low, high in [*parts, (start, c.end)] if low < high]
+    found = [
+        replace(c, start=low, end=high) for low, high in [*parts, (start, c.end)] if low < high
+    ]
     # "kim n me r so dead": what stands there in small letters is a name if a table says so.
-    return [p for p in found if not chat or any(in_table(w) and not words().is_common(w) for w in view.words[p.start : p.end])]
+    return [
+        p
+        for p in found
+        if not chat
+        or any(in_table(w) and not words().is_common(w) for w in view.words[p.start : p.end])
+    ]
 
 
 def _is_and(view: DocView, c: Candidate, i: int) -> bool:
     """Whether token i is the "n" of "tash n dev", as chats have it for "and"."""
-    if view.words[i] != "n" or not c.start < i < c.end - 1 or not view.gap(i) or not view.gap(i - 1):
+    if (
+        view.words[i] != "n"
+        or not c.start < i < c.end - 1
+        or not view.gap(i)
+        or not view.gap(i - 1)
+    ):
         return False
     if len(view.words[i - 1]) == 1 or len(view.words[i + 1]) == 1:  # letter by letter
         return False
@@ -86,9 +123,15 @@ def _ends_sentence(view: DocView, c: Candidate, i: int) -> bool:
     the name: no sentence was there to end."""
     if view.words[i] != "." or not c.start < i < c.end - 1:
         return False
-    first = next((n for n in range(i - 1, c.start - 1, -1) if view.words[n]), i)  # what shows nothing may stand between
+    first = next(
+        (n for n in range(i - 1, c.start - 1, -1) if view.words[n]), i
+    )  # what shows nothing may stand between
     behind = next((n for n in range(i + 1, c.end) if view.words[n]), i)
-    if i in (first, behind) or view.starts[i] > view.ends[first] or view.starts[behind] == view.ends[i]:
+    if (
+        i in (first, behind)
+        or view.starts[i] > view.ends[first]
+        or view.starts[behind] == view.ends[i]
+    ):
         return False
     before = view.words[first]
     if not view.line_to(c.start).strip() or not before.isalpha():
@@ -100,7 +143,10 @@ def _ends_sentence(view: DocView, c: Candidate, i: int) -> bool:
 
 def _whole(view: DocView, names: list[Candidate]) -> list[Candidate]:
     """What stands letter by letter, torn over two lines or in a script of its own is all of a name or nothing."""
-    for piece in (*view.obfuscated, *(Obfuscated(start, end, tuple(view.words[start:end])) for start, end in view.native)):
+    for piece in (
+        *view.obfuscated,
+        *(Obfuscated(start, end, tuple(view.words[start:end])) for start, end in view.native),
+    ):
         touched = [c for c in names if c.start < piece.end and piece.start < c.end]
         if not touched or all(map(words().is_heading, piece.words)):
             continue
@@ -108,7 +154,12 @@ def _whole(view: DocView, names: list[Candidate]) -> list[Candidate]:
         start, end = min(piece.start, touched[0].start), max(piece.end, touched[-1].end)
         # The model read letters or halves of words; that it saw a name there at all says more than how sure it was.
         sure = strong.score >= _SEEN and not any(map(words().is_common, piece.words))
-        strong = replace(strong, start=start, end=end, score=max(strong.score, _WHOLE_SCORE) if sure else strong.score)
+        strong = replace(
+            strong,
+            start=start,
+            end=end,
+            score=max(strong.score, _WHOLE_SCORE) if sure else strong.score,
+        )
         names = sorted([*(c for c in names if c not in touched), strong], key=lambda c: c.start)
     return names
 
@@ -134,22 +185,38 @@ def _off_left(view: DocView, start: int, end: int) -> int:
     lists, word, several = words(), view.words[start], end - start > 1
     if _is_unit(view, start, end):
         return 1 if word.endswith(".") else 2
-    if several and lists.is_greeting(word) and not (start > 0 and lists.is_title(view.words[start - 1])):
+    if (
+        several
+        and lists.is_greeting(word)
+        and not (start > 0 and lists.is_title(view.words[start - 1]))
+    ):
         return 1
     if not is_word(word) or (several and _is_foreign(view, start, end)):
         return 1
-    if several and lists.is_title(word) and (word.endswith(".") or not in_table(word) or _core(view, start, end) >= 2):
+    if (
+        several
+        and lists.is_title(word)
+        and (word.endswith(".") or not in_table(word) or _core(view, start, end) >= 2)
+    ):
         return 1
-    return int(lists.is_heading(word) and (_core(view, start, end) >= 2 or not name_table().is_given(word)))
+    return int(
+        lists.is_heading(word) and (_core(view, start, end) >= 2 or not name_table().is_given(word))
+    )
 
 
 def _is_off_right(view: DocView, start: int, end: int) -> bool:
-    lists, word, before = words(), view.words[end - 1], view.words[end - 2] if end - start > 1 else ""
+    lists, word, before = (
+        words(),
+        view.words[end - 1],
+        view.words[end - 2] if end - start > 1 else "",
+    )
     if word == "n" and len(before) > 1 and case_style(before) == "lower":  # "silva n i", of a chat
         return True
     if not is_word(word) and not (word == "." and is_initial(before)):
         return True
-    if lists.is_heading(word) and (_core(view, start, end) >= 2 or not name_table().is_surname(word)):
+    if lists.is_heading(word) and (
+        _core(view, start, end) >= 2 or not name_table().is_surname(word)
+    ):
         return True
     if end - start >= 3 and before == "," and fold(word).replace(".", "") in lists.credentials:
         return True
@@ -160,7 +227,12 @@ def _is_unit(view: DocView, start: int, end: int) -> bool:
     """Whether a name begins with the end of a sentence: the letter of a unit or of a table ("warmed to 40 C. Pradeep", "in Table B. Anton")."""
     word = view.words[start]
     stop = start + (not word.endswith("."))
-    if stop >= end - 1 or not is_initial(word.rstrip(".")) or not view.words[stop].endswith(".") or start == 0:
+    if (
+        stop >= end - 1
+        or not is_initial(word.rstrip("."))
+        or not view.words[stop].endswith(".")
+        or start == 0
+    ):
         return False
     before = view.words[start - 1]
     if before == "/" and not view.gap(start - 1) and not view.gap(start - 2):
@@ -173,7 +245,11 @@ def _is_unit(view: DocView, start: int, end: int) -> bool:
 
 def _is_pronoun(view: DocView, start: int, end: int) -> bool:
     """Whether a bare "I" at the end is the writer and no initial: behind first and last name, or with a small word after it."""
-    if view.words[end - 1] != "I" or end - start < 2 or (end < len(view) and view.words[end].startswith(".")):
+    if (
+        view.words[end - 1] != "I"
+        or end - start < 2
+        or (end < len(view) and view.words[end].startswith("."))
+    ):
         return False
     full = sum(is_word(word) and not is_initial(word) for word in view.words[start : end - 1])
     after = view.words[end] if end < len(view) and view.gap(end - 1) == " " else ""
@@ -183,7 +259,12 @@ def _is_pronoun(view: DocView, start: int, end: int) -> bool:
 def _is_foreign(view: DocView, start: int, end: int) -> bool:
     """Whether a small word no table knows stands before a name with a capital: "Name ist Jonas"."""
     word = view.words[start]
-    if not word.isalpha() or case_style(word) != "lower" or in_table(word) or words().is_particle(word):
+    if (
+        not word.isalpha()
+        or case_style(word) != "lower"
+        or in_table(word)
+        or words().is_particle(word)
+    ):
         return False
     return not any(case_style(w) == "lower" for w in view.words[start + 1 : end] if is_word(w))
 
@@ -208,18 +289,29 @@ def _is_one_name(view: DocView, last: Candidate, c: Candidate) -> bool:
         if _HYPHENED.fullmatch(view.text[view.starts[last.start] : view.ends[last.end - 1]]):
             return True
         two_people = table.is_given(two) and c.score >= 0.5 and last.role != c.role
-        if last.end - last.start == 1 and table.is_given(one) and case_style(one) == case_style(two) and not two_people:
+        if (
+            last.end - last.start == 1
+            and table.is_given(one)
+            and case_style(one) == case_style(two)
+            and not two_people
+        ):
             return True
     if gap in JOINERS and view.words[last.end : c.start] == [gap]:
         return True
-    if _follows_initial(view, last, c, gap) or _CHILD_OF.fullmatch(one + gap if gap[:1] == "/" else gap):
+    if _follows_initial(view, last, c, gap) or _CHILD_OF.fullmatch(
+        one + gap if gap[:1] == "/" else gap
+    ):
         return True
     return gap == ", " and last.end + 1 == c.start and _is_turned(view, last.start, c.end)
 
 
 def _follows_initial(view: DocView, last: Candidate, c: Candidate, gap: str) -> bool:
     end = last.end - (view.words[last.end - 1] == ".")
-    initial = end - 1 > last.start and is_initial(view.words[end - 1]) and view.text[view.ends[last.end - 1] - 1] == "."
+    initial = (
+        end - 1 > last.start
+        and is_initial(view.words[end - 1])
+        and view.text[view.ends[last.end - 1] - 1] == "."
+    )
     if not initial or gap not in (" ", "  ") or c.end - c.start != 1:
         return False
     word = view.words[c.start]
@@ -230,9 +322,16 @@ def _is_turned(view: DocView, start: int, end: int) -> bool:
     """Whether tokens are "Last, First" and all of their field: "Exam no. 12 / Lopez, Ana / Q5", a line of a list."""
     table = name_table()
     last, first = view.words[start], view.words[end - 1]
-    if end - start != 3 or not (table.is_surname(last) and table.is_given(first)) or words().is_common(last):
+    if (
+        end - start != 3
+        or not (table.is_surname(last) and table.is_given(first))
+        or words().is_common(last)
+    ):
         return False
-    before, after = view.text[: view.starts[start]].rstrip(" \t"), view.text[view.ends[end - 1] :].lstrip(" \t")
+    before, after = (
+        view.text[: view.starts[start]].rstrip(" \t"),
+        view.text[view.ends[end - 1] :].lstrip(" \t"),
+    )
     return before[-1:] in _OPENS and after[:1] in _CLOSES
 
 
@@ -253,7 +352,12 @@ def _past_parent(view: DocView, c: Candidate, taken: list[bool]) -> int:
         if not parted or not _PARENT.match("".join(view.words[at:first])):
             continue
         end = first
-        while end < len(view) and end - first < 2 and not taken[end] and case_style(view.words[end]) in _CAPITALS:
+        while (
+            end < len(view)
+            and end - first < 2
+            and not taken[end]
+            and case_style(view.words[end]) in _CAPITALS
+        ):
             if not is_word(view.words[end]) or (end > first and view.gap(end - 1) != " "):
                 break
             end += 1
@@ -271,11 +375,24 @@ def _right(view: DocView, start: int, end: int, taken: list[bool]) -> int:
     many = sum(is_word(w) and not is_initial(w) for w in view.words[start:end])
 
     def fits(i: int) -> bool:
-        if i >= len(view) or taken[i] or lists.is_heading(view.words[i]) or not is_word(view.words[i]):
+        if (
+            i >= len(view)
+            or taken[i]
+            or lists.is_heading(view.words[i])
+            or not is_word(view.words[i])
+        ):
             return False
-        return case_style(view.words[i]) == style != "other" and (style != "lower" or not lists.is_common(view.words[i]))
+        return case_style(view.words[i]) == style != "other" and (
+            style != "lower" or not lists.is_common(view.words[i])
+        )
 
-    if not gap and word in JOINERS and not view.gap(end) and fits(end + 1) and in_table(view.words[end + 1]):
+    if (
+        not gap
+        and word in JOINERS
+        and not view.gap(end)
+        and fits(end + 1)
+        and in_table(view.words[end + 1])
+    ):
         return 2  # "Jean-" + "Luc", "Ana_" + "Lopez"
     if gap != " " or many >= 3:
         return 0
@@ -296,7 +413,11 @@ def _right(view: DocView, start: int, end: int, taken: list[bool]) -> int:
             return far + 1 - end
     if lists.is_particle(word):
         far = end + 1 + (end + 1 < len(view) and lists.is_particle(view.words[end + 1]))
-        if fits(far) and table.is_surname(view.words[far]) and all(view.gap(i) == " " for i in range(end, far)):
+        if (
+            fits(far)
+            and table.is_surname(view.words[far])
+            and all(view.gap(i) == " " for i in range(end, far))
+        ):
             return far + 1 - end
     return 0
 
@@ -316,19 +437,48 @@ def _left(view: DocView, start: int, end: int, taken: list[bool]) -> int:
     word, before, gap = view.words[start], view.words[start - 1], view.gap(start - 1)
     first = view.words[start - 2] if start >= 2 and not taken[start - 2] else ""
     style, single = case_style(word), sum(map(is_word, view.words[start:end])) == 1
-    if before in JOINERS and not gap and start >= 2 and not taken[start - 2] and not view.gap(start - 2):
-        fits = case_style(first) == style and is_word(first) and not lists.is_heading(first) and not lists.is_common(first)
+    if (
+        before in JOINERS
+        and not gap
+        and start >= 2
+        and not taken[start - 2]
+        and not view.gap(start - 2)
+    ):
+        fits = (
+            case_style(first) == style
+            and is_word(first)
+            and not lists.is_heading(first)
+            and not lists.is_common(first)
+        )
         return 2 if fits and table.is_given(first) else 0
-    if before == "," and gap == " " and single and start >= 2 and not view.gap(start - 2) and not taken[start - 2]:
+    if (
+        before == ","
+        and gap == " "
+        and single
+        and start >= 2
+        and not view.gap(start - 2)
+        and not taken[start - 2]
+    ):
         turned = case_style(first) == style and _is_turned(view, start - 2, end)
         return 2 if turned and not lists.is_heading(first) else 0
-    if gap != " " or not single or not table.is_surname(word) or lists.is_heading(before) or lists.is_title(before):
+    if (
+        gap != " "
+        or not single
+        or not table.is_surname(word)
+        or lists.is_heading(before)
+        or lists.is_title(before)
+    ):
         return 0
     if before == "." and is_initial(first) and first.isupper():
         return 0 if _is_unit(view, start - 2, end) else 2
     if len(before) == 2 and is_initial(before) and before[0].isupper():
         return 0 if _is_unit(view, start - 1, end) else 1
-    return int(style in _CAPITALS and case_style(before) == style and table.is_given(before) and not lists.is_common(before))
+    return int(
+        style in _CAPITALS
+        and case_style(before) == style
+        and table.is_given(before)
+        and not lists.is_common(before)
+    )
 
 
 # What looks like a name and by its own form is none.
@@ -341,16 +491,36 @@ _LONGEST_ACRONYM = 6
 _LONG_HEADING = 8  # letters from which a word is hardly a name with a slip in it
 # Bodies that people are named after as well: only where the text is about the sky, and without a surname.
 _BODIES = frozenset(
-    ("mercury", "venus", "mars", "jupiter", "saturn", "uranus", "neptune", "pluto", "ceres", "luna", "titan", "europa", "io")
+    (
+        "mercury",
+        "venus",
+        "mars",
+        "jupiter",
+        "saturn",
+        "uranus",
+        "neptune",
+        "pluto",
+        "ceres",
+        "luna",
+        "titan",
+        "europa",
+        "io",
+    )
 )
-_SKY = re.compile(r"\b(?:planets?|solar system|spacecrafts?|nasa|astronomers?|orbit(?:s|ed|ing)?|telescopes?|asteroids?)\b")
+_SKY = re.compile(
+    r"\b(?:planets?|solar system|spacecrafts?|nasa|astronomers?|orbit(?:s|ed|ing)?|telescopes?|asteroids?)\b"
+)
 _SKY_LEAST = 2  # words about the sky that make a text one about it
 
 
 def drop_unnamed(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
     """RETURNS (list[Candidate]): The candidates without names that are none."""
     inside = view.marked(c for c in cands if is_name(c.label))
-    return [c for c in cands if not (is_name(c.label) and (_is_other_word(view, c) or _is_acronym(view, c, inside)))]
+    return [
+        c
+        for c in cands
+        if not (is_name(c.label) and (_is_other_word(view, c) or _is_acronym(view, c, inside)))
+    ]
 
 
 def _is_other_word(view: DocView, c: Candidate) -> bool:
@@ -358,7 +528,11 @@ def _is_other_word(view: DocView, c: Candidate) -> bool:
     low, high = view.starts[c.start], view.ends[c.end - 1]
     written = [word for word in tokens if is_word(word)]
     named = [fold(word).replace("’", "'").removesuffix("'s") for word in written]
-    if all(map(lists.is_greeting, tokens)) or (named and lists.brands.issuperset(named)) or _is_spelled_heading(view, c):
+    if (
+        all(map(lists.is_greeting, tokens))
+        or (named and lists.brands.issuperset(named))
+        or _is_spelled_heading(view, c)
+    ):
         return True
     # The label of a field, written as one word: "RollNo : 55234"
     if _LABEL.search(view.text[low:high]) and re.match(r"\s{0,3}[:#=]", view.text[high:]):
@@ -373,7 +547,11 @@ def _is_other_word(view: DocView, c: Candidate) -> bool:
     if opens and not in_table(written[0]) and _is_near_heading(fold(written[0])):
         return True
     # A letter behind a title, for a name that is kept back: "Mrs. A."
-    before = _LAST_WORD.search(view.text, max(0, low - _LONGEST_TITLE), low) if len(name.rstrip(".")) == 1 else None
+    before = (
+        _LAST_WORD.search(view.text, max(0, low - _LONGEST_TITLE), low)
+        if len(name.rstrip(".")) == 1
+        else None
+    )
     if before is not None and lists.is_title(before[1]):
         return True
     # A planet or a moon, in a text that speaks of such
@@ -382,13 +560,20 @@ def _is_other_word(view: DocView, c: Candidate) -> bool:
 
 @per_batch(1024)
 def _is_near_heading(word: str) -> bool:
-    return any(len(other) >= _LONG_HEADING and OSA.distance(word, other, score_cutoff=1) <= 1 for other in words().headings)
+    return any(
+        len(other) >= _LONG_HEADING and OSA.distance(word, other, score_cutoff=1) <= 1
+        for other in words().headings
+    )
 
 
 def _is_spelled_heading(view: DocView, c: Candidate) -> bool:
     """Whether all of it stands letter by letter and reads as words of headings: what word processors put beside page numbers, "i d :"."""
     letters = [word for word in view.words[c.start : c.end] if not word.isspace()]
-    if len(letters) == 2 and all(len(word) == 1 for word in letters) and words().is_heading("".join(letters)):
+    if (
+        len(letters) == 2
+        and all(len(word) == 1 for word in letters)
+        and words().is_heading("".join(letters))
+    ):
         return True
     pieces = (piece for piece in view.obfuscated if piece.start <= c.start and c.end <= piece.end)
     return any(all(map(words().is_heading, piece.words)) for piece in pieces)
@@ -398,13 +583,22 @@ def _is_acronym(view: DocView, c: Candidate, inside: Sequence[bool]) -> bool:
     """Whether it stands in brackets behind the words whose first letters it is, no name among them: "Customer Success Lead (CSL)", "(C-S-L)"."""
     shown = "".join(view.words[c.start : c.end])
     letters = "".join(char for char in shown if char.isalpha())
-    if not 2 <= len(letters) <= _LONGEST_ACRONYM or not letters.isupper() or re.search(r"[^A-Za-z.\-]", shown):
+    if (
+        not 2 <= len(letters) <= _LONGEST_ACRONYM
+        or not letters.isupper()
+        or re.search(r"[^A-Za-z.\-]", shown)
+    ):
         return False
     if not c.start or view.words[c.start - 1] != "(" or view.words[c.end : c.end + 1] != [")"]:
         return False
     firsts = ""
     i = c.start - 2
-    while i >= 0 and len(firsts) < len(letters) and "\n" not in view.gap(i) and "\n" not in view.words[i]:
+    while (
+        i >= 0
+        and len(firsts) < len(letters)
+        and "\n" not in view.gap(i)
+        and "\n" not in view.words[i]
+    ):
         if inside[i]:
             return False
         if is_word(view.words[i]) and fold(view.words[i]) not in _SMALL:

@@ -45,7 +45,9 @@ class Blinded:
     n_persons: int
 
 
-def blind(people: People, words_of: Sequence[str], pieces: Sequence[int], lengths: Sequence[int]) -> Blinded:
+def blind(
+    people: People, words_of: Sequence[str], pieces: Sequence[int], lengths: Sequence[int]
+) -> Blinded:
     """RETURNS (Blinded): A document with placeholders for names, without the last piece. words_of (Sequence[str]): Its words, normalised.
     pieces (Sequence[int]): With one before and one behind the text. lengths (Sequence[int]): Pieces of each token; of these two as well."""
     marked: dict[int, tuple[int, int]] = {}  # token -> mention, and kind of placeholder
@@ -59,7 +61,9 @@ def blind(people: People, words_of: Sequence[str], pieces: Sequence[int], length
     mentions: list[list[int]] = []
     at, current = lengths[0], -1
     for token, length in enumerate(lengths[1:-1]):
-        own = [piece for piece in pieces[at : at + length] if piece >= 0]  # a token that shows nothing has none
+        own = [
+            piece for piece in pieces[at : at + length] if piece >= 0
+        ]  # a token that shows nothing has none
         at += length
         i, kind = marked.get(token, (-1, _KEPT))
         if i >= 0 and i != current:
@@ -71,14 +75,20 @@ def blind(people: People, words_of: Sequence[str], pieces: Sequence[int], length
             found.append(-1 - (kind * PLACES + owner[i] % PLACES))
         if i >= 0:
             mentions[-1][1] = len(found) - mentions[-1][0]
-    return Blinded(numpy.asarray(found, dtype="i8"), numpy.asarray(mentions, dtype="i8").reshape(-1, 3), len(people.persons))
+    return Blinded(
+        numpy.asarray(found, dtype="i8"),
+        numpy.asarray(mentions, dtype="i8").reshape(-1, 3),
+        len(people.persons),
+    )
 
 
 def kinds_of(tokens: Sequence[str], form: Form, forms: Sequence[Form]) -> list[int]:
     """RETURNS (list[int]): What stands for each token of a mention: GIVEN, SURNAME or NAME; below 0 for what stays as it is or goes.
     forms (Sequence[Form]): All forms of its person."""
     letters = [len(token) for token in tokens if token.isalpha()]
-    if len(letters) >= _LETTERS_APART and max(letters) == 1:  # "A N A": letters that are read together
+    if (
+        len(letters) >= _LETTERS_APART and max(letters) == 1
+    ):  # "A N A": letters that are read together
         return [NAME, *[_DROPPED] * (len(tokens) - 1)]
     named = [(n, word) for n, token in enumerate(tokens) if (word := _bare(token))]
     kinds = [_KEPT] * len(tokens)
@@ -92,7 +102,12 @@ def kinds_of(tokens: Sequence[str], form: Form, forms: Sequence[Form]) -> list[i
         return kinds
     n, word = named[0]
     surnames = {other.surname for other in forms if other.full}
-    given = {part for other in forms if other.full for part in (other.words[1:] if other.comma else other.words[:-1])}
+    given = {
+        part
+        for other in forms
+        if other.full
+        for part in (other.words[1:] if other.comma else other.words[:-1])
+    }
     if (word in surnames) != (word in given):
         kinds[n] = SURNAME if word in surnames else GIVEN
     elif form.letters:
@@ -110,7 +125,9 @@ def _bare(token: str) -> str:
     if word in ("'s", "'") or not any(char.isalpha() for char in word):
         return ""
     bare = word.replace(".", "")
-    if (len(bare) == 1 and is_initial(bare)) or ("." in word and all(len(part) <= 1 for part in word.split("."))):
+    if (len(bare) == 1 and is_initial(bare)) or (
+        "." in word and all(len(part) <= 1 for part in word.split("."))
+    ):
         return ""
     if bare in words().suffixes or bare in words().particles:
         return ""
@@ -133,7 +150,9 @@ class Head:
     output: numpy.ndarray
     output_bias: numpy.ndarray
 
-    def logits(self, vectors: numpy.ndarray, owners: numpy.ndarray, n_persons: int) -> numpy.ndarray:
+    def logits(
+        self, vectors: numpy.ndarray, owners: numpy.ndarray, n_persons: int
+    ) -> numpy.ndarray:
         """RETURNS (numpy.ndarray): Shape `(n_persons, 6)`; zeros for people without a mention.
         vectors (numpy.ndarray): Of each mention, shape `(n_mentions, width)`. owners (numpy.ndarray): Person of each, shape `(n_mentions,)`."""
         found = numpy.zeros((n_persons, len(self.output)), dtype="f4")
@@ -143,7 +162,10 @@ class Head:
             weights = numpy.exp(scores[mine] - scores[mine].max())
             pooled = (weights[:, None] * vectors[mine]).sum(axis=0) / weights.sum()
             x = numpy.concatenate([pooled, vectors[mine].max(axis=0)])
-            found[person] = numpy.maximum(self.hidden @ x + self.hidden_bias, 0.0) @ self.output.T + self.output_bias
+            found[person] = (
+                numpy.maximum(self.hidden @ x + self.hidden_bias, 0.0) @ self.output.T
+                + self.output_bias
+            )
         return found
 
 
@@ -172,25 +194,43 @@ class PersonReader:
         """RETURNS (list[numpy.ndarray]): Per document log-probabilities, shape `(n_persons, 6)`, columns as in `classifier.CLASSES`."""
         plans = [(blinded, *cut(blinded)) for blinded in self.blind(named)]
         windows = [
-            numpy.where(w < 0, self.placeholders[numpy.where(w < 0, -1 - w, 0)], w) for _, found, _ in plans for w in found
+            numpy.where(w < 0, self.placeholders[numpy.where(w < 0, -1 - w, 0)], w)
+            for _, found, _ in plans
+            for w in found
         ]
         rows: Iterator[Any] = iter(self.shim.run(windows))
-        return [self._decided(blinded, [next(rows) for _ in found], inside) for blinded, found, inside in plans]
+        return [
+            self._decided(blinded, [next(rows) for _ in found], inside)
+            for blinded, found, inside in plans
+        ]
 
     def _decided(
-        self, blinded: Blinded, rows: Sequence[numpy.ndarray], inside: Sequence[tuple[int, int, int, int]]
+        self,
+        blinded: Blinded,
+        rows: Sequence[numpy.ndarray],
+        inside: Sequence[tuple[int, int, int, int]],
     ) -> numpy.ndarray:
         vectors = [rows[n][start:end].mean(axis=0) for n, start, end, _ in inside]
         stacked = numpy.asarray(vectors, dtype="f4").reshape(-1, len(self.head.attention))
-        logits = self.head.logits(stacked, numpy.asarray([owner for *_, owner in inside], dtype="i8"), blinded.n_persons)
+        logits = self.head.logits(
+            stacked, numpy.asarray([owner for *_, owner in inside], dtype="i8"), blinded.n_persons
+        )
         shifted = logits - logits.max(axis=1, keepdims=True)
-        return cast(numpy.ndarray, shifted - numpy.log(numpy.exp(shifted).sum(axis=1, keepdims=True)))
+        return cast(
+            numpy.ndarray, shifted - numpy.log(numpy.exp(shifted).sum(axis=1, keepdims=True))
+        )
 
     def to_bytes(self) -> bytes:
         buffer = BytesIO()
-        arrays: dict[str, Any] = {name: numpy.asarray(getattr(self.head, name), dtype="f2") for name in HEAD}
+        arrays: dict[str, Any] = {
+            name: numpy.asarray(getattr(self.head, name), dtype="f2") for name in HEAD
+        }
         numpy.savez_compressed(buffer, **arrays)
-        content = {"graph": self.shim.graph, "vocabulary": "\n".join(self.vocabulary), "head": buffer.getvalue()}
+        content = {
+            "graph": self.shim.graph,
+            "vocabulary": "\n".join(self.vocabulary),
+            "head": buffer.getvalue(),
+        }
         return cast(bytes, srsly.msgpack_dumps(content))
 
     @classmethod
@@ -207,7 +247,9 @@ class PersonReader:
 
 def pieces_of(vocabulary: Sequence[str]) -> Model:
     pieces: Model = build_layout_wordpiece_encoder()
-    pieces.attrs.update(wordpiece_processor=WordPieces(vocabulary), lowercase=True, strip_accents=True)
+    pieces.attrs.update(
+        wordpiece_processor=WordPieces(vocabulary), lowercase=True, strip_accents=True
+    )
     return pieces
 
 
@@ -217,8 +259,14 @@ def cut(blinded: Blinded) -> tuple[list[numpy.ndarray], list[tuple[int, int, int
     windows: list[numpy.ndarray] = []
     inside: list[tuple[int, int, int, int]] = []
     for start, end in windows_of(len(blinded.pieces), window=WINDOW, overlap=OVERLAP):
-        spans = [(first, first + min(n, OVERLAP), owner) for first, n, owner in blinded.mentions.tolist()]
-        mine = [(len(windows), low - start, high - start, owner) for low, high, owner in spans if low >= start and high <= end]
+        spans = [
+            (first, first + min(n, OVERLAP), owner) for first, n, owner in blinded.mentions.tolist()
+        ]
+        mine = [
+            (len(windows), low - start, high - start, owner)
+            for low, high, owner in spans
+            if low >= start and high <= end
+        ]
         if mine:
             inside += mine
             windows.append(blinded.pieces[start:end])

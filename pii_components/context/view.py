@@ -73,7 +73,9 @@ def under_bibliography(lines: Iterable[tuple[int, str]]) -> list[int]:
             inside, number = True, section[1] if section else ""
         elif inside:
             follows = section is not None and number != "" and int(section[1]) == int(number) + 1
-            inside = not (follows or _HANDED_IN.match(line) or (short and _AFTER_BIBLIOGRAPHY.match(line)))
+            inside = not (
+                follows or _HANDED_IN.match(line) or (short and _AFTER_BIBLIOGRAPHY.match(line))
+            )
             found += [n] if inside else []
     return found
 
@@ -97,9 +99,13 @@ def is_lowercase_line(line: str) -> bool:
 def is_lead(before: str, after: str) -> bool:
     """RETURNS (bool): Whether a name on a first line that runs on stands like a header: only headings before it, no predicate after it."""
     small = ("by", "and", "of", "the", "on", "in", "for")
-    if re.search(r"[.!?] ", before) or any(word[0].islower() and word not in small for word in _WORD.findall(before)):
+    if re.search(r"[.!?] ", before) or any(
+        word[0].islower() and word not in small for word in _WORD.findall(before)
+    ):
         return False
-    follows = rf"\s{{2,}}|\s*[-–—|:/_(]|\s*[,.]?\s+(?!I\b)[A-Z\d]|\s*[.,]?\s*\Z|,? ?(?:and |& )?{MASK}"
+    follows = (
+        rf"\s{{2,}}|\s*[-–—|:/_(]|\s*[,.]?\s+(?!I\b)[A-Z\d]|\s*[.,]?\s*\Z|,? ?(?:and |& )?{MASK}"
+    )
     return re.match(follows, after) is not None
 
 
@@ -125,13 +131,22 @@ def find_turns(text: str, lines: Mapping[int, tuple[int, int]]) -> dict[int, tup
     found = {n: match for n, line in lines.items() if (match := _SPEAKER.match(text, *line))}
     counts = Counter(match[1].lower() for match in found.values())
     found = {n: match for n, match in found.items() if counts[match[1].lower()] > 1}
-    if len(found) < max(_LEAST_TURNS, _LEAST_SHARE * len(lines)) or len({m[1].lower() for m in found.values()}) < 2:
+    if (
+        len(found) < max(_LEAST_TURNS, _LEAST_SHARE * len(lines))
+        or len({m[1].lower() for m in found.values()}) < 2
+    ):
         return {}
     # "Student: Ana Lopez", "Student: Ben Okoro", "Tutor: ..." is a list of people.
-    talk = sum(any(word[0].islower() for word in _WORD.findall(text, m.end(), lines[n][1])) for n, m in found.items())
+    talk = sum(
+        any(word[0].islower() for word in _WORD.findall(text, m.end(), lines[n][1]))
+        for n, m in found.items()
+    )
     if talk < _LEAST_SHARE * len(found):
         return {}
-    return {n: (match.end(), _TUTOR.fullmatch(match[1].lower()) is not None) for n, match in found.items()}
+    return {
+        n: (match.end(), _TUTOR.fullmatch(match[1].lower()) is not None)
+        for n, match in found.items()
+    }
 
 
 JOINERS = ("-", "‐", "‑", "'", "’", "_", "´", "`")  # signs that hold the parts of a name together
@@ -169,11 +184,15 @@ class ContextSettings:
             if name.startswith("protect") and not 0 <= value <= 1:
                 raise PiiError(Errors.E301, name=name, value=value, allowed="a number from 0 to 1")
             if name.endswith("lines") and (not isinstance(value, int) or value < 0):
-                raise PiiError(Errors.E301, name=name, value=value, allowed="a whole number, 0 or more")
+                raise PiiError(
+                    Errors.E301, name=name, value=value, allowed="a whole number, 0 or more"
+                )
 
     def protect_at(self, point: str) -> float:
         """RETURNS (float): The probability from which a name is protected. point (str): An operating point of `pii_ner`."""
-        return {RECALL: self.protect_recall, PRECISION: self.protect_precision}.get(point, self.protect)
+        return {RECALL: self.protect_recall, PRECISION: self.protect_precision}.get(
+            point, self.protect
+        )
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "ContextSettings":
@@ -195,15 +214,22 @@ class DocView:
         spaces = doc.to_array([SPACY]).tolist()
         if not self.text.isascii():
             self.words = [word if word.isascii() else _shown(word) for word in self.words]
-            self.text = "".join(word + " " if space else word for word, space in zip(self.words, spaces, strict=True))
-        ends = accumulate(len(word) + bool(space) for word, space in zip(self.words, spaces, strict=True))
+            self.text = "".join(
+                word + " " if space else word
+                for word, space in zip(self.words, spaces, strict=True)
+            )
+        ends = accumulate(
+            len(word) + bool(space) for word, space in zip(self.words, spaces, strict=True)
+        )
         self.starts: list[int] = [0, *ends][: len(self.words)]
         self.ends = [start + len(word) for start, word in zip(self.starts, self.words, strict=True)]
         self.leet = self._read_leet()
         lines = self.text.splitlines(keepends=True)
         self.line_starts: list[int] = [0, *accumulate(map(len, lines))][: len(lines)]
         shown = (len(line.rstrip("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029")) for line in lines)
-        self.lines = [(start, start + length) for start, length in zip(self.line_starts, shown, strict=True)]
+        self.lines = [
+            (start, start + length) for start, length in zip(self.line_starts, shown, strict=True)
+        ]
 
     def __len__(self) -> int:
         return len(self.words)
@@ -235,7 +261,12 @@ class DocView:
     @cached_property
     def torn(self) -> frozenset[int]:
         """RETURNS (frozenset[int]): Tokens of words that are torn over two lines: the break among them ends no name."""
-        return frozenset(i for piece in self.obfuscated for i in range(piece.start, piece.end) if len(piece.words) == 1)
+        return frozenset(
+            i
+            for piece in self.obfuscated
+            for i in range(piece.start, piece.end)
+            if len(piece.words) == 1
+        )
 
     @cached_property
     def native(self) -> list[tuple[int, int]]:
@@ -298,7 +329,11 @@ class DocView:
         """RETURNS (list[Place]): What stands beside each name. names (Sequence[Candidate]): Sorted, without overlaps."""
         spans = [(self.starts[c.start], self.ends[c.end - 1]) for c in names]
         lines = {self.line_of(start) for start, _ in spans}
-        masked = {n: self._masked(*self.lines[n], spans) for n in lines | {self._above(n) for n in lines} if n >= 0}
+        masked = {
+            n: self._masked(*self.lines[n], spans)
+            for n in lines | {self._above(n) for n in lines}
+            if n >= 0
+        }
         return [self._place(c, spans, masked) for c in names]
 
     def _touches_symbol(self, name: Candidate) -> bool:
@@ -309,9 +344,17 @@ class DocView:
         if first >= 0 and not self.gap(first):
             before = self.words[first][-1:]
             # "end.so": a space is missing there, and nothing more.
-            if not before or before == "|" or (before in _GLUE and not self.words[name.start].islower()):
+            if (
+                not before
+                or before == "|"
+                or (before in _GLUE and not self.words[name.start].islower())
+            ):
                 return True
-        return after < len(self.words) and not self.gap(after - 1) and (not self.words[after] or self.words[after][0].isdigit())
+        return (
+            after < len(self.words)
+            and not self.gap(after - 1)
+            and (not self.words[after] or self.words[after][0].isdigit())
+        )
 
     def _above(self, n: int) -> int:
         at = bisect_right(self.filled, n - 1) - 1
@@ -330,7 +373,9 @@ class DocView:
                 at = b
         return "".join(parts) + self.text[at:end]
 
-    def _place(self, name: Candidate, spans: list[tuple[int, int]], masked: dict[int, str]) -> Place:
+    def _place(
+        self, name: Candidate, spans: list[tuple[int, int]], masked: dict[int, str]
+    ) -> Place:
         start, end = self.starts[name.start], self.ends[name.end - 1]
         n = self.line_of(start)
         said, high = self.said_from(n), self.lines[n][1]
@@ -343,7 +388,9 @@ class DocView:
         line_above = masked[above] if above >= 0 else ""
         if above in self.turns:
             line_above = self._masked(self.said_from(above), self.lines[above][1], spans)
-        zones = self._zones(n, start, before, after, masked[n], turn=said <= start and n in self.turns)
+        zones = self._zones(
+            n, start, before, after, masked[n], turn=said <= start and n in self.turns
+        )
         ends = [match.span() for match in _SENTENCE_END.finditer(before.lower())]
         stop = _SENTENCE_END.search(after.lower())
         return Place(
@@ -355,7 +402,9 @@ class DocView:
             sentence_after=after[: stop.start()] if stop else after,
         )
 
-    def _zones(self, n: int, start: int, before: str, after: str, line: str, *, turn: bool) -> frozenset[str]:
+    def _zones(
+        self, n: int, start: int, before: str, after: str, line: str, *, turn: bool
+    ) -> frozenset[str]:
         if turn:
             line = before + MASK + after
         header, alone = n in self.header, not _WORD.search(line)
@@ -376,7 +425,9 @@ class DocView:
             "bibliography": listed or _BIB_LINE.match(line) is not None,
             "quoted": (before.count('"') + before.count("“") - before.count("”")) % 2 == 1,
         }
-        zones["body"] = not any(zones[zone] for zone in ("header", "lead", "signoff", "bibliography"))
+        zones["body"] = not any(
+            zones[zone] for zone in ("header", "lead", "signoff", "bibliography")
+        )
         return frozenset(zone for zone, holds in zones.items() if holds)
 
 
@@ -384,4 +435,8 @@ class DocView:
 def _shown(word: str) -> str:
     if is_ornament(word):
         return ""
-    return word if word.isspace() or len(word) == 1 and not word.isalnum() and not is_invisible(word) else normalize_token(word)
+    return (
+        word
+        if word.isspace() or len(word) == 1 and not word.isalnum() and not is_invisible(word)
+        else normalize_token(word)
+    )

@@ -19,7 +19,17 @@ from typing import Any
 
 from ..errors import Errors, PiiError, reason_of
 from ..files.formats.base import GoldSpan, LabelledText
-from ..labels import CHARACTER, CITED, CONNECTED, INSTRUCTOR, STUDENT, URL_PERSONAL, is_name, label_for_role, role_of
+from ..labels import (
+    CHARACTER,
+    CITED,
+    CONNECTED,
+    INSTRUCTOR,
+    STUDENT,
+    URL_PERSONAL,
+    is_name,
+    label_for_role,
+    role_of,
+)
 from ..names.table import NameTable, name_table
 from .people import Person, invent_person
 from .templates import Slot
@@ -29,9 +39,17 @@ ORGANISATION = "org"  # owner of a detail that is nobody's
 _TEXTS = ("full_text", "text")
 _MARK = re.compile(r"(?:STUDENT|TEACHER|PROPER|OTHER|RELATIVE)_NAME|Generic_Names?|<\w*name\w*>")
 _TITLE = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Professor|Principal|Senator|Coach)\.?\s*)$")
-_NEAR = 30  # characters between two equal marks that are two people: "Generic_Name and Generic_Name"
+_NEAR = (
+    30  # characters between two equal marks that are two people: "Generic_Name and Generic_Name"
+)
 # Share of full names and of first names alone, by role; else the surname.
-_FORMS = {STUDENT: (0.7, 0.3), CONNECTED: (0.25, 0.75), CHARACTER: (0.3, 0.7), CITED: (0.6, 0.1), INSTRUCTOR: (0.4, 0.0)}
+_FORMS = {
+    STUDENT: (0.7, 0.3),
+    CONNECTED: (0.25, 0.75),
+    CHARACTER: (0.3, 0.7),
+    CITED: (0.6, 0.1),
+    INSTRUCTOR: (0.4, 0.0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +70,11 @@ def part_of(digest: str) -> str:
 
 
 def read_annotated(
-    folder: Path, texts: Iterable[Path] = (), *, parts: Sequence[str] = (FIRST, SECOND), seed: int = 29
+    folder: Path,
+    texts: Iterable[Path] = (),
+    *,
+    parts: Sequence[str] = (FIRST, SECOND),
+    seed: int = 29,
 ) -> list[AnnotatedText]:
     """Annotations with their texts, those of which are at hand.
 
@@ -68,7 +90,11 @@ def read_annotated(
     for path in sorted(folder.glob("*.jsonl")):
         for row in _rows(path):
             text = row.get("text", known.get(row["sha256"]))
-            if text is None or _digest(text) != row["sha256"] or part_of(row["sha256"]) not in parts:
+            if (
+                text is None
+                or _digest(text) != row["sha256"]
+                or part_of(row["sha256"]) not in parts
+            ):
                 continue
             spans, owners = [], []
             for start, end, label, more in row["spans"]:
@@ -79,7 +105,9 @@ def read_annotated(
             labelled = LabelledText(row["id"], text, tuple(spans))
             if path.stem != "new":
                 labelled = fill_marks(labelled, seed)
-            found.append(AnnotatedText(row["id"], path.stem, part_of(row["sha256"]), labelled, tuple(owners)))
+            found.append(
+                AnnotatedText(row["id"], path.stem, part_of(row["sha256"]), labelled, tuple(owners))
+            )
     return found
 
 
@@ -107,7 +135,13 @@ def fill_marks(text: LabelledText, seed: int) -> LabelledText:
     return LabelledText(text.id, "".join([*parts, text.text[at:]]), tuple(spans), meta=text.meta)
 
 
-def _name(people: dict[Any, Person], key: tuple[str, str, int], before: str, rng: random.Random, table: NameTable) -> str:
+def _name(
+    people: dict[Any, Person],
+    key: tuple[str, str, int],
+    before: str,
+    rng: random.Random,
+    table: NameTable,
+) -> str:
     called = 0.3 if key in people else 0.0  # later on, people are called by less
     if key not in people:
         people[key] = invent_person(rng, table)
@@ -123,7 +157,11 @@ def _digest(text: str) -> str:
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
     try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+        with (
+            gzip.open(path, "rt", encoding="utf-8")
+            if path.suffix == ".gz"
+            else path.open(encoding="utf-8") as file
+        ):
             for line in file:
                 yield json.loads(line)
     except (OSError, ValueError) as err:

@@ -67,9 +67,15 @@ def verify_assets(assets: Path, *, record: bool = False) -> list[Checked]:
     if not isinstance(lock, dict) or not all(isinstance(value, str) for value in lock.values()):
         raise PiiError(Errors.E610, path=LOCK, reason="it is no table of checksums")
     files = (path for folder in FOLDERS for path in (assets / folder).rglob("*"))
-    present = {path.relative_to(assets).as_posix() for path in files if path.is_file() and not path.name.startswith(".")}
+    present = {
+        path.relative_to(assets).as_posix()
+        for path in files
+        if path.is_file() and not path.name.startswith(".")
+    }
     checked = [
-        _check(assets / path, path, known.get(path, {}), lock.get(path, "")) if path in present else Checked(path, ABSENT)
+        _check(assets / path, path, known.get(path, {}), lock.get(path, ""))
+        if path in present
+        else Checked(path, ABSENT)
         for path in sorted(present | set(known))
     ]
     if record:
@@ -93,7 +99,11 @@ def _check(file: Path, path: str, entry: dict[str, Any], recorded: str) -> Check
     found = sha256_of(file)
     wanted = entry.get("sha256") or recorded
     if wanted and wanted != found:
-        reason = "the checksum is another one" if entry.get("sha256") else "it has changed since it was recorded"
+        reason = (
+            "the checksum is another one"
+            if entry.get("sha256")
+            else "it has changed since it was recorded"
+        )
         return Checked(path, WRONG, found, reason)
     for key in ("records", "lines"):
         if key in entry and (n := _count(file, key)) != entry[key]:
@@ -105,7 +115,9 @@ def _count(path: Path, what: str) -> int:
     from ..files.json_text import open_json
 
     with open(path, "rb") as file:
-        return sum(1 for _ in (file if what == "lines" else open_json(path, text_field="tokens").objects()))
+        return sum(
+            1 for _ in (file if what == "lines" else open_json(path, text_field="tokens").objects())
+        )
 
 
 def _read(path: Path, loads: Callable[[str], Any]) -> Any:
@@ -130,7 +142,9 @@ class Tally(Counter[tuple[str, str]]):
     def to_dict(self) -> Counts:
         """RETURNS (Counts): Sorted by kind, most frequent value first."""
         found: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        for (kind, value), n in sorted(self.items(), key=lambda item: (item[0][0], -item[1], item[0][1])):
+        for (kind, value), n in sorted(
+            self.items(), key=lambda item: (item[0][0], -item[1], item[0][1])
+        ):
             found[kind][value] = n
         return dict(found)
 
@@ -173,10 +187,16 @@ class Filler:
             taken = frozenset(part for p in self.people.values() for part in (p.first, p.last))
             student = self.people.get("student")
             shared = ""
-            if who.startswith("cited") and student is not None and self.rng.random() < _SAME_SURNAME:
+            if (
+                who.startswith("cited")
+                and student is not None
+                and self.rng.random() < _SAME_SURNAME
+            ):
                 shared = student.last
                 self.tally["hard negative", "author with the student's surname"] += 1
-            person = invent_person(self.rng, self.table, gender=self.genders.get(who, "x"), avoid=taken, surname=shared)
+            person = invent_person(
+                self.rng, self.table, gender=self.genders.get(who, "x"), avoid=taken, surname=shared
+            )
             self.people[who] = person
             self.tally["region", person.region] += 1
         return self.people[who]
@@ -203,15 +223,25 @@ class Filler:
         return filled.map_prose(self.noise.prose) if self.noise.habit else filled
 
     def _value(self, slot: Slot) -> Noisy:
-        noisy = self.noise.mention(slot.text if slot.what == "literal" else self._detail(slot), slot)
+        noisy = self.noise.mention(
+            slot.text if slot.what == "literal" else self._detail(slot), slot
+        )
         if noisy.kind:
-            self.tally["wear", f"{'name' if is_name(slot.label) else slot.label}: {noisy.kind}"] += 1
+            self.tally[
+                "wear", f"{'name' if is_name(slot.label) else slot.label}: {noisy.kind}"
+            ] += 1
             if slot.role:
                 self.tally["worn role", slot.role] += 1
         return noisy
 
     def _detail(self, slot: Slot) -> str:
-        if slot.role == "STUDENT" and not slot.case and is_name(slot.label) and self.style and self.rng.random() < 0.8:
+        if (
+            slot.role == "STUDENT"
+            and not slot.case
+            and is_name(slot.label)
+            and self.style
+            and self.rng.random() < 0.8
+        ):
             slot = replace(slot, case=self.style)
         person = self.person(slot.who)
         value = person.render(slot, self.rng)
@@ -230,7 +260,10 @@ _ROUGH: dict[str, tuple[int, Callable[[str], str]]] = {
     "lower": (5, str.lower),
     "upper": (2, str.upper),
     "no stops": (3, lambda piece: re.sub(r"[.,](?=\s)", "", piece)),
-    "wide": (2, lambda piece: piece.replace(" ", "\t\r \u00a0")),  # what is left of justified text in a word processor's file
+    "wide": (
+        2,
+        lambda piece: piece.replace(" ", "\t\r \u00a0"),
+    ),  # what is left of justified text in a word processor's file
     "curly": (6, curly),
 }
 
@@ -255,7 +288,13 @@ def crop(filled: Filled, rng: random.Random, *, least: int = 350, most: int = 10
     while start < len(filled.text):
         want = start + rng.randint(least, most)
         fitting = [s for s in breaks if start + least // 2 < s <= want]
-        end = len(filled.text) if len(filled.text) <= want + 150 else fitting[-1] if fitting else min(want, len(filled.text))
+        end = (
+            len(filled.text)
+            if len(filled.text) <= want + 150
+            else fitting[-1]
+            if fitting
+            else min(want, len(filled.text))
+        )
         pieces.append(filled.cut(start, end))
         start = end
     return pieces
@@ -265,9 +304,12 @@ def crop(filled: Filled, rng: random.Random, *, least: int = 350, most: int = 10
 
 _MARKS = read_tables("carriers")
 _MARK = re.compile(r"\b(" + "|".join(mark for table in _MARKS.values() for mark in table) + r")\b")
-_ANY_MARK = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b|\bGeneric_[A-Z][a-z]+\b|[<\[][A-Za-z_ ]*(?:name|url|link|URL)[A-Za-z_ ]*[>\]]")
+_ANY_MARK = re.compile(
+    r"\b[A-Z]+(?:_[A-Z]+)+\b|\bGeneric_[A-Z][a-z]+\b|[<\[][A-Za-z_ ]*(?:name|url|link|URL)[A-Za-z_ ]*[>\]]"
+)
 _SIGNED = re.compile(
-    r"(?:incerely|egards|ruly|student|hank you|thanks|love)[^\n]{0,15}\n*\s*[-,]*\s*(?:PROPER_NAME|Generic_Name)\W*$", re.I
+    r"(?:incerely|egards|ruly|student|hank you|thanks|love)[^\n]{0,15}\n*\s*[-,]*\s*(?:PROPER_NAME|Generic_Name)\W*$",
+    re.I,
 )
 _ADDRESSED = re.compile(r"(?:M[rs]{1,2}s?|Dr|Prof\w*|Principal)\.?\s*$")
 _TITLE_PAIR = re.compile(r"(?<![.!?\n] )(?<!^)\b([A-Z][a-z]+) ([A-Z][a-z]+)\b")
@@ -281,12 +323,17 @@ def iter_persuade(path: Path) -> Iterator[tuple[str, str]]:
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf8") as stream:
         for row in map(json.loads, stream):
             if "label" not in row and "labels" not in row:
-                yield str(row.get("id", row.get("essay_id", ""))), row.get("text", row.get("full_text", ""))
+                yield (
+                    str(row.get("id", row.get("essay_id", ""))),
+                    row.get("text", row.get("full_text", "")),
+                )
 
 
 def to_parts(text: str, rng: random.Random) -> tuple[Part, ...]:
     """RETURNS (tuple[Part, ...]): An essay, its marks turned into slots; empty if there is a mark that this module does not know."""
-    text = text.replace("<personal_name>", "STUDENT_NAME").replace("<personal_url>", "PERSONAL_URL_HERE")  # of a language model
+    text = text.replace("<personal_name>", "STUDENT_NAME").replace(
+        "<personal_url>", "PERSONAL_URL_HERE"
+    )  # of a language model
     parts: list[Part] = []
     at, generic = 0, 0
     signed = _SIGNED.search(text)
@@ -296,7 +343,9 @@ def to_parts(text: str, rng: random.Random) -> tuple[Part, ...]:
         at = match.end()
         if mark in _MARKS["places"]:
             label, names = _MARKS["places"][mark]
-            parts.append(Slot(label, "literal", "", rng.choice(names)) if label else rng.choice(names))
+            parts.append(
+                Slot(label, "literal", "", rng.choice(names)) if label else rng.choice(names)
+            )
             continue
         if mark in _MARKS["details"]:
             parts.append(Slot("student", _MARKS["details"][mark]))
@@ -310,7 +359,9 @@ def to_parts(text: str, rng: random.Random) -> tuple[Part, ...]:
             who = f"character{generic + 1}"
         what = rng.choices(("first", "full", "last"), (0.75, 0.2, 0.05))[0]
         if who == "student":
-            what = rng.choices(("full", "first", "initial_last", "middle"), (0.6, 0.3, 0.05, 0.05))[0]
+            what = rng.choices(("full", "first", "initial_last", "middle"), (0.6, 0.3, 0.05, 0.05))[
+                0
+            ]
         elif who == "instructor":
             what = "last" if _ADDRESSED.search(before) else rng.choice(("full", "last", "first"))
         parts.append(Slot(who, what))
@@ -320,7 +371,13 @@ def to_parts(text: str, rng: random.Random) -> tuple[Part, ...]:
 
 
 def fill_carrier(
-    text: str, table: NameTable, rng: random.Random, *, worn: float = 0.0, habit: float = 0.0, tally: Tally | None = None
+    text: str,
+    table: NameTable,
+    rng: random.Random,
+    *,
+    worn: float = 0.0,
+    habit: float = 0.0,
+    tally: Tally | None = None,
 ) -> Filled | None:
     """Fill an essay's marks, and leave unlabelled what looks like the name of somebody whom nobody labelled.
 
@@ -331,8 +388,16 @@ def fill_carrier(
         return None
     filler = Filler(table, rng, worn=worn, habit=habit, tally=tally)
     filled = filler.noisy_prose(filler.fill(parts))
-    pairs = (m for m in _TITLE_PAIR.finditer(filled.text) if table.is_given(m[1]) and table.is_surname(m[2]))
-    apart = (m.span() for m in pairs if not any(s < m.end() and e > m.start() for s, e, _ in filled.spans))
+    pairs = (
+        m
+        for m in _TITLE_PAIR.finditer(filled.text)
+        if table.is_given(m[1]) and table.is_surname(m[2])
+    )
+    apart = (
+        m.span()
+        for m in pairs
+        if not any(s < m.end() and e > m.start() for s, e, _ in filled.spans)
+    )
     return Filled(filled.text, filled.spans, tuple(apart))
 
 
@@ -341,12 +406,22 @@ Change = Callable[[Filled, random.Random], Filled]
 SPLITS = ("train", "dev", "test")
 # What may be set into an essay, and how often (share of the documents). Two thirds of what results holds no student's name: real
 # essays hold one in 15 of 100, and a detector that expects one in each sees one in each.
-_INSIDE = {"selfintro": 0.12, "connected": 0.18, "cited": 0.15, "characters": 0.08, "negatives": 0.20, "contacts": 0.13}
+_INSIDE = {
+    "selfintro": 0.12,
+    "connected": 0.18,
+    "cited": 0.15,
+    "characters": 0.08,
+    "negatives": 0.20,
+    "contacts": 0.13,
+}
 _HARD_NEGATIVE = 0.2
 _NATIVE_WORDS = 0.06
 # What CRAPII's annotators marked (seeds/crapii_paper.txt, 2.2): of people's names the students' only, classmates' among them. An author's
 # name there is not outside of everything, it is only no student's.
-CRAPII_ANNOTATED = {NAME_STUDENT: [NAME_STUDENT, NAME_CONNECTED], **{label: [label] for label in DETAIL_LABELS}}
+CRAPII_ANNOTATED = {
+    NAME_STUDENT: [NAME_STUDENT, NAME_CONNECTED],
+    **{label: [label] for label in DETAIL_LABELS},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,13 +447,17 @@ class Recipe:
 
 
 RECIPES = {
-    "train": Recipe(fillings=6, clean_share=0.45, carriers=1000, clean_carriers=2500, worn=0.05, habit=0.17),
+    "train": Recipe(
+        fillings=6, clean_share=0.45, carriers=1000, clean_carriers=2500, worn=0.05, habit=0.17
+    ),
     "dev": Recipe(fillings=2, clean_share=1.0, carriers=40, clean_carriers=40, whole=True),
     "test": Recipe(fillings=2, clean_share=1.0, carriers=40, clean_carriers=40, whole=True),
 }
 # The dev essays worn: people whom the classifier of `pii_context` shall know in every script, case and layout.
 WORN = "dev_worn"
-WORN_RECIPE = Recipe(fillings=2, clean_share=1.0, carriers=0, clean_carriers=0, cut=False, worn=0.08, habit=0.75)
+WORN_RECIPE = Recipe(
+    fillings=2, clean_share=1.0, carriers=0, clean_carriers=0, cut=False, worn=0.08, habit=0.75
+)
 
 
 def split_of(key: str) -> str:
@@ -393,7 +472,9 @@ def rng_for(seed: int, *parts: object) -> random.Random:
     return random.Random(hashlib.sha256(text.encode("utf8")).digest())
 
 
-def dress(filled: Filled, filler: Filler, blocks: Blocks, rng: random.Random, *, header: float) -> Filled:
+def dress(
+    filled: Filled, filler: Filler, blocks: Blocks, rng: random.Random, *, header: float
+) -> Filled:
     """RETURNS (Filled): A text with a head, a sign-off under it, and sentences of other kinds in it.
 
     blocks (Blocks): Fragments by kind. header (float): Probability of a head with the student's name.
@@ -403,11 +484,15 @@ def dress(filled: Filled, filler: Filler, blocks: Blocks, rng: random.Random, *,
         if places and blocks.get(kind) and rng.random() < share:
             addition = filler.fill(rng.choice(blocks[kind]))
             gap = "\n\n" if "\n" in addition.text else rng.choice((" ", " ", "\n\n", "\n"))
-            filled = filled.insert(addition, rng.choice(places), before=gap, after="\n" if "\n" in gap else "")
+            filled = filled.insert(
+                addition, rng.choice(places), before=gap, after="\n" if "\n" in gap else ""
+            )
             filler.tally["set in", kind] += 1
     if (places := stops(filled.text, filled.spans, at_end=False)) and rng.random() < _HARD_NEGATIVE:
         sentence, kind = hard_negative(rng)
-        filled = filled.insert(Filled(sentence), rng.choice(places), before=rng.choice((" ", " ", "\n")))
+        filled = filled.insert(
+            Filled(sentence), rng.choice(places), before=rng.choice((" ", " ", "\n"))
+        )
         filler.tally["hard negative", kind] += 1
     draw = rng.random()
     if draw < header and blocks.get("headers"):
@@ -415,9 +500,17 @@ def dress(filled: Filled, filler: Filler, blocks: Blocks, rng: random.Random, *,
         filled = filler.fill(rng.choice(blocks["headers"])) + Filled(joint) + filled
         filler.tally["set in", "headers"] += 1
     elif draw < header + 0.3 and blocks.get("headers_clean"):
-        filled = filler.fill(rng.choice(blocks["headers_clean"])) + Filled(rng.choice(("\n", "\n\n", "  "))) + filled
+        filled = (
+            filler.fill(rng.choice(blocks["headers_clean"]))
+            + Filled(rng.choice(("\n", "\n\n", "  ")))
+            + filled
+        )
     if rng.random() < header / 4 and blocks.get("signoffs"):
-        filled = filled + Filled(rng.choice(("\n\n", "\n"))) + filler.fill(rng.choice(blocks["signoffs"]))
+        filled = (
+            filled
+            + Filled(rng.choice(("\n\n", "\n")))
+            + filler.fill(rng.choice(blocks["signoffs"]))
+        )
         filler.tally["set in", "signoffs"] += 1
     return filled
 
@@ -428,14 +521,20 @@ def _noisy(filled: Filled, filler: Filler, recipe: Recipe) -> Filled:
     A detector that never saw such a word takes each for a name.
     """
     filled = filler.noisy_prose(filled)
-    places = stops(filled.text, filled.spans, at_end=False) if recipe.habit and filler.rng.random() < _NATIVE_WORDS else ()
+    places = (
+        stops(filled.text, filled.spans, at_end=False)
+        if recipe.habit and filler.rng.random() < _NATIVE_WORDS
+        else ()
+    )
     if not places:
         return filled
     filler.tally["hard negative", "word of another script"] += 1
     return filled.insert(Filled(native_sentence(filler.rng)), filler.rng.choice(places), before=" ")
 
 
-def _pieces(filled: Filled, rng: random.Random, recipe: Recipe, change: Change | None = None) -> Iterator[Filled]:
+def _pieces(
+    filled: Filled, rng: random.Random, recipe: Recipe, change: Change | None = None
+) -> Iterator[Filled]:
     if recipe.whole:
         yield filled
         return
@@ -465,14 +564,18 @@ def from_essays(
         for n in range(recipe.fillings):
             rng = rng_for(seed, template.id, n)
             habit = float(n in worn_turns) if recipe.fillings >= turn else recipe.habit
-            filler = Filler(table, rng, genders=template.genders, worn=recipe.worn, habit=habit, tally=tally)
+            filler = Filler(
+                table, rng, genders=template.genders, worn=recipe.worn, habit=habit, tally=tally
+            )
             filled = filler.fill(template.parts)
             if n or not recipe.whole:
                 filled = dress(filled, filler, blocks, rng, header=0.08 if named else 0.35)
             yield from _pieces(_noisy(filled, filler, recipe), rng, recipe, change)
 
 
-def from_carriers(path: Path, split: str, blocks: Blocks, recipe: Recipe, seed: int, tally: Tally) -> Iterator[Filled]:
+def from_carriers(
+    path: Path, split: str, blocks: Blocks, recipe: Recipe, seed: int, tally: Tally
+) -> Iterator[Filled]:
     """YIELDS (Filled): Essays of a JSONL file, marks filled; those without marks with something set into them."""
     left = {True: recipe.carriers, False: recipe.clean_carriers}
     model_written = "llm" in path.name  # few, but on the very assignment: filled twice
@@ -482,7 +585,9 @@ def from_carriers(path: Path, split: str, blocks: Blocks, recipe: Recipe, seed: 
             continue
         rng = rng_for(seed, path.name, key, n, *left.values())
         counts = Tally()
-        filled = fill_carrier(text, name_table(), rng, worn=recipe.worn, habit=recipe.habit, tally=counts)
+        filled = fill_carrier(
+            text, name_table(), rng, worn=recipe.worn, habit=recipe.habit, tally=counts
+        )
         if filled is None or not left[filled.direct]:
             continue
         left[filled.direct] -= 1
@@ -492,7 +597,11 @@ def from_carriers(path: Path, split: str, blocks: Blocks, recipe: Recipe, seed: 
                 # One stretch of each, so that the budget goes to many writers.
                 filled = rng.choice(crop(filled, rng, least=500, most=1050)[:4])
             filler = Filler(name_table(), rng, worn=recipe.worn, habit=recipe.habit, tally=tally)
-            filled = _noisy(dress(filled, filler, blocks, rng, header=0.45 if model_written else 0.2), filler, recipe)
+            filled = _noisy(
+                dress(filled, filler, blocks, rng, header=0.45 if model_written else 0.2),
+                filler,
+                recipe,
+            )
         yield from _pieces(filled, rng, recipe)
 
 
@@ -508,12 +617,18 @@ def from_crapii(path: Path, split: str) -> Iterator[Filled]:
 @cache
 def _crapii_splits() -> dict[str, str]:
     parts = paper_split(CRAPII_DOCUMENTS)
-    return {str(n): split for part, split in (("base_train", "train"), ("verifier_train", "dev")) for n in parts[part]}
+    return {
+        str(n): split
+        for part, split in (("base_train", "train"), ("verifier_train", "dev"))
+        for n in parts[part]
+    }
 
 
 def crapii_split(document: str) -> str:
     """RETURNS (str): "train" for an essay of the paper's base train by its number in CRAPII, "dev" for its verifier train, else "test"."""
-    return _crapii_splits().get(document, "test")  # of another document nobody knows that it is not of the test part
+    return _crapii_splits().get(
+        document, "test"
+    )  # of another document nobody knows that it is not of the test part
 
 
 def to_doc(nlp: Language, filled: Filled) -> Doc:
@@ -532,14 +647,21 @@ def to_doc(nlp: Language, filled: Filled) -> Doc:
     doc.spans[SPANS_KEY] = spans
     if filled.annotated:
         doc.spans[SPANS_KEY].attrs[ANNOTATED] = dict(filled.annotated)
-    rest = (doc.char_span(s, e, label="UNLABELLED", alignment_mode="expand") for s, e in sorted(masked))
+    rest = (
+        doc.char_span(s, e, label="UNLABELLED", alignment_mode="expand") for s, e in sorted(masked)
+    )
     doc.spans[UNLABELLED_KEY] = [span for span in rest if span is not None]
     return doc
 
 
-def of_split(split: str, templates: list[Template], fragments: Blocks) -> tuple[list[Template], Blocks]:
+def of_split(
+    split: str, templates: list[Template], fragments: Blocks
+) -> tuple[list[Template], Blocks]:
     """RETURNS (tuple[list[Template], Blocks]): The essays and the fragments of "train", "dev" or "test"."""
-    blocks = {kind: [b for n, b in enumerate(found) if split_of(f"{kind}|{n}") == split] for kind, found in fragments.items()}
+    blocks = {
+        kind: [b for n, b in enumerate(found) if split_of(f"{kind}|{n}") == split]
+        for kind, found in fragments.items()
+    }
     return [template for template in templates if split_of(template.id) == split], blocks
 
 
@@ -573,7 +695,9 @@ def build_corpus(
     if not templates:
         raise PiiError(Errors.E603, path=str(assets))
     table = name_table()
-    nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
+    nlp = spacy.blank(
+        "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
+    )
     out.mkdir(parents=True, exist_ok=True)
     stats, distribution = {}, {}
     for split in SPLITS:

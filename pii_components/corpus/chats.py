@@ -47,7 +47,23 @@ _VOWELS = "aeiou"
 _SEPARATORS = ("-", "-", " ", ".", ", ")
 # Beginnings of names that are no nicknames.
 _NO_NICKS = frozenset(
-    ["ass", "cum", "dic", "fag", "fuc", "fuk", "nig", "poo", "shi", "sex", "tit", "twa", "anal", "homo", "slut"]
+    [
+        "ass",
+        "cum",
+        "dic",
+        "fag",
+        "fuc",
+        "fuk",
+        "nig",
+        "poo",
+        "shi",
+        "sex",
+        "tit",
+        "twa",
+        "anal",
+        "homo",
+        "slut",
+    ]
 )
 _NUMBER = re.compile(r"([0-9]{1,2})(?: |$)")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -107,14 +123,19 @@ class ChatTable(NamedTuple):
     def resolve(self, words: str) -> Placeholder | None:
         """RETURNS (Placeholder | None): What the words between brackets stand for; None if the table does not say."""
         words = " ".join(words.upper().replace("’", "'").split())
-        if found := self._detail(words, "STUDENT"):  # a detail first: STUDENT NUMBER is none of a person's forms
+        if found := self._detail(
+            words, "STUDENT"
+        ):  # a detail first: STUDENT NUMBER is none of a person's forms
             return found
         for person, row in self.persons.items():
             if words != person and not words.startswith(f"{person} "):
                 continue
             who, rest = person, words[len(person) + 1 :]
             if (match := _NUMBER.match(rest)) and int(match[1]) > 0:
-                who, rest = (f"{person} {int(match[1])}" if int(match[1]) > 1 else person), rest[match.end() :]
+                who, rest = (
+                    (f"{person} {int(match[1])}" if int(match[1]) > 1 else person),
+                    rest[match.end() :],
+                )
             if not rest or rest in self.forms:
                 return Placeholder(who, self.forms.get(rest, CALLED), label_for_role(row.role))
             if found := self._detail(rest, who):
@@ -123,7 +144,9 @@ class ChatTable(NamedTuple):
 
     def _detail(self, words: str, who: str) -> Placeholder | None:
         head, _, number = words.rpartition(" ")
-        name, n = (head, int(number)) if number.isdecimal() and 0 < int(number) < 100 else (words, 1)
+        name, n = (
+            (head, int(number)) if number.isdecimal() and 0 < int(number) < 100 else (words, 1)
+        )
         detail = self.details.get(name)
         return Placeholder(who, detail.make or name, detail.label, n) if detail else None
 
@@ -134,7 +157,11 @@ def load_table(path: Path | None = None) -> ChatTable:
     RAISES (PiiError): E501, if the file cannot be read; E686, if it is not of the form.
     """
     shipped = resources.files("pii_components") / "resources" / "chats" / "placeholders.toml"
-    content, own, name = tomllib.loads(shipped.read_text(encoding="utf8")), dict[str, Any](), (path or shipped).name
+    content, own, name = (
+        tomllib.loads(shipped.read_text(encoding="utf8")),
+        dict[str, Any](),
+        (path or shipped).name,
+    )
     try:
         if path is not None:
             own = tomllib.loads(path.read_text(encoding="utf8"))
@@ -159,44 +186,80 @@ def _check(fits: bool, problem: str) -> None:
 
 def _are_texts(value: object) -> bool:
     """Whether it is a list of texts, one at least, none of them empty."""
-    return isinstance(value, list) and bool(value) and all(isinstance(text, str) and text.strip() for text in value)
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(text, str) and text.strip() for text in value)
+    )
 
 
 def _as_table(content: dict[str, Any]) -> ChatTable:
-    _check(_are_texts(content["brackets"]) and len(content["brackets"]) == 2, 'brackets are two texts, for example ["<", ">"]')
+    _check(
+        _are_texts(content["brackets"]) and len(content["brackets"]) == 2,
+        'brackets are two texts, for example ["<", ">"]',
+    )
     speakers: dict[str, str] = {}
     for speaker, words in content["speakers"].items():
-        fits = speaker in SPEAKERS and isinstance(words, list) and all(isinstance(word, str) for word in words)
+        fits = (
+            speaker in SPEAKERS
+            and isinstance(words, list)
+            and all(isinstance(word, str) for word in words)
+        )
         _check(fits, f"[speakers] has lists of words for {' and '.join(SPEAKERS)}")
         speakers |= {word.lower(): speaker for word in words}
-    persons = {name.upper(): _person_row(row, n) for n, (name, row) in enumerate(content["persons"].items(), 1)}
+    persons = {
+        name.upper(): _person_row(row, n)
+        for n, (name, row) in enumerate(content["persons"].items(), 1)
+    }
     _check({"STUDENT", "TEACHER"} <= persons.keys(), "[persons] has STUDENT and TEACHER")
     for form in content["forms"].values():
         _check(form in NAME_FORMS, f"[forms] may be {', '.join(NAME_FORMS)}")
-    details = {name.upper(): _detail_row(row, n) for n, (name, row) in enumerate(content["details"].items(), 1)}
+    details = {
+        name.upper(): _detail_row(row, n)
+        for n, (name, row) in enumerate(content["details"].items(), 1)
+    }
     forms = {words.upper(): form for words, form in content["forms"].items()}
     left, right = map(re.escape, content["brackets"])
     # Three letters at least: `List<T>` is none.
     pattern = re.compile(rf"{left}([A-Z](?:[A-Z0-9 '’/_-]|['’]s){{2,60}}){right}")
     return ChatTable(
-        pattern, speakers, dict(sorted(persons.items(), key=lambda item: (-len(item[0]), item[0]))), forms, details
+        pattern,
+        speakers,
+        dict(sorted(persons.items(), key=lambda item: (-len(item[0]), item[0]))),
+        forms,
+        details,
     )
 
 
 def _person_row(row: Any, number: int) -> PersonRow:
     this = f"row {number} of [persons]"
-    _check(isinstance(row, dict) and set(row) <= {"role", "gender", "age"}, f"{this} has role, gender, age")
-    role, gender, age = row.get("role"), row.get("gender", "any"), row.get("age", [14, 51])  # ages of those who chat
+    _check(
+        isinstance(row, dict) and set(row) <= {"role", "gender", "age"},
+        f"{this} has role, gender, age",
+    )
+    role, gender, age = (
+        row.get("role"),
+        row.get("gender", "any"),
+        row.get("age", [14, 51]),
+    )  # ages of those who chat
     _check(role in ROLES, f"role of {this} is one of {', '.join(ROLES)}")
     _check(gender in GENDER_RULES, f"gender of {this} is one of {', '.join(GENDER_RULES)}")
-    fits = isinstance(age, list) and len(age) == 2 and all(type(a) is int for a in age) and 0 < age[0] <= age[1] < 120
+    fits = (
+        isinstance(age, list)
+        and len(age) == 2
+        and all(type(a) is int for a in age)
+        and 0 < age[0] <= age[1] < 120
+    )
     _check(fits, f"age of {this} is two whole numbers, from and to")
     return PersonRow(role, gender, (age[0], age[1]))
 
 
 def _detail_row(row: Any, number: int) -> Detail:
     this = f"row {number} of [details]"
-    _check(isinstance(row, dict) and set(row) <= {"make", "values", "label"}, f"{this} has make, values, label")
+    _check(
+        isinstance(row, dict) and set(row) <= {"make", "values", "label"},
+        f"{this} has make, values, label",
+    )
     _check(("make" in row) != ("values" in row), f"{this} has either make or values")
     make, values = row.get("make", ""), row.get("values", [])
     _check("make" not in row or make in MAKERS, f"make of {this} is one of {', '.join(MAKERS)}")
@@ -252,7 +315,11 @@ def read_chats(
     table = table or load_table()
     if not path.exists():
         raise PiiError(Errors.E501, what=f"'{path}'", reason="it does not exist")
-    files = sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file()) if path.is_dir() else [path]
+    files = (
+        sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
+        if path.is_dir()
+        else [path]
+    )
     chats: dict[str, Chat] = {}
     for file in files:
         name = file.relative_to(path).with_suffix("").as_posix() if path.is_dir() else file.stem
@@ -291,18 +358,33 @@ def _open_table(file: Path, text_field: str, chat_field: str, encoding: str) -> 
     raise AssertionError("the last one raises")
 
 
-def _turns(source: Source, table: ChatTable, speaker_field: str, name: str) -> dict[str, list[Turn]]:
+def _turns(
+    source: Source, table: ChatTable, speaker_field: str, name: str
+) -> dict[str, list[Turn]]:
     """Those of each chat of a table; all of one chat if it has a name."""
     fields, file = source.others, source.path
-    speaker_field = speaker_field or next((field for field in USUAL_SPEAKER_FIELDS if field in fields), "")
+    speaker_field = speaker_field or next(
+        (field for field in USUAL_SPEAKER_FIELDS if field in fields), ""
+    )
     if speaker_field not in fields:
-        raise PiiError(Errors.E690, where=file.name, what="the speaker", fields=show_fields(fields), option="--speaker-column")
+        raise PiiError(
+            Errors.E690,
+            where=file.name,
+            what="the speaker",
+            fields=show_fields(fields),
+            option="--speaker-column",
+        )
     turns: dict[str, list[Turn]] = {}
     for record in (_readable(item, file) for item in source):
         word = next((value for field, value in record.others if field == speaker_field), "")
         speaker = table.speakers.get(word.strip().lower())
         if speaker is None:
-            raise PiiError(Errors.E683, where=file.name, number=record.number, allowed=", ".join(table.speakers))
+            raise PiiError(
+                Errors.E683,
+                where=file.name,
+                number=record.number,
+                allowed=", ".join(table.speakers),
+            )
         turns.setdefault(name or record.id, []).append(Turn(speaker, record.text.strip()))
     return turns
 
@@ -316,7 +398,10 @@ def parse_chat(text: str, name: str, *, table: ChatTable | None = None) -> Chat:
     head, mark, body = text.partition("\n---\n")
     first_line, meta = 1, dict[str, str]()
     if mark and not _speaker(head.lstrip().split("\n", 1)[0], table)[0]:
-        meta = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in head.splitlines())}
+        meta = {
+            key.strip(): value.strip()
+            for key, _, value in (line.partition(":") for line in head.splitlines())
+        }
         if meta.get("id") != name.rpartition("/")[2]:
             raise PiiError(Errors.E692, chat=name)
         first_line = head.count("\n") + 3
@@ -359,8 +444,15 @@ class _Person(NamedTuple):
 def name_forms(first: str, last: str, nick: str, misheard: str, separator: str) -> dict[str, str]:
     """RETURNS (dict[str, str]): Each of `NAME_FORMS`; `separator` stands between the letters of a name that is spelled out."""
     values = (
-        f"{first} {last}", first, last, nick, f"{first[0]}.{last[0]}.", separator.join(first.upper()), separator.join(last.upper()), misheard,
-    )  # fmt: skip
+        f"{first} {last}",
+        first,
+        last,
+        nick,
+        f"{first[0]}.{last[0]}.",
+        separator.join(first.upper()),
+        separator.join(last.upper()),
+        misheard,
+    )
     return dict(zip(NAME_FORMS, values, strict=True))
 
 
@@ -386,11 +478,18 @@ class FilledChat:
 
 
 def make_chats(
-    chats: Sequence[Chat], *, per_group: int | None = None, seed: int, same_chats: bool = False, **options: Any
+    chats: Sequence[Chat],
+    *,
+    per_group: int | None = None,
+    seed: int,
+    same_chats: bool = False,
+    **options: Any,
 ) -> Iterator[FilledChat]:
     """YIELDS (FilledChat): The data set of the paper, chats of all ten groups, as many of each; see `deal` and, for options, `fill_chat`."""
     options["table"] = options.get("table") or load_table()
-    for chat, (gender, culture), number in deal(chats, per_group=per_group, seed=seed, same_chats=same_chats):
+    for chat, (gender, culture), number in deal(
+        chats, per_group=per_group, seed=seed, same_chats=same_chats
+    ):
         yield fill_chat(chat, gender=gender, culture=culture, seed=seed, number=number, **options)
 
 
@@ -414,7 +513,10 @@ def deal(
     for place, group in enumerate(GROUPS):
         # The same order again and again: a stretch of it no longer than the deck holds no chat twice.
         first = 0 if same_chats else place * size
-        dealt += [(deck[(first + i) % len(deck)], group, 1 + i // len(deck)) for i in range(size if deck else 0)]
+        dealt += [
+            (deck[(first + i) % len(deck)], group, 1 + i // len(deck))
+            for i in range(size if deck else 0)
+        ]
     return dealt
 
 
@@ -472,14 +574,26 @@ def fill_chat(
         who: {"role": table.row(who).role, "gender": person.gender, "culture": culture}
         for who, person in sorted(people.items())
     }
-    return FilledChat(name, text + "\n", tuple(spans), gender, culture, chat.id, chat.genre, tuple(names), who_is)
+    return FilledChat(
+        name, text + "\n", tuple(spans), gender, culture, chat.id, chat.genre, tuple(names), who_is
+    )
 
 
-def count_placeholders(chats: Iterable[Chat], *, table: ChatTable | None = None) -> list[tuple[str, int, Placeholder | None]]:
+def count_placeholders(
+    chats: Iterable[Chat], *, table: ChatTable | None = None
+) -> list[tuple[str, int, Placeholder | None]]:
     """RETURNS (list[tuple[str, int, Placeholder | None]]): Words of placeholders, how often, what the table says; the most frequent first."""
     table = table or load_table()
-    counts = Counter(match[1] for chat in chats for turn in chat.turns for match in table.pattern.finditer(turn.text))
-    return [(words, n, table.resolve(words)) for words, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+    counts = Counter(
+        match[1]
+        for chat in chats
+        for turn in chat.turns
+        for match in table.pattern.finditer(turn.text)
+    )
+    return [
+        (words, n, table.resolve(words))
+        for words, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    ]
 
 
 def _parse(chat: Chat, turn: int, text: str, table: ChatTable) -> list[_Part]:
@@ -494,25 +608,40 @@ def _parse(chat: Chat, turn: int, text: str, table: ChatTable) -> list[_Part]:
 
 
 def _invent_people(
-    chat: Chat, turns: list[list[_Part]], table: ChatTable, chance: Chance, gender: str, culture: str
+    chat: Chat,
+    turns: list[list[_Part]],
+    table: ChatTable,
+    chance: Chance,
+    gender: str,
+    culture: str,
 ) -> dict[str, _Person]:
     """The people whose names or details are asked for, each with a name of their own."""
     wanted = {found.who for parts in turns for _, found in parts if found}
-    taken = {fold(word) for parts in turns for text, found in parts if not found for word in _WORD.findall(text)}
+    taken = {
+        fold(word)
+        for parts in turns
+        for text, found in parts
+        if not found
+        for word in _WORD.findall(text)
+    }
     people: dict[str, _Person] = {}
     # Those who talk choose first: what they are called does not depend on how many others are named.
     for who in sorted(wanted, key=lambda who: (who != "STUDENT", who != "TEACHER", who)):
         rule = table.row(who).gender
         for attempt in range(_TRIES):
             rng = chance.rng("person", who, attempt=attempt)
-            sex = {"group": gender, "F": "F", "M": "M"}.get(rule) or ("F" if rng.random() < 0.5 else "M")
+            sex = {"group": gender, "F": "F", "M": "M"}.get(rule) or (
+                "F" if rng.random() < 0.5 else "M"
+            )
             person = _invent(rng, sex, culture)
             if person is not None and not person.folded & taken:
                 people[who] = person
                 taken |= person.folded
                 break
         else:
-            raise PiiError(Errors.E689, chat=chat.id, people=len(wanted), gender=gender, culture=culture)
+            raise PiiError(
+                Errors.E689, chat=chat.id, people=len(wanted), gender=gender, culture=culture
+            )
     return people
 
 
@@ -533,7 +662,11 @@ def _mishear(rng: RandomSource, name: str) -> str:
     at = 1 + int(rng.random() * (len(name) - 2))
     letter, kind = name[at], rng.random()
     if letter in _VOWELS and kind < 0.5:
-        return name[:at] + _VOWELS[(_VOWELS.index(letter) + 1 + int(rng.random() * 4)) % 5] + name[at + 1 :]
+        return (
+            name[:at]
+            + _VOWELS[(_VOWELS.index(letter) + 1 + int(rng.random() * 4)) % 5]
+            + name[at + 1 :]
+        )
     if kind < 0.65:
         return name[:at] + letter + name[at:]
     if kind < 0.85 and len(name) > 3:
@@ -541,7 +674,13 @@ def _mishear(rng: RandomSource, name: str) -> str:
     return name[:at] + name[at + 1] + letter + name[at + 2 :]
 
 
-def _detail(found: Placeholder, table: ChatTable, person: _Person, known: dict[Placeholder, str], chance: Chance) -> str:
+def _detail(
+    found: Placeholder,
+    table: ChatTable,
+    person: _Person,
+    known: dict[Placeholder, str],
+    chance: Chance,
+) -> str:
     """The same for the same placeholder of a chat, another for another of its kind, as far as there are others."""
     if found not in known:
         others = {value for other, value in known.items() if other.what == found.what}
@@ -569,7 +708,9 @@ def _make_detail(rng: RandomSource, found: Placeholder, table: ChatTable, person
     if found.what in _PLACES and found.number > 1:
         last += f" {int(rng.random() * 1000)}"
     # A source of its own: what one detail draws does not move the next, and `rng` need do no more than `random()`.
-    return " ".join(invent_detail(found.what, first, last, random.Random(int(rng.random() * 2**53))).split())
+    return " ".join(
+        invent_detail(found.what, first, last, random.Random(int(rng.random() * 2**53))).split()
+    )
 
 
 def _day(rng: RandomSource) -> str:
@@ -578,9 +719,15 @@ def _day(rng: RandomSource) -> str:
     number = MONTHS.index(month) + 1
     ending = "th" if 3 < day < 21 or day > 23 else {1: "st", 2: "nd", 3: "rd"}[day % 10]
     forms = (
-        f"{day} {month}", f"{month} {day}", f"{day}{ending} {month}", f"the {day}{ending} of {month}", f"{day:02}/{number:02}",
-        f"{month[:3]} {day}", f"{day} {month[:3]}", f"{month} {day}{ending}",
-    )  # fmt: skip
+        f"{day} {month}",
+        f"{month} {day}",
+        f"{day}{ending} {month}",
+        f"the {day}{ending} of {month}",
+        f"{day:02}/{number:02}",
+        f"{month[:3]} {day}",
+        f"{day} {month[:3]}",
+        f"{month} {day}{ending}",
+    )
     return pick(rng, forms)
 
 

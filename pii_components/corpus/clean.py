@@ -65,13 +65,19 @@ def columns_of(counts: Any, *, pool_below: float = 0.5) -> Any:
         rare[-1] = True
         shares = np.hstack([shares[:, ~rare], shares[:, rare].sum(axis=1, keepdims=True)])
         # All shares together are 1, so one column says nothing new; distances are the same whichever is left out.
-        shares = np.delete(shares, int(shares.mean(axis=0).argmax()), axis=1) if shares.shape[1] > 1 else shares
+        shares = (
+            np.delete(shares, int(shares.mean(axis=0).argmax()), axis=1)
+            if shares.shape[1] > 1
+            else shares
+        )
     else:
         shares = shares[:, :-1]
     return shares[:, shares.std(axis=0) > 0]
 
 
-def find_anomalies(counts: Any, *, contamination: float = 0.03, pool_below: float = 0.5, seed: int = 0) -> Any:
+def find_anomalies(
+    counts: Any, *, contamination: float = 0.03, pool_below: float = 0.5, seed: int = 0
+) -> Any:
     """RETURNS (numpy.ndarray): True for a text with anomalous characters, (n_texts,); the order of the texts makes no difference.
 
     counts (numpy.ndarray): (n_texts, 97), as `character_counts` makes them. contamination (float): Share of the texts that is
@@ -79,15 +85,24 @@ def find_anomalies(counts: Any, *, contamination: float = 0.03, pool_below: floa
     RAISES (PiiError): E664, if there are too few texts for the number of columns; E650; E005.
     """
     if not 0 < contamination <= 0.5:
-        raise PiiError(Errors.E650, name="contamination", value=contamination, allowed="a number above 0, at most .5")
+        raise PiiError(
+            Errors.E650,
+            name="contamination",
+            value=contamination,
+            allowed="a number above 0, at most .5",
+        )
     covariance = _library("sklearn.covariance", "scikit-learn", "anomalous characters")
     columns = columns_of(counts, pool_below=pool_below)
     documents, width = columns.shape
     if not width or documents < LEAST_PER_COLUMN * width:
-        raise PiiError(Errors.E664, documents=documents, columns=width, needed=max(LEAST_PER_COLUMN * width, 2))
+        raise PiiError(
+            Errors.E664, documents=documents, columns=width, needed=max(LEAST_PER_COLUMN * width, 2)
+        )
     order = np.lexsort(columns.T)
     support = 1 - contamination if pool_below else None
-    envelope = covariance.EllipticEnvelope(contamination=contamination, support_fraction=support, random_state=seed)
+    envelope = covariance.EllipticEnvelope(
+        contamination=contamination, support_fraction=support, random_state=seed
+    )
     with warnings.catch_warnings():
         # "Not full rank" and "determinant has increased": the fit falls back to a pseudo-inverse, which serves here.
         warnings.simplefilter("ignore")
@@ -130,20 +145,33 @@ class Duplicates:
         """RETURNS (list[tuple[float, float]]): The paper's Figure 1: similarity, share of texts whose highest one is not above it."""
         points = [i / steps for i in range(steps + 1)]
         ordered = np.sort(np.asarray(self.highest))
-        shares = np.searchsorted(ordered, np.asarray(points) + 1e-12, side="right") / max(len(ordered), 1)
-        return [(point, round(float(share), 6)) for point, share in zip(points, shares, strict=True)]
+        shares = np.searchsorted(ordered, np.asarray(points) + 1e-12, side="right") / max(
+            len(ordered), 1
+        )
+        return [
+            (point, round(float(share), 6)) for point, share in zip(points, shares, strict=True)
+        ]
 
 
 @cache
 def stop_words() -> frozenset[str]:
     """RETURNS (frozenset[str]): English stop words; see the head of resources/corpus/stop_words_en.txt."""
     source = resources.files("pii_components") / "resources" / "corpus" / "stop_words_en.txt"
-    return frozenset(line for line in source.read_text(encoding="utf-8").split("\n") if line and not line.startswith("#"))
+    return frozenset(
+        line
+        for line in source.read_text(encoding="utf-8").split("\n")
+        if line and not line.startswith("#")
+    )
 
 
 def content_words(text: str) -> list[str]:
     """RETURNS (list[str]): Lower case, ASCII, split at white space, without stop words; signs stay on their word."""
-    folded = unicodedata.normalize("NFKD", text.translate(_SIGNS)).encode("ascii", "ignore").decode("ascii").lower()
+    folded = (
+        unicodedata.normalize("NFKD", text.translate(_SIGNS))
+        .encode("ascii", "ignore")
+        .decode("ascii")
+        .lower()
+    )
     return [word for word in re.findall(r"\S+", folded) if word not in stop_words()]
 
 
@@ -151,15 +179,21 @@ class TrigramHasher:
     """Turns texts into sets of hashed trigrams; remembers the hash of each word, nothing of a text."""
 
     def __init__(self) -> None:
-        self._hash = cache(lambda word: int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "little"))
+        self._hash = cache(
+            lambda word: int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "little")
+        )
 
     def __call__(self, text: str) -> Any:
         """RETURNS (numpy.ndarray): Distinct trigrams of a text, uint64, sorted, (n_trigrams,)."""
         row = np.array([self._hash(word) for word in content_words(text)], dtype=np.uint64)
-        return np.unique(row[:-2] * _PLACES[0] + row[1:-1] * _PLACES[1] + row[2:] * _PLACES[2])  # modulo 2**64
+        return np.unique(
+            row[:-2] * _PLACES[0] + row[1:-1] * _PLACES[1] + row[2:] * _PLACES[2]
+        )  # modulo 2**64
 
 
-def duplicates_of(rows: Iterable[Any], *, threshold: float = 0.9, highest: bool = True, block: int = _BLOCK) -> Duplicates:
+def duplicates_of(
+    rows: Iterable[Any], *, threshold: float = 0.9, highest: bool = True, block: int = _BLOCK
+) -> Duplicates:
     """Find near-duplicates among texts.
 
     rows (Iterable[numpy.ndarray]): Of each text what `TrigramHasher` makes; fewer than three content words are like no other text.
@@ -168,13 +202,19 @@ def duplicates_of(rows: Iterable[Any], *, threshold: float = 0.9, highest: bool 
     RAISES (PiiError): E650, if the threshold is not above 0 and below 1; E005, if scipy is not installed.
     """
     if not 0 < threshold < 1:
-        raise PiiError(Errors.E650, name="threshold", value=threshold, allowed="a number above 0 and below 1")
+        raise PiiError(
+            Errors.E650, name="threshold", value=threshold, allowed="a number above 0 and below 1"
+        )
     sparse = _library("scipy.sparse", "scipy", "near-duplicates")
-    equal: dict[bytes, tuple[Any, list[int]]] = {}  # trigrams, and where the texts stand that have them
+    equal: dict[
+        bytes, tuple[Any, list[int]]
+    ] = {}  # trigrams, and where the texts stand that have them
     n = 0
     for n, row in enumerate(rows, 1):
         if len(row):
-            equal.setdefault(blake2b(row.tobytes(), digest_size=16).digest(), (row, []))[1].append(n - 1)
+            equal.setdefault(blake2b(row.tobytes(), digest_size=16).digest(), (row, []))[1].append(
+                n - 1
+            )
     # Sorted by size, texts of similar size lie together: with one-hot vectors a cosine above t needs sizes above t² apart.
     distinct = sorted(equal.values(), key=lambda item: len(item[0]))
     sizes = np.array([len(row) for row, _ in distinct], dtype=np.int64)
@@ -183,7 +223,11 @@ def duplicates_of(rows: Iterable[Any], *, threshold: float = 0.9, highest: bool 
     pairs = [(places[0], i, 1.0) for _, places in distinct for i in places[1:]]
     while start < count:
         stop = min(count, start + max(1, block // (count - start)))
-        end = count if highest else int(np.searchsorted(sizes, sizes[stop - 1] / threshold**2, side="right"))
+        end = (
+            count
+            if highest
+            else int(np.searchsorted(sizes, sizes[stop - 1] / threshold**2, side="right"))
+        )
         # Rows of the block against itself and all that come after it: each pair once.
         product = sparse.triu(matrix[start:stop] @ matrix[start:end].T, k=1, format="coo")
         left, right = product.row + start, product.col + start
@@ -208,11 +252,15 @@ def _matrix(rows: list[Any], sizes: Any, sparse: Any) -> Any:
     if not rows:
         return None
     _, columns, frequency = np.unique(np.concatenate(rows), return_inverse=True, return_counts=True)
-    whole = sparse.csr_matrix((np.ones(len(columns), dtype=np.int32), columns, np.append(0, np.cumsum(sizes))))
+    whole = sparse.csr_matrix(
+        (np.ones(len(columns), dtype=np.int32), columns, np.append(0, np.cumsum(sizes)))
+    )
     return whole[:, frequency > 1]
 
 
-def connected(n: int, pairs: Iterable[tuple[int, int]], *, least: int = 2) -> tuple[tuple[int, ...], ...]:
+def connected(
+    n: int, pairs: Iterable[tuple[int, int]], *, least: int = 2
+) -> tuple[tuple[int, ...], ...]:
     """RETURNS (tuple[tuple[int, ...], ...]): Groups of at least so many of n things that pairs connect, sorted inside and among each other."""
     group_of = [[i] for i in range(n)]
     for i, j in pairs:
@@ -230,7 +278,9 @@ def connected(n: int, pairs: Iterable[tuple[int, int]], *, least: int = 2) -> tu
 # What CLD2 refuses as no interchange-valid UTF-8, and what says nothing about a language: control signs and noncharacters.
 _REFUSED = re.compile(
     "[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef"
-    + "".join(f"{chr(plane * 0x10000 + 0xFFFE)}{chr(plane * 0x10000 + 0xFFFF)}" for plane in range(17))
+    + "".join(
+        f"{chr(plane * 0x10000 + 0xFFFE)}{chr(plane * 0x10000 + 0xFFFF)}" for plane in range(17)
+    )
     + "]"
 )
 
@@ -302,8 +352,16 @@ class CleaningOptions:
             for n in ("max_bytes", "max_pages", "min_words")
         ]
         rules += [
-            ("similarity", 0 <= self.similarity < 1, "a number from 0, below 1; 0 leaves the step out"),
-            ("contamination", 0 <= self.contamination <= 0.5, "a number from 0 to .5; 0 leaves the step out"),
+            (
+                "similarity",
+                0 <= self.similarity < 1,
+                "a number from 0, below 1; 0 leaves the step out",
+            ),
+            (
+                "contamination",
+                0 <= self.contamination <= 0.5,
+                "a number from 0 to .5; 0 leaves the step out",
+            ),
             ("pool_below", 0 <= self.pool_below <= 1, "a number from 0 to 1"),
             ("keep", self.keep in KEEP, " or ".join(KEEP)),
             ("per_student", self.per_student in PER_STUDENT, ", ".join(PER_STUDENT)),
@@ -349,7 +407,9 @@ def step_of(code: str) -> str:
     return next((name for name, _, _, own in STEPS if own == code), "text")
 
 
-def check_record(item: Record | Skip, options: CleaningOptions, chosen: frozenset[int] | None = None) -> Skip | None:
+def check_record(
+    item: Record | Skip, options: CleaningOptions, chosen: frozenset[int] | None = None
+) -> Skip | None:
     """RETURNS (Skip | None): Why a record goes, by the steps that need it only: student, size, language, words (pages are the reader's).
 
     chosen (frozenset[int] | None): Numbers of the submissions that `choose_submissions` keeps; None for all.
@@ -388,7 +448,9 @@ def choose_submissions(
         name = "" if value is None else str(value).strip()
         moment = _moment(time(record), record.number) if time and name else 0.0
         submissions[name or record.number].append((moment, record.number))
-    return frozenset(max(found)[1] for found in submissions.values() if how == "latest" or len(found) == 1)
+    return frozenset(
+        max(found)[1] for found in submissions.values() if how == "latest" or len(found) == 1
+    )
 
 
 def _moment(value: Any, number: int) -> float:
@@ -421,14 +483,20 @@ def check_corpus(texts: Iterable[str], options: CleaningOptions) -> WholeCorpus:
         return WholeCorpus(found, copies)
     left = [i for i in range(len(counts)) if i not in copies]
     left_counts = np.reshape([counts[i] for i in left], (len(left), len(COLUMNS) + 1))
-    how: dict[str, Any] = {"contamination": options.contamination, "pool_below": options.pool_below, "seed": options.seed}
+    how: dict[str, Any] = {
+        "contamination": options.contamination,
+        "pool_below": options.pool_below,
+        "seed": options.seed,
+    }
     try:
         outlying = find_anomalies(left_counts, **how)
     except PiiError as err:
         if err.code != "E664":
             raise
         return WholeCorpus(found, copies, note=str(err))
-    return WholeCorpus(found, copies, frozenset(i for i, out in zip(left, outlying, strict=True) if out))
+    return WholeCorpus(
+        found, copies, frozenset(i for i, out in zip(left, outlying, strict=True) if out)
+    )
 
 
 def count_steps(total: int, removed: Iterable[Removed], options: CleaningOptions) -> list[Step]:
@@ -438,5 +506,12 @@ def count_steps(total: int, removed: Iterable[Removed], options: CleaningOptions
     for name, about, setting, _ in STEPS:
         remaining -= gone[name]
         done = not setting or values[setting]
-        table.append(Step(name, about.format(**values) if done else f"({name}: left out)", gone[name], remaining))
+        table.append(
+            Step(
+                name,
+                about.format(**values) if done else f"({name}: left out)",
+                gone[name],
+                remaining,
+            )
+        )
     return table

@@ -66,7 +66,13 @@ class Filled:
 
     def insert(self, addition: "Filled", at: int, *, before: str = "", after: str = "") -> "Filled":
         """RETURNS (Filled): The text with an addition set in at character `at`, between two strings."""
-        return self.cut(0, at) + Filled(before) + addition + Filled(after) + self.cut(at, len(self.text))
+        return (
+            self.cut(0, at)
+            + Filled(before)
+            + addition
+            + Filled(after)
+            + self.cut(at, len(self.text))
+        )
 
     def map_prose(self, change: OnProse) -> "Filled":
         """RETURNS (Filled): Each piece between spans changed; the same text where there are unlabelled stretches: they cannot be followed."""
@@ -102,7 +108,9 @@ def joined(pieces: Iterable[tuple[str, str]]) -> Perturbed:
     return text, tuple(spans)
 
 
-def rewrite(text: str, spans: Spans, *, inside: OnSpan = lambda value, label: value, outside: OnProse = str) -> Perturbed:
+def rewrite(
+    text: str, spans: Spans, *, inside: OnSpan = lambda value, label: value, outside: OnProse = str
+) -> Perturbed:
     """Change a text piece by piece: each span on its own, each stretch between spans on its own.
 
     inside (OnSpan): From a span's text and label to its new text; what would be empty or white space stays. outside (OnProse): From a
@@ -120,12 +128,16 @@ def rewrite(text: str, spans: Spans, *, inside: OnSpan = lambda value, label: va
 
 def on_names(change: OnValue) -> Change:
     """RETURNS (Change): Changes every person's name, whoever it is: noise does not tell a student from an author."""
-    return lambda text, spans, rng: rewrite(text, spans, inside=lambda v, label: change(v, rng) if is_name(label) else v)
+    return lambda text, spans, rng: rewrite(
+        text, spans, inside=lambda v, label: change(v, rng) if is_name(label) else v
+    )
 
 
 def on_labels(change: OnValue, *labels: str) -> Change:
     """RETURNS (Change): Changes the text of spans of these labels."""
-    return lambda text, spans, rng: rewrite(text, spans, inside=lambda v, label: change(v, rng) if label in labels else v)
+    return lambda text, spans, rng: rewrite(
+        text, spans, inside=lambda v, label: change(v, rng) if label in labels else v
+    )
 
 
 def on_prose(change: OnValue) -> Change:
@@ -135,7 +147,9 @@ def on_prose(change: OnValue) -> Change:
 
 def on_everything(change: OnValue) -> Change:
     """RETURNS (Change): Changes all of the text, span by span and stretch by stretch."""
-    return lambda text, spans, rng: rewrite(text, spans, inside=lambda v, _: change(v, rng), outside=lambda v: change(v, rng))
+    return lambda text, spans, rng: rewrite(
+        text, spans, inside=lambda v, _: change(v, rng), outside=lambda v: change(v, rng)
+    )
 
 
 def in_turn(*changes: Change) -> Change:
@@ -157,7 +171,9 @@ def apply_edits(text: str, spans: Spans, edits: Iterable[Edit]) -> Perturbed:
     RETURNS (Perturbed): The new text, the same number of spans; a span is never emptied.
     """
     out, at, done = "", 0, []
-    for start, end, new in sorted((e for e in edits if not any(_crosses(e, span) for span in spans)), key=lambda e: e[:2]):
+    for start, end, new in sorted(
+        (e for e in edits if not any(_crosses(e, span) for span in spans)), key=lambda e: e[:2]
+    ):
         if start >= at:
             out += text[at:start] + new
             done.append((start, end, len(new) - (end - start)))
@@ -183,28 +199,44 @@ def substitute(pattern: str, new: str = "") -> Change:
 
     def change(text: str, spans: Spans, rng: random.Random) -> Perturbed:
         places = (m.span() for m in re.finditer(pattern, text))
-        free = [(s, e, new) for s, e in places if not any(s < end and e > start for start, end, _ in spans)]
+        free = [
+            (s, e, new)
+            for s, e in places
+            if not any(s < end and e > start for start, end, _ in spans)
+        ]
         return apply_edits(text, spans, free)
 
     return change
 
 
-def around_names(before: str = "", after: str = "", *, name: OnValue | None = None, of: str = NAMES) -> Change:
+def around_names(
+    before: str = "", after: str = "", *, name: OnValue | None = None, of: str = NAMES
+) -> Change:
     """RETURNS (Change): Sets strings, outside of the span, before and after each name, which may change too, or what else `of` says."""
 
     def change(text: str, spans: Spans, rng: random.Random) -> Perturbed:
         if name is not None:
             text, spans = on_names(name)(text, spans, rng)
         places = [(start, end) for start, end, label in spans if is_among(of, label)]
-        edits = [edit for start, end in places for edit in ((start, start, before), (end, end, after)) if edit[2]]
+        edits = [
+            edit
+            for start, end in places
+            for edit in ((start, start, before), (end, end, after))
+            if edit[2]
+        ]
         return apply_edits(text, spans, edits)
 
     return change
 
 
-def insert(text: str, spans: Spans, at: int, addition: str, added: Iterable[Span] = ()) -> Perturbed:
+def insert(
+    text: str, spans: Spans, at: int, addition: str, added: Iterable[Span] = ()
+) -> Perturbed:
     """RETURNS (Perturbed): A text with a text set in at character `at`, which is in no span; `added` are the spans of the addition."""
-    moved = [(s, e, label) if e <= at else (s + len(addition), e + len(addition), label) for s, e, label in spans]
+    moved = [
+        (s, e, label) if e <= at else (s + len(addition), e + len(addition), label)
+        for s, e, label in spans
+    ]
     moved += [(s + at, e + at, label) for s, e, label in added]
     return text[:at] + addition + text[at:], tuple(sorted(moved))
 

@@ -35,7 +35,9 @@ class NativePerson(NamedTuple):
             return self.given
         if what == "last":
             return self.family
-        return self.gap.join((self.family, self.given) if self.family_first else (self.given, self.family))
+        return self.gap.join(
+            (self.family, self.given) if self.family_first else (self.given, self.family)
+        )
 
 
 def pick_script(rng: random.Random) -> str:
@@ -51,7 +53,12 @@ def native_person(rng: random.Random, script: str = "") -> NativePerson:
     gap = names["gap"]
     if script in ("Han", "Hangul", "Japanese") and rng.random() < 0.12:
         gap = "" if gap else " "
-    return NativePerson(rng.choice(names["given"].split()), rng.choice(names["family"].split()), gap, names["family_first"])
+    return NativePerson(
+        rng.choice(names["given"].split()),
+        rng.choice(names["family"].split()),
+        gap,
+        names["family_first"],
+    )
 
 
 def native_name(rng: random.Random) -> str:
@@ -68,7 +75,9 @@ def native_sentence(rng: random.Random) -> str:
     values = {"language": language, "word": word, "word2": word2, "meaning": meaning}
     values |= zip(("town", "name"), rng.choice(towns), strict=True)
     values |= zip(("title", "kind"), rng.choice(titles), strict=True)
-    return str(rng.choice(rng.choices(list(tables["sentences"].values()), (6, 2, 2))[0]).format(**values))
+    return str(
+        rng.choice(rng.choices(list(tables["sentences"].values()), (6, 2, 2))[0]).format(**values)
+    )
 
 
 def fill_pattern(pattern: str, kinds: dict[str, str], rng: random.Random) -> str:
@@ -120,7 +129,9 @@ def _spaced(name: str, rng: random.Random) -> str:
 
 def _mixed(name: str, rng: random.Random) -> str:
     first, *others = name.split(" ")
-    return " ".join([first.lower() if rng.random() < 0.6 else first, *(word.upper() for word in others)])
+    return " ".join(
+        [first.lower() if rng.random() < 0.6 else first, *(word.upper() for word in others)]
+    )
 
 
 def alternate(name: str, *, upper: bool, anew: bool = False) -> str:
@@ -141,7 +152,9 @@ def _torn(name: str, rng: random.Random) -> str:
 def _bold(name: str) -> str:
     """Letters of mathematics, as on social media."""
     first = {True: 0x1D400 - ord("A"), False: 0x1D41A - ord("a")}
-    return "".join(chr(ord(ch) + first[ch.isupper()]) if ch.isascii() and ch.isalpha() else ch for ch in name)
+    return "".join(
+        chr(ord(ch) + first[ch.isupper()]) if ch.isascii() and ch.isalpha() else ch for ch in name
+    )
 
 
 def _no_accents(name: str) -> str:
@@ -154,7 +167,9 @@ def curly(text: str) -> str:
 
 
 def _full_width(name: str) -> str:
-    return "".join(chr(ord(ch) + 0xFEE0) if "!" <= ch <= "~" else "\u3000" if ch == " " else ch for ch in name)
+    return "".join(
+        chr(ord(ch) + 0xFEE0) if "!" <= ch <= "~" else "\u3000" if ch == " " else ch for ch in name
+    )
 
 
 def _swap(name: str, rng: random.Random) -> str:
@@ -165,7 +180,11 @@ def _swap(name: str, rng: random.Random) -> str:
 
 def _double(name: str, rng: random.Random) -> str:
     at = _place(name, rng)
-    return name[:at] + name[at - 1] + name[at:] if name[at - 1].isalpha() and name[at - 1].islower() else name
+    return (
+        name[:at] + name[at - 1] + name[at:]
+        if name[at - 1].isalpha() and name[at - 1].islower()
+        else name
+    )
 
 
 def _ocr(name: str, rng: random.Random) -> str:
@@ -189,8 +208,12 @@ CHANGES: dict[str, Callable[..., Any]] = {
     NATIVE: lambda name, rng: native_name(rng),
     "spaced lower": lambda name, rng: _spaced(name, rng).lower(),
     "swapped case": always(str.swapcase),
-    "alternating": lambda name, rng: alternate(name, upper=rng.random() < 0.5, anew=rng.random() < 0.3),
-    "random case": lambda name, rng: "".join(ch.upper() if rng.random() < 0.5 else ch.lower() for ch in name),
+    "alternating": lambda name, rng: alternate(
+        name, upper=rng.random() < 0.5, anew=rng.random() < 0.3
+    ),
+    "random case": lambda name, rng: "".join(
+        ch.upper() if rng.random() < 0.5 else ch.lower() for ch in name
+    ),
     "torn": _torn,
     "bold letters": always(_bold),
     # With arguments: what makes the change.
@@ -216,21 +239,31 @@ def _spell_email(value: str, rng: random.Random) -> str:
     at = rng.choice((" at ", " [at] ", "(at)", " AT ", " @ "))
     dot = rng.choice((" dot ", " (dot) ", "[dot]", " DOT ")) if at != " @ " else " . "
     local, _, domain = value.partition("@")
-    return (local.replace(".", dot) if rng.random() < 0.5 else local) + at + domain.replace(".", dot)
+    return (
+        (local.replace(".", dot) if rng.random() < 0.5 else local) + at + domain.replace(".", dot)
+    )
 
 
 def noisy_detail(value: str, label: str, rng: random.Random) -> tuple[str, str]:
     """RETURNS (tuple[str, str]): A detail so that a machine shall not find it, or with stray spaces; the kind, empty if nothing changed."""
     if label == EMAIL and "@" in value:
-        return (_spell_email(value, rng), "spelt out") if rng.random() < 0.6 else (value.replace("@", " @ "), "spaced")
+        return (
+            (_spell_email(value, rng), "spelt out")
+            if rng.random() < 0.6
+            else (value.replace("@", " @ "), "spaced")
+        )
     if label == PHONE_NUM:
         if rng.random() < 0.3:
-            return " ".join(DIGIT_WORDS[int(ch)] for ch in value if ch.isascii() and ch.isdigit()), "spelt out"
+            return " ".join(
+                DIGIT_WORDS[int(ch)] for ch in value if ch.isascii() and ch.isdigit()
+            ), "spelt out"
         return " ".join(re.findall(r"\d", value)), "spaced"
     if label == ID_NUM and value.isalnum() and len(value) > 5:
         return f"{value[:3]} {value[3:]}", "spaced"
     if label == URL_PERSONAL and "." in value and "\n" not in value:
-        return value.replace(".", ". ", 1) if rng.random() < 0.5 else value.replace("/", " / ", 1), "spaced"
+        return value.replace(".", ". ", 1) if rng.random() < 0.5 else value.replace(
+            "/", " / ", 1
+        ), "spaced"
     return value, ""
 
 
@@ -282,7 +315,9 @@ class TextNoise:
             return Noisy("", value, "")
         if named and self.rng.random() < 0.2:
             return self._by_kind(value, slot, MARKS)
-        text, kind = noisy_name(value, self.rng) if named else noisy_detail(value, slot.label, self.rng)
+        text, kind = (
+            noisy_name(value, self.rng) if named else noisy_detail(value, slot.label, self.rng)
+        )
         return self._by_kind(value, slot, NATIVE) if kind == NATIVE else Noisy("", text, "", kind)
 
     def _by_kind(self, value: str, slot: Slot, kind: str) -> Noisy:
@@ -309,7 +344,10 @@ class TextNoise:
         if not self.habit or len(piece) < 60 or self.rng.random() > 0.45:
             return piece
         places = list(_WORD.finditer(piece))
-        for match in sorted(self.rng.sample(places, min(len(places), self.rng.randint(1, 2))), key=lambda m: -m.start()):
+        for match in sorted(
+            self.rng.sample(places, min(len(places), self.rng.randint(1, 2))),
+            key=lambda m: -m.start(),
+        ):
             words = match.group()
             shown = self.rng.choice((words, words, words.title(), words.capitalize()))
             change = NAME_NOISE.get(self.habit)

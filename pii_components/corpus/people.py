@@ -33,12 +33,25 @@ CULTURES: dict[str, str] = {
     "Oceania": "FJ",
 }
 GENDERS = ("F", "M")
-GROUPS: tuple[tuple[str, str], ...] = tuple((gender, culture) for culture in CULTURES for gender in GENDERS)
+GROUPS: tuple[tuple[str, str], ...] = tuple(
+    (gender, culture) for culture in CULTURES for gender in GENDERS
+)
 # Surnames have no gender in the source: both genders of a culture share them.
 SURNAMES = "S"
 MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 
 
 def check_group(gender: str, culture: str) -> None:
@@ -86,21 +99,43 @@ def _one_of(rng: random.Random, kind: str, **values: str | int) -> str:
 
 
 def _number(rng: random.Random, kind: str) -> str:
-    return fill_pattern(_one_of(rng, kind), {"#": "0123456789", "%": "123456789", "?": "ABCDEFGHJKLMNPQRSTUVWXYZ"}, rng)
+    return fill_pattern(
+        _one_of(rng, kind),
+        {"#": "0123456789", "%": "123456789", "?": "ABCDEFGHJKLMNPQRSTUVWXYZ"},
+        rng,
+    )
 
 
 def _handle(names: Names, rng: random.Random) -> str:
     if rng.random() < 0.22:  # one that says nothing about the name
         a, b = _one_of(rng, "aliases"), _one_of(rng, "alias_nouns")
-        n = rng.choice(("", "", f"{rng.randint(1, 99)}", f"{rng.randint(1985, 2014)}", f"{rng.randint(100, 9999)}"))
+        n = rng.choice(
+            (
+                "",
+                "",
+                f"{rng.randint(1, 99)}",
+                f"{rng.randint(1985, 2014)}",
+                f"{rng.randint(100, 9999)}",
+            )
+        )
         return _one_of(rng, "alias_forms", a=a, b=b, n=n, some=n or 7, A=a.title(), B=b.title())
     f, m = plain(names[0]) or "user", plain(names[1]) or plain(names[0]) or "student"
-    return _one_of(rng, "handles", f=f, m=m, year=rng.randint(60, 99) if rng.random() < 0.4 else rng.randint(1, 2012))
+    return _one_of(
+        rng,
+        "handles",
+        f=f,
+        m=m,
+        year=rng.randint(60, 99) if rng.random() < 0.4 else rng.randint(1, 2012),
+    )
 
 
 def _email(names: Names, rng: random.Random) -> str:
     own = rng.random() >= 0.8
-    domain = f"{plain(names[1]) or 'home'}.{rng.choice(('com', 'org', 'net', 'info', 'me'))}" if own else _one_of(rng, "mail")
+    domain = (
+        f"{plain(names[1]) or 'home'}.{rng.choice(('com', 'org', 'net', 'info', 'me'))}"
+        if own
+        else _one_of(rng, "mail")
+    )
     local = _handle(names, rng)
     return f"{local.title() if rng.random() < 0.08 else local}@{domain}"
 
@@ -113,7 +148,9 @@ def _url(names: Names, rng: random.Random) -> str:
         "letters": handle.replace(".", "").replace("_", ""),
         "slug": f"{f}-{m}",
         "tail": fill_pattern("?" * 8, {"?": "0123456789abcdef"}, rng),
-        "code": fill_pattern("?" * 11, {"?": "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789_-"}, rng),
+        "code": fill_pattern(
+            "?" * 11, {"?": "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789_-"}, rng
+        ),
         "year": rng.randint(10, 24),
         "month": rng.randint(1, 9),
         "number": rng.randint(1000, 99999),
@@ -126,20 +163,34 @@ def _url(names: Names, rng: random.Random) -> str:
 
 def _address(names: Names, rng: random.Random) -> str:
     long, short, letter = rng.randint(1, 9999), rng.randint(1, 300), rng.choice("ABC")
-    number = rng.choice((f"{long}", f"{short}{letter}", f"{rng.randint(1, 99)}/{rng.randint(1, 9)}"))
+    number = rng.choice(
+        (f"{long}", f"{short}{letter}", f"{rng.randint(1, 99)}/{rng.randint(1, 9)}")
+    )
     street = _one_of(rng, "streets")
     line = f"{street} {number}" if rng.random() < 0.2 else f"{number} {street}"
     if rng.random() < 0.25:
         flats = ((", Apt {}", 40), (", Apt. {}B", 40), (" #{}", 90), (", Flat {}", 20))
         line += rng.choice([form.format(rng.randint(1, most)) for form, most in flats])
-    return line + (rng.choice((", ", ", ", "\n")) + _one_of(rng, "towns") if rng.random() < 0.6 else "")
+    return line + (
+        rng.choice((", ", ", ", "\n")) + _one_of(rng, "towns") if rng.random() < 0.6 else ""
+    )
 
 
 def _birthday(names: Names, rng: random.Random) -> str:
     year, month, day = rng.randint(1948, 2012), rng.randint(1, 12), rng.randint(1, 28)
     name = MONTHS[month - 1]
     nth = f"the {day}th of {name}" if 3 < day < 21 else f"{day} {name}"
-    return _one_of(rng, "birthdays", name=name, name3=name[:3], day=day, month=month, year=year, short=year % 100, nth=nth)
+    return _one_of(
+        rng,
+        "birthdays",
+        name=name,
+        name3=name[:3],
+        day=day,
+        month=month,
+        year=year,
+        short=year % 100,
+        nth=nth,
+    )
 
 
 def _home(names: Names) -> dict[str, Any]:
@@ -154,7 +205,9 @@ _MAKERS: Mapping[str, Callable[[Names, random.Random], str]] = {
     "id": lambda names, rng: _number(rng, "ids"),
     "phone": lambda names, rng: _number(rng, "phones"),
     "address": _address,
-    "age": lambda names, rng: str(rng.choice((rng.randint(12, 24), rng.randint(19, 48), rng.randint(30, 79)))),
+    "age": lambda names, rng: str(
+        rng.choice((rng.randint(12, 24), rng.randint(19, 48), rng.randint(30, 79)))
+    ),
     "birthday": _birthday,
     "town": lambda names, rng: rng.choice(_home(names)["towns"]),
     "country": lambda names, rng: _home(names)["country"],
@@ -162,10 +215,16 @@ _MAKERS: Mapping[str, Callable[[Names, random.Random], str]] = {
     "school": lambda names, rng: _one_of(rng, "schools").format(_one_of(rng, "school_words")),
     "employer": lambda names, rng: _one_of(rng, "firms").format(_one_of(rng, "firm_words")),
 }
-_REMAKERS: Mapping[str, Generator] = {"id": surrogate_id_num, "phone": surrogate_phone, "address": surrogate_address}
+_REMAKERS: Mapping[str, Generator] = {
+    "id": surrogate_id_num,
+    "phone": surrogate_phone,
+    "address": surrogate_address,
+}
 
 
-def invent_detail(what: str, first: str, last: str, rng: random.Random, table: NameTable | None = None) -> str:
+def invent_detail(
+    what: str, first: str, last: str, rng: random.Random, table: NameTable | None = None
+) -> str:
     """RETURNS (str): A detail of a person, of a kind of `templates.DETAILS`; `last` may be empty.
 
     table (NameTable | None): With it, half of the numbers and addresses are made over by the surrogates' generators.
@@ -187,10 +246,17 @@ def is_linked(value: str, first: str, last: str) -> bool:
 # Regions where the family name comes first, or may.
 _FAMILY_FIRST = frozenset(("CN", "JP", "KR", "VN", "HU"))
 _FORMS = {
-    "full": "{first} {last}", "first": "{first}", "last": "{last}", "middle": "{first} {middle} {last}", "reverse": "{last} {first}",
-    "initial_last": "{first[0]}. {last}", "first_initial": "{first} {last[0]}.", "initials": "{first[0]}.{last[0]}.",
-    "last_first": "{last}, {first}", "last_initial": "{last}, {first[0]}.",
-}  # fmt: skip
+    "full": "{first} {last}",
+    "first": "{first}",
+    "last": "{last}",
+    "middle": "{first} {middle} {last}",
+    "reverse": "{last} {first}",
+    "initial_last": "{first[0]}. {last}",
+    "first_initial": "{first} {last[0]}.",
+    "initials": "{first[0]}.{last[0]}.",
+    "last_first": "{last}, {first}",
+    "last_initial": "{last}, {first[0]}.",
+}
 
 
 @dataclass
@@ -216,15 +282,21 @@ class Person:
         elif slot.what in self.details:
             text = self.details[slot.what]
         else:
-            text = self.details[slot.what] = invent_detail(slot.what, self.first, self.last, rng, self.table)
-        return text.upper() if slot.case == "upper" else text.lower() if slot.case == "lower" else text
+            text = self.details[slot.what] = invent_detail(
+                slot.what, self.first, self.last, rng, self.table
+            )
+        return (
+            text.upper() if slot.case == "upper" else text.lower() if slot.case == "lower" else text
+        )
 
     def _form(self, what: str) -> str:
         first, last = self.first, self.last
         if what == "under":
             return "_".join(f"{first} {last}".split())
         if not last:
-            return {"initials": f"{first[0]}.", "nick": first[: max(3, len(first) // 2)]}.get(what, first)
+            return {"initials": f"{first[0]}.", "nick": first[: max(3, len(first) // 2)]}.get(
+                what, first
+            )
         if what == "nick":
             shortened = first if len(first) < 5 else first[: 3 + len(first) % 2]
             return str(read_tables("details")["nicks"].get(plain(first), shortened))
@@ -233,7 +305,12 @@ class Person:
 
 
 def invent_person(
-    rng: random.Random, table: NameTable, *, gender: str = "x", avoid: frozenset[str] = frozenset(), surname: str = ""
+    rng: random.Random,
+    table: NameTable,
+    *,
+    gender: str = "x",
+    avoid: frozenset[str] = frozenset(),
+    surname: str = "",
 ) -> Person:
     """Invent a person.
 
@@ -256,11 +333,22 @@ def invent_person(
     if not surname and rng.random() < 0.07:
         last = f"{last}{rng.choice('-  ')}{table.sample_surname(rng, home)}"
     if not surname and rng.random() < 0.02:
-        last = rng.choice(("O'", "Mc", "de la ", "van ", "von ", "D'", "El-", "bin ", "da ", "dos ")) + last
+        last = (
+            rng.choice(("O'", "Mc", "de la ", "van ", "von ", "D'", "El-", "bin ", "da ", "dos "))
+            + last
+        )
     if not surname and rng.random() < (0.08 if region in ("IN", "MY", "EA", "WA") else 0.006):
         last = ""
     if region in ("RU", "SL", "GE") and rng.random() < 0.4:
-        middle = table.sample_given(rng, "M", region).rstrip("aeiouyj") + ("ovich" if sex == "M" else "ovna")
+        middle = table.sample_given(rng, "M", region).rstrip("aeiouyj") + (
+            "ovich" if sex == "M" else "ovna"
+        )
     else:
-        middle = f"{rng.choice('ABCDEFGHJKLMNPRSTVW')}." if rng.random() < 0.6 else table.sample_given(rng, sex, region)
-    return Person(first, middle, last, region, region in _FAMILY_FIRST and rng.random() < 0.3, table)
+        middle = (
+            f"{rng.choice('ABCDEFGHJKLMNPRSTVW')}."
+            if rng.random() < 0.6
+            else table.sample_given(rng, sex, region)
+        )
+    return Person(
+        first, middle, last, region, region in _FAMILY_FIRST and rng.random() < 0.3, table
+    )

@@ -18,11 +18,45 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Errors, PiiError
-from ..labels import AGE, DETAIL_LABELS, ID_NUM, NAME_CITED, NAME_CONNECTED, NAME_INSTRUCTOR, NAME_STUDENT, is_name
+from ..labels import (
+    AGE,
+    DETAIL_LABELS,
+    ID_NUM,
+    NAME_CITED,
+    NAME_CONNECTED,
+    NAME_INSTRUCTOR,
+    NAME_STUDENT,
+    is_name,
+)
 from ..names.table import name_table
 from . import edit
-from .edit import ALL, DETAILS, NAMES, Change, Filled, OnValue, Perturbed, Span, Spans, insert, joined, on_names, rewrite, stops
-from .noise import CHANGES, DIGIT_WORDS, NAME_NOISE, alternate, always, curly, fill_pattern, hard_negative, inside
+from .edit import (
+    ALL,
+    DETAILS,
+    NAMES,
+    Change,
+    Filled,
+    OnValue,
+    Perturbed,
+    Span,
+    Spans,
+    insert,
+    joined,
+    on_names,
+    rewrite,
+    stops,
+)
+from .noise import (
+    CHANGES,
+    DIGIT_WORDS,
+    NAME_NOISE,
+    alternate,
+    always,
+    curly,
+    fill_pattern,
+    hard_negative,
+    inside,
+)
 from .people import invent_person
 from .templates import PUBLIC_LABELS, Slot, read_tables
 
@@ -68,11 +102,15 @@ class Perturbation:
         edit.check_spans(new_text, new_spans, self.name)
         return new_text, new_spans
 
-    def measured(self, before: str, old: Spans, after: str, new: Spans) -> tuple[list[int], list[int]]:
+    def measured(
+        self, before: str, old: Spans, after: str, new: Spans
+    ) -> tuple[list[int], list[int]]:
         """RETURNS (tuple[list[int], list[int]]): Places in `old` and `new` of what is measured: the same people before and after."""
         of_old, of_new = self._counted(old), self._counted(new)
         if self.rewrites:
-            of_old = of_new = [i for i in of_old if before[old[i][0] : old[i][1]] != after[new[i][0] : new[i][1]]]
+            of_old = of_new = [
+                i for i in of_old if before[old[i][0] : old[i][1]] != after[new[i][0] : new[i][1]]
+            ]
         return of_old, of_new
 
     def _counted(self, spans: Spans) -> list[int]:
@@ -84,9 +122,20 @@ class Perturbation:
 def main_span(spans: Spans) -> int | None:
     """RETURNS (int | None): Place of the span that matters most: the first student's name, else another person's or detail."""
     labels = [label for *_, label in spans]
-    of_persons = [i for i, label in enumerate(labels) if is_name(label) and label not in PUBLIC_LABELS]
+    of_persons = [
+        i for i, label in enumerate(labels) if is_name(label) and label not in PUBLIC_LABELS
+    ]
     student = [i for i in of_persons if labels[i] == NAME_STUDENT]
-    return next(iter((*student, *of_persons, *(i for i, label in enumerate(labels) if label in DETAIL_LABELS))), None)
+    return next(
+        iter(
+            (
+                *student,
+                *of_persons,
+                *(i for i, label in enumerate(labels) if label in DETAIL_LABELS),
+            )
+        ),
+        None,
+    )
 
 
 def _private(spans: Spans) -> list[Span]:
@@ -95,13 +144,19 @@ def _private(spans: Spans) -> list[Span]:
 
 def _writer(text: str, spans: Spans) -> tuple[str, str]:
     """Name and label of the first private person, students before others; empty if there is none."""
-    start, end, label = min(_private(spans), key=lambda s: (s[2] != NAME_STUDENT, s[0]), default=(0, 0, ""))
+    start, end, label = min(
+        _private(spans), key=lambda s: (s[2] != NAME_STUDENT, s[0]), default=(0, 0, "")
+    )
     return " ".join(text[start:end].split()), label
 
 
 def _first_words(text: str, spans: Spans) -> list[str]:
     """The words of the name of the private person who comes first in the text."""
-    return [word for start, end, _ in _private(spans)[:1] for word in re.findall(r"[^\W\d_]{2,}", text[start:end])]
+    return [
+        word
+        for start, end, _ in _private(spans)[:1]
+        for word in re.findall(r"[^\W\d_]{2,}", text[start:end])
+    ]
 
 
 def _surname(text: str, spans: Spans, rng: random.Random) -> str:
@@ -127,8 +182,18 @@ _STROKES = str.maketrans("øØłŁđĐı", "oOlLdDi")
 _LIGATURES = {"ffi": "ﬃ", "ffl": "ﬄ", "ff": "ﬀ", "fi": "ﬁ", "fl": "ﬂ", "st": "ﬆ"}
 _EMOJI = "🌸😊⭐🔥🦋"
 _ONES = (
-    *DIGIT_WORDS, "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-)  # fmt: skip
+    *DIGIT_WORDS,
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+)
 _TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _SCALES = ((10**9, "billion"), (10**6, "million"), (1000, "thousand"), (100, "hundred"))
 
@@ -148,15 +213,23 @@ def _regex(pattern: str, new: str, count: int = 0) -> OnValue:
 
 def _mixed(name: str) -> str:
     first, *others = name.split(" ")
-    return " ".join([first.lower(), *(word.upper() for word in others)]) if others else name[:1].lower() + name[1:].upper()
+    return (
+        " ".join([first.lower(), *(word.upper() for word in others)])
+        if others
+        else name[:1].lower() + name[1:].upper()
+    )
 
 
 def _accents_added(name: str, rng: random.Random) -> str:
     """One letter in two that can bear an accent, and one at least."""
     places = [i for i, char in enumerate(name) if char.lower() in _ACCENTS]
     chosen = {i for i in places if rng.random() < 0.5} or set(places[:1])
-    marked = (rng.choice(_ACCENTS[char.lower()]) if i in chosen else char for i, char in enumerate(name))
-    return "".join(new.upper() if char.isupper() else new for new, char in zip(marked, name, strict=True))
+    marked = (
+        rng.choice(_ACCENTS[char.lower()]) if i in chosen else char for i, char in enumerate(name)
+    )
+    return "".join(
+        new.upper() if char.isupper() else new for new, char in zip(marked, name, strict=True)
+    )
 
 
 def _typo(word: str, rng: random.Random) -> str:
@@ -197,7 +270,9 @@ def number_to_words(number: int) -> str:
     scale, word = next((scale, word) for scale, word in _SCALES if number >= scale)
     rest = number % scale
     joint = " and " if rest < 100 else " "
-    return f"{number_to_words(number // scale)} {word}" + (joint + number_to_words(rest) if rest else "")
+    return f"{number_to_words(number // scale)} {word}" + (
+        joint + number_to_words(rest) if rest else ""
+    )
 
 
 def _digits_worded(value: str) -> str:
@@ -220,13 +295,18 @@ _VALUES: dict[str, Callable[..., Any]] = {
     "in turn": lambda v, rng: alternate(v, upper=rng.random() >= 0.5),
     "accents added": _accents_added,
     "accents removed": lambda v, rng: NAME_NOISE["no accents"](v, rng).translate(_STROKES),
-    "stray mark": lambda v, rng: _VALUES["inserted"](rng.choice("\u0307\u0323\u0332\u0336"))(v, rng),
+    "stray mark": lambda v, rng: _VALUES["inserted"](rng.choice("\u0307\u0323\u0332\u0336"))(
+        v, rng
+    ),
     "ligatures": _each("|".join(_LIGATURES), lambda letters, rng: _LIGATURES[letters]),
     "emoji inside": lambda v, rng: v.replace(" ", f" {rng.choice(_EMOJI)} ", 1),
     "glued together": _GLUED,
     "typo": _typo,
     "letter dropped": _letter_dropped,
-    "numbers worded": _each(r"(?<![\w.,:/@#-])\d{1,9}(?![\w:/@%-]|[.,]\d)", lambda digits, rng: number_to_words(int(digits))),
+    "numbers worded": _each(
+        r"(?<![\w.,:/@#-])\d{1,9}(?![\w:/@%-]|[.,]\d)",
+        lambda digits, rng: number_to_words(int(digits)),
+    ),
     "no punctuation": _regex(r"[.,;:!?\"'()\[\]…“”‘’-]", ""),
     "curly": always(curly),
     "digits worded": always(_digits_worded),
@@ -240,8 +320,12 @@ _VALUES: dict[str, Callable[..., Any]] = {
     "in words": lambda name, share: _each(_WORD, _at_times(share, _VALUES[name])),
     "inserted": lambda mark: _each("[^ ]{2,}", inside(mark)),
     # "#" is a digit, "%" one from 1 to 9.
-    "number": lambda form: lambda v, rng: re.sub("[#%]", lambda m: str(rng.randint(m.group() == "%", 9)), form),
-    "one space in eight": lambda mark: _each(r"(?<=\S) (?=\S)", _at_times(0.125, lambda space, rng: mark)),
+    "number": lambda form: (
+        lambda v, rng: re.sub("[#%]", lambda m: str(rng.randint(m.group() == "%", 9)), form)
+    ),
+    "one space in eight": lambda mark: _each(
+        r"(?<=\S) (?=\S)", _at_times(0.125, lambda space, rng: mark)
+    ),
     "regex": _regex,
     "spelt": lambda at, dot: lambda v, rng: v.replace("@", at).replace(".", dot),
     "spread": lambda joint: lambda v, rng: joint.join(ch for ch in v if ch.isalnum()),
@@ -265,8 +349,13 @@ def _in_script(language: str, joint: str) -> Callable[[random.Random], OnValue]:
         known: dict[str, str] = {}
 
         def change(value: str, rng: random.Random) -> str:
-            parts = ("".join(ch for ch in word if ch.isalnum()).lower() for word in value.replace("_", " ").split())
-            return joint.join(known.setdefault(part, left[len(known) % len(left)]) for part in parts if part)
+            parts = (
+                "".join(ch for ch in word if ch.isalnum()).lower()
+                for word in value.replace("_", " ").split()
+            )
+            return joint.join(
+                known.setdefault(part, left[len(known) % len(left)]) for part in parts if part
+            )
 
         return change
 
@@ -279,7 +368,11 @@ def _exchanged(rng: random.Random) -> OnValue:
 
     def other(word: str, rng: random.Random) -> str:
         if word.lower() not in known:
-            draw = table.sample_given if table.is_given(word) and not table.is_surname(word) else table.sample_surname
+            draw = (
+                table.sample_given
+                if table.is_given(word) and not table.is_surname(word)
+                else table.sample_surname
+            )
             known[word.lower()] = draw(rng)
         new = known[word.lower()]
         return new.upper() if word.isupper() else new.lower() if word.islower() else new
@@ -300,7 +393,11 @@ def _inconsistent(rng: random.Random) -> OnValue:
     return change
 
 
-_PEOPLE: dict[str, Callable[..., Any]] = {"in script": _in_script, "exchanged": _exchanged, "inconsistent": _inconsistent}
+_PEOPLE: dict[str, Callable[..., Any]] = {
+    "in script": _in_script,
+    "exchanged": _exchanged,
+    "inconsistent": _inconsistent,
+}
 
 
 # Changes of a whole text: layout, and what is set in.
@@ -309,7 +406,9 @@ _PEOPLE: dict[str, Callable[..., Any]] = {"in script": _in_script, "exchanged": 
 def _emoji_beside(text: str, spans: Spans, rng: random.Random) -> Perturbed:
     """ "🌸Ana Lopez🌸", the signs outside of the span."""
     signs = [(start, end, rng.choice(_EMOJI)) for start, end, label in spans if is_name(label)]
-    return edit.apply_edits(text, spans, [(at, at, sign) for start, end, sign in signs for at in (start, end)])
+    return edit.apply_edits(
+        text, spans, [(at, at, sign) for start, end, sign in signs for at in (start, end)]
+    )
 
 
 def _glued_to_id(text: str, spans: Spans, rng: random.Random) -> Perturbed:
@@ -324,18 +423,30 @@ def _glued_to_id(text: str, spans: Spans, rng: random.Random) -> Perturbed:
 
 def _no_space_before(text: str, spans: Spans, rng: random.Random) -> Perturbed:
     """ "my essay.Ana Lopez": the space before a name gone, a full stop there."""
-    starts = [start for start, _, label in spans if is_name(label) and start > 1 and text[start - 1] == " "]
-    return edit.apply_edits(text, spans, [(at - 1, at, "" if text[at - 2] in ".,;:!?" else ".") for at in starts])
+    starts = [
+        start
+        for start, _, label in spans
+        if is_name(label) and start > 1 and text[start - 1] == " "
+    ]
+    return edit.apply_edits(
+        text, spans, [(at - 1, at, "" if text[at - 2] in ".,;:!?" else ".") for at in starts]
+    )
 
 
 def _page_headers(text: str, spans: Spans, rng: random.Random) -> Perturbed:
     """ "Lopez 2" on a line of its own in the middle of the text, each 1,500 characters; "Page 2" without a person."""
     name, label = _writer(text, spans)
     places = stops(text, spans)
-    chosen = [at for i, at in enumerate(places) if i == len(places) // 2 or at // 1500 > (places[i - 1] if i else 0) // 1500]
+    chosen = [
+        at
+        for i, at in enumerate(places)
+        if i == len(places) // 2 or at // 1500 > (places[i - 1] if i else 0) // 1500
+    ]
     head = (re.split(r"[\s_]+", name)[-1], label)
     for page, at in reversed(list(enumerate(chosen, 2))):
-        text, spans = insert(text, spans, at, *_with(f"\n{{0}} {page}\n", head if head[0] else ("Page", "")))
+        text, spans = insert(
+            text, spans, at, *_with(f"\n{{0}} {page}\n", head if head[0] else ("Page", ""))
+        )
     return text, spans
 
 
@@ -345,7 +456,9 @@ def _header_block(text: str, spans: Spans, rng: random.Random) -> Perturbed:
     if not name[1]:
         return insert(text, spans, 0, "Course: Introduction\nAssignment: Essay 2\nWords: 500\n\n")
     number = (f"{rng.randint(10**7, 10**8 - 1)}", ID_NUM)
-    return insert(text, spans, 0, *_with("Name: {0}\nStudent ID: {1}\nSubmitted by: {0}\n\n", name, number))
+    return insert(
+        text, spans, 0, *_with("Name: {0}\nStudent ID: {1}\nSubmitted by: {0}\n\n", name, number)
+    )
 
 
 def _signature_block(text: str, spans: Spans, rng: random.Random) -> Perturbed:
@@ -363,7 +476,11 @@ def _with_others(joint: str, many: int) -> Change:
             text, spans = on_names(_GLUED)(text, spans, rng)
         for _, end, label in reversed(_private(spans)):
             others = [_invented_name(rng) for _ in range(many)]
-            pieces = [piece for name in others for piece in ((joint, ""), (name if joint else _GLUED(name, rng), label))]
+            pieces = [
+                piece
+                for name in others
+                for piece in ((joint, ""), (name if joint else _GLUED(name, rng), label))
+            ]
             text, spans = insert(text, spans, end, *joined(pieces))
         return text, spans
 
@@ -372,7 +489,9 @@ def _with_others(joint: str, many: int) -> Change:
 
 def _end_added(text: str, spans: Spans, rng: random.Random) -> Perturbed:
     """Punctuation set at the end of the text, and doubled at the end of sentences."""
-    text, spans = rewrite(text, spans, outside=lambda piece: re.sub(r"([.!?])(?=\s)", r"\1\1", piece))
+    text, spans = rewrite(
+        text, spans, outside=lambda piece: re.sub(r"([.!?])(?=\s)", r"\1\1", piece)
+    )
     return insert(text, spans, len(text), rng.choice(".!?,;:-"))
 
 
@@ -382,9 +501,15 @@ def _ages_changed(text: str, spans: Spans, rng: random.Random) -> Perturbed:
     def other(age: str, rng: random.Random) -> str:
         return str(max(1, int(age) + rng.choice((-3, -2, -1, 1, 2, 3, 7))))
 
-    in_span, in_prose = _each(r"\b\d{1,2}\b", other), _each(r"\b\d{1,2}(?=[ -]years?[ -]old|-year-old)", other)
+    in_span, in_prose = (
+        _each(r"\b\d{1,2}\b", other),
+        _each(r"\b\d{1,2}(?=[ -]years?[ -]old|-year-old)", other),
+    )
     return rewrite(
-        text, spans, inside=lambda v, label: in_span(v, rng) if label == AGE else v, outside=lambda v: in_prose(v, rng)
+        text,
+        spans,
+        inside=lambda v, label: in_span(v, rng) if label == AGE else v,
+        outside=lambda v: in_prose(v, rng),
     )
 
 
@@ -417,7 +542,9 @@ def _sentences(make: Callable[[random.Random], Perturbed | str], times: int = 3)
         places = stops(text, spans)
         for at in sorted(rng.sample(places, k=min(times, len(places))), reverse=True):
             sentence = make(rng)
-            text, spans = insert(text, spans, at, *((sentence, ()) if isinstance(sentence, str) else sentence))
+            text, spans = insert(
+                text, spans, at, *((sentence, ()) if isinstance(sentence, str) else sentence)
+            )
         return text, spans
 
     return change
@@ -428,7 +555,9 @@ def _about_others(kind: str, label: str, shared: bool = False) -> Change:
 
     def change(text: str, spans: Spans, rng: random.Random) -> Perturbed:
         name = _surname(text, spans if shared else (), rng)
-        return _sentences(lambda rng: _with(rng.choice(_SENTENCES[kind]), (name, label)))(text, spans, rng)
+        return _sentences(lambda rng: _with(rng.choice(_SENTENCES[kind]), (name, label)))(
+            text, spans, rng
+        )
 
     return change
 
@@ -436,7 +565,9 @@ def _about_others(kind: str, label: str, shared: bool = False) -> Change:
 def _bibliography(text: str, spans: Spans, rng: random.Random) -> Perturbed:
     """A list of references at the end, one of the authors with the surname of the first private person."""
     first, second = _surname(text, spans, rng), name_table().sample_surname(rng)
-    references = _with(_SENTENCES["references"], (f"{first}, J.", NAME_CITED), (f"{second}, M.", NAME_CITED))
+    references = _with(
+        _SENTENCES["references"], (f"{first}, J.", NAME_CITED), (f"{second}, M.", NAME_CITED)
+    )
     return insert(text, spans, len(text), *references)
 
 
@@ -446,15 +577,22 @@ def _instructor(text: str, spans: Spans, rng: random.Random) -> Perturbed:
     name = f"{first[0].capitalize()} {name_table().sample_surname(rng)}"
     places = stops(text, spans)
     at = rng.choice(places) if places else len(text)
-    return insert(text, spans, at, *_with(" My teacher, Professor {0}, agreed.", (name, NAME_INSTRUCTOR)))
+    return insert(
+        text, spans, at, *_with(" My teacher, Professor {0}, agreed.", (name, NAME_INSTRUCTOR))
+    )
 
 
 def _checked_number(rng: random.Random) -> str:
     """A sentence with a number whose check digit is right, by Luhn or of an ISBN-13."""
     luhn = rng.random() < 0.5
-    digits = fill_pattern("#" * rng.choice((9, 12)) if luhn else "978#########", {"#": "0123456789"}, rng)
+    digits = fill_pattern(
+        "#" * rng.choice((9, 12)) if luhn else "978#########", {"#": "0123456789"}, rng
+    )
     if luhn:
-        total = sum(sum(divmod(int(ch) * (2 if i % 2 == 0 else 1), 10)) for i, ch in enumerate(reversed(digits)))
+        total = sum(
+            sum(divmod(int(ch) * (2 if i % 2 == 0 else 1), 10))
+            for i, ch in enumerate(reversed(digits))
+        )
     else:
         total = sum(int(ch) * (3 if i % 2 else 1) for i, ch in enumerate(digits))
     return f" {'The sample in the manual' if luhn else 'The book'} is {digits}{-total % 10}."
@@ -525,13 +663,21 @@ def windows_of(nlp: "Language") -> Windows | None:
     if "window" not in settings or "transformer" not in nlp.pipe_names:
         return None
     layer = getattr(nlp.get_pipe("transformer"), "model", None)
-    encoder = layer.get_ref("piece_encoder") if layer is not None and layer.has_ref("piece_encoder") else None
+    encoder = (
+        layer.get_ref("piece_encoder")
+        if layer is not None and layer.has_ref("piece_encoder")
+        else None
+    )
 
     def pieces(text: str, at: int) -> int:
         doc = nlp.make_doc(text)
         n_tokens = sum(token.idx < at for token in doc)
         # Without the encoder, 1.3 pieces per token: what English prose has with BERT's vocabulary.
-        return round(1.3 * n_tokens) + 1 if encoder is None else int(encoder.predict([doc])[0].lengths[: n_tokens + 1].sum())
+        return (
+            round(1.3 * n_tokens) + 1
+            if encoder is None
+            else int(encoder.predict([doc])[0].lengths[: n_tokens + 1].sum())
+        )
 
     return Windows(int(settings["window"]), int(settings.get("overlap", 0)), pieces)
 
@@ -554,9 +700,13 @@ def _padded(paragraphs: Sequence[str], before: float, after: float) -> Change:
     def change(text: str, spans: Spans, rng: random.Random) -> Perturbed:
         missing = LONG - len(text)
         if missing > 0 and after:
-            text, spans = insert(text, spans, len(text), "\n\n" + prose(paragraphs, int(missing * after), rng))
+            text, spans = insert(
+                text, spans, len(text), "\n\n" + prose(paragraphs, int(missing * after), rng)
+            )
         if missing > 0 and before:
-            text, spans = insert(text, spans, 0, prose(paragraphs, int(missing * before), rng) + "\n\n")
+            text, spans = insert(
+                text, spans, 0, prose(paragraphs, int(missing * before), rng) + "\n\n"
+            )
         return text, spans
 
     return change
@@ -602,13 +752,17 @@ def _at_border(paragraphs: Sequence[str], windows: Windows, target: int) -> Chan
             chosen = chosen + [FILLER] * missing if missing >= 0 else chosen[:missing]
             if not missing:
                 break
-        text, spans = insert(text, spans, len(text), "\n\n" + prose(paragraphs, 8 * windows.window, rng))
+        text, spans = insert(
+            text, spans, len(text), "\n\n" + prose(paragraphs, 8 * windows.window, rng)
+        )
         return insert(text, spans, 0, front)
 
     return change
 
 
-def length_perturbations(paragraphs: Sequence[str] = PARAGRAPHS, windows: Windows | None = None) -> Iterator[Perturbation]:
+def length_perturbations(
+    paragraphs: Sequence[str] = PARAGRAPHS, windows: Windows | None = None
+) -> Iterator[Perturbation]:
     """YIELDS (Perturbation): Those of this class; without windows none at their edges."""
     for place, about, before, after in (
         ("early", "first", 0, 1),
@@ -616,29 +770,46 @@ def length_perturbations(paragraphs: Sequence[str] = PARAGRAPHS, windows: Window
         ("late", "last", 1, 0),
     ):
         change = _padded(paragraphs, before, after)
-        yield Perturbation(f"long_people_{place}", LENGTH, f"20,000 characters, the text {about}", change)
-    yield Perturbation("name_again_far_below", LENGTH, "10,000 characters after the first name", _torn_apart(paragraphs))
+        yield Perturbation(
+            f"long_people_{place}", LENGTH, f"20,000 characters, the text {about}", change
+        )
+    yield Perturbation(
+        "name_again_far_below",
+        LENGTH,
+        "10,000 characters after the first name",
+        _torn_apart(paragraphs),
+    )
     if windows is not None:
-        targets = (windows.window - 1, windows.window - windows.overlap - 1, windows.window - windows.overlap // 2)
+        targets = (
+            windows.window - 1,
+            windows.window - windows.overlap - 1,
+            windows.window - windows.overlap // 2,
+        )
         for (name, about), target in zip(EDGES.items(), targets, strict=True):
             yield Perturbation(name, LENGTH, about, _at_border(paragraphs, windows, target), MAIN)
 
 
 def clean_paragraphs(texts: Iterable[str], *, least: int = 200) -> list[str]:
     """RETURNS (list[str]): Paragraphs of at least so many characters, each once, in order."""
-    found = (re.sub(r"\s+", " ", block).strip() for text in texts for block in re.split(r"\n\s*\n", text))
+    found = (
+        re.sub(r"\s+", " ", block).strip() for text in texts for block in re.split(r"\n\s*\n", text)
+    )
     return list(dict.fromkeys(block for block in found if len(block) >= least))
 
 
 # All perturbations by name.
 
 
-def _perturbation(kind: str, name: str, about: str, where: str, what: str, *args: Any) -> Perturbation:
+def _perturbation(
+    kind: str, name: str, about: str, where: str, what: str, *args: Any
+) -> Perturbation:
     """One row of the table."""
     scope, *of = where.split()
     if scope == "around":
         after, *inside = args
-        change = edit.around_names(what, after, name=_VALUES[inside[0]] if inside else None, of=of[0])
+        change = edit.around_names(
+            what, after, name=_VALUES[inside[0]] if inside else None, of=of[0]
+        )
         return Perturbation(name, kind, about, change, of[0])
     found = {"document": _DOCUMENT, "people": _PEOPLE}.get(scope, _VALUES)[what]
     change = found(*args) if args else found
@@ -657,15 +828,23 @@ def _perturbation(kind: str, name: str, about: str, where: str, what: str, *args
     return Perturbation(name, kind, about, edit.on_labels(change, *labels), DETAILS, rewrites=True)
 
 
-_FIXED = [_perturbation(kind, name, *row) for kind, rows in read_tables("perturbations").items() for name, row in rows.items()]
+_FIXED = [
+    _perturbation(kind, name, *row)
+    for kind, rows in read_tables("perturbations").items()
+    for name, row in rows.items()
+]
 
 
-def perturbations(paragraphs: Sequence[str] = PARAGRAPHS, windows: Windows | None = None) -> dict[str, Perturbation]:
+def perturbations(
+    paragraphs: Sequence[str] = PARAGRAPHS, windows: Windows | None = None
+) -> dict[str, Perturbation]:
     """RETURNS (dict[str, Perturbation]): The registry, class by class.
 
     paragraphs (Sequence[str]): Clean prose that long essays are padded with. windows (Windows | None): Of the pipeline under test.
     """
-    found = sorted((*_FIXED, *length_perturbations(paragraphs, windows)), key=lambda p: CLASSES.index(p.kind))
+    found = sorted(
+        (*_FIXED, *length_perturbations(paragraphs, windows)), key=lambda p: CLASSES.index(p.kind)
+    )
     return {perturbation.name: perturbation for perturbation in found}
 
 
@@ -679,17 +858,33 @@ def choose(found: dict[str, Perturbation], names: Iterable[str]) -> dict[str, Pe
     wanted = set(names)
     for name in sorted(wanted):
         if name not in found and name not in (*CLASSES, *EDGES):
-            raise PiiError(Errors.E760, name=name, classes=", ".join(CLASSES), allowed=", ".join({**found, **EDGES}))
-    return {name: p for name, p in found.items() if not wanted or name in wanted or p.kind in wanted}
+            raise PiiError(
+                Errors.E760,
+                name=name,
+                classes=", ".join(CLASSES),
+                allowed=", ".join({**found, **EDGES}),
+            )
+    return {
+        name: p for name, p in found.items() if not wanted or name in wanted or p.kind in wanted
+    }
 
 
 # Perturbed copies to train on: everybody's names are changed alike.
 
 _CLASSES = (CASE, SCRIPT, LAYOUT, NOISE, ATTACK)
-_ONLY_PRIVATE = frozenset((
-    "glued_to_id", "adjacent_names", "names_in_lines", "three_names_glued", "page_headers", "header_block", "signature_block",
-    "orders_beside", "said_public_beside",
-))  # fmt: skip
+_ONLY_PRIVATE = frozenset(
+    (
+        "glued_to_id",
+        "adjacent_names",
+        "names_in_lines",
+        "three_names_glued",
+        "page_headers",
+        "header_block",
+        "signature_block",
+        "orders_beside",
+        "said_public_beside",
+    )
+)
 _JOINTS = (" ", "\n", "", " / ", " & ", ", ", "  ")
 _SHARE_BESIDE = 0.3
 
@@ -700,7 +895,12 @@ def _beside(text: str, spans: Spans, rng: random.Random) -> Perturbed:
     for start, end, label in reversed(spans):
         if is_name(label) and rng.random() < _SHARE_BESIDE and text[start:end].strip():
             name = _invented_name(rng)
-            text, spans = insert(text, spans, end, *joined(((joint, ""), (name if joint else name.replace(" ", ""), label))))
+            text, spans = insert(
+                text,
+                spans,
+                end,
+                *joined(((joint, ""), (name if joint else name.replace(" ", ""), label))),
+            )
     return text, spans
 
 
@@ -709,7 +909,14 @@ BESIDE = Perturbation("beside", LAYOUT, "Ana Lopez / Budi Santoso", _beside, NAM
 
 def training_perturbations() -> list[Perturbation]:
     """RETURNS (list[Perturbation]): Those that tell nothing of who is private."""
-    return [BESIDE, *(p for p in perturbations().values() if p.kind in _CLASSES and p.name not in _ONLY_PRIVATE)]
+    return [
+        BESIDE,
+        *(
+            p
+            for p in perturbations().values()
+            if p.kind in _CLASSES and p.name not in _ONLY_PRIVATE
+        ),
+    ]
 
 
 def training_change(share: float) -> Callable[[Filled, random.Random], Filled]:
@@ -722,10 +929,17 @@ def training_change(share: float) -> Callable[[Filled, random.Random], Filled]:
             return filled
         perturbation = rng.choice(by_class[rng.choice(_CLASSES)])
         given = sorted((*filled.spans, *((start, end, UNTOLD) for start, end in filled.unlabelled)))
-        if any(a[1] > b[0] for a, b in pairwise(given)) or any(start >= end for start, end, _ in given):
+        if any(a[1] > b[0] for a, b in pairwise(given)) or any(
+            start >= end for start, end, _ in given
+        ):
             return filled
         text, spans = perturbation(filled.text, given, rng)
         unlabelled = tuple((start, end) for start, end, label in spans if label == UNTOLD)
-        return replace(filled, text=text, spans=tuple(span for span in spans if span[2] != UNTOLD), unlabelled=unlabelled)
+        return replace(
+            filled,
+            text=text,
+            spans=tuple(span for span in spans if span[2] != UNTOLD),
+            unlabelled=unlabelled,
+        )
 
     return change

@@ -67,7 +67,12 @@ def group_documents(
 
 
 def stratified_folds(
-    groups: Sequence[Sequence[int]], labels: Sequence[Mapping[str, int]], *, ids: Sequence[str], folds: int = 5, seed: int = 0
+    groups: Sequence[Sequence[int]],
+    labels: Sequence[Mapping[str, int]],
+    *,
+    ids: Sequence[str],
+    folds: int = 5,
+    seed: int = 0,
 ) -> list[int]:
     """Deal groups of documents out to folds.
 
@@ -82,10 +87,15 @@ def stratified_folds(
         raise PiiError(Errors.E667, folds=folds, groups=len(groups))
     names = sorted({name for document in labels for name, n in document.items() if n})
     counts = [[document.get(name, 0) for name in names] + [1] for document in labels]
-    weights = np.array([np.sum([counts[i] for i in group], axis=0) for group in groups], dtype=float)
+    weights = np.array(
+        [np.sum([counts[i] for i in group], axis=0) for group in groups], dtype=float
+    )
     weights /= weights.sum(axis=0)  # as a share of all there is of a label
     size = (weights**2).sum(axis=1)
-    chance = [sha256("\n".join([str(seed), *sorted(ids[i] for i in group)]).encode()).digest() for group in groups]
+    chance = [
+        sha256("\n".join([str(seed), *sorted(ids[i] for i in group)]).encode()).digest()
+        for group in groups
+    ]
     held = np.zeros((folds, weights.shape[1]))
     fold_of = [0] * len(ids)
     for at in sorted(range(len(groups)), key=lambda at: (-round(float(size[at]), 15), chance[at])):
@@ -99,7 +109,9 @@ def stratified_folds(
 
 
 def count_parts(
-    parts: Mapping[str, Iterable[int]], labels: Sequence[Mapping[str, int]], groups: Sequence[Sequence[int]] = ()
+    parts: Mapping[str, Iterable[int]],
+    labels: Sequence[Mapping[str, int]],
+    groups: Sequence[Sequence[int]] = (),
 ) -> dict[str, PartCounts]:
     """RETURNS (dict[str, PartCounts]): What each part of positions holds.
 
@@ -113,7 +125,9 @@ def count_parts(
         having = Counter(label for found in present for label in found)
         spans = {label: sum(found.get(label, 0) for found in present) for label in sorted(having)}
         n_groups = len({group_of.get(i, -1 - i) for i in members})
-        result[name] = PartCounts(len(members), n_groups, sum(map(bool, present)), spans, dict(sorted(having.items())))
+        result[name] = PartCounts(
+            len(members), n_groups, sum(map(bool, present)), spans, dict(sorted(having.items()))
+        )
     return result
 
 

@@ -23,17 +23,41 @@ from ..labels import LABELS, ROLES, label_for_role
 from ..names.table import NameTable, name_table
 
 WHO_ROLES = {
-    "student": labels.STUDENT, "instructor": labels.INSTRUCTOR, "friend": labels.CONNECTED, "cited": labels.CITED,
+    "student": labels.STUDENT,
+    "instructor": labels.INSTRUCTOR,
+    "friend": labels.CONNECTED,
+    "cited": labels.CITED,
     "character": labels.CHARACTER,
-}  # fmt: skip
+}
 NAME_FORMS = (
-    "full", "first", "last", "initial_last", "first_initial", "middle", "last_first", "last_initial", "initials", "nick", "under", "reverse",
-)  # fmt: skip
+    "full",
+    "first",
+    "last",
+    "initial_last",
+    "first_initial",
+    "middle",
+    "last_first",
+    "last_initial",
+    "initials",
+    "nick",
+    "under",
+    "reverse",
+)
 DETAILS = {
-    "email": labels.EMAIL, "username": labels.USERNAME, "url": labels.URL_PERSONAL, "id": labels.ID_NUM, "phone": labels.PHONE_NUM,
-    "address": labels.STREET_ADDRESS, "age": labels.AGE, "birthday": labels.DATE, "town": labels.LOCATION, "country": labels.LOCATION,
-    "nationality": labels.LOCATION, "school": labels.EDUCATION, "employer": labels.EMPLOYER,
-}  # fmt: skip
+    "email": labels.EMAIL,
+    "username": labels.USERNAME,
+    "url": labels.URL_PERSONAL,
+    "id": labels.ID_NUM,
+    "phone": labels.PHONE_NUM,
+    "address": labels.STREET_ADDRESS,
+    "age": labels.AGE,
+    "birthday": labels.DATE,
+    "town": labels.LOCATION,
+    "country": labels.LOCATION,
+    "nationality": labels.LOCATION,
+    "school": labels.EDUCATION,
+    "employer": labels.EMPLOYER,
+}
 CASES = ("", "upper", "lower")
 _SLOT = re.compile(
     r"\{\{(?:(?P<role>[A-Z_]+)=(?P<text>[^{}|]+)|(?P<who>[a-z]+[0-9]*)\.(?P<what>[a-z_]+)(?:\|(?P<case>[a-z]+))?)\}\}"
@@ -44,7 +68,11 @@ SEPARATOR = re.compile(r"^%%[ \t]*$", re.MULTILINE)
 @cache
 def read_tables(name: str) -> dict[str, Any]:
     """RETURNS (dict[str, Any]): The tables of resources/corpus/<name>.toml, which texts are made of."""
-    return tomllib.loads((resources.files("pii_components") / "resources" / "corpus" / f"{name}.toml").read_text("utf8"))
+    return tomllib.loads(
+        (resources.files("pii_components") / "resources" / "corpus" / f"{name}.toml").read_text(
+            "utf8"
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +127,9 @@ def parse_parts(text: str, *, where: str = "") -> tuple[Part, ...]:
     for match in (*_SLOT.finditer(text), None):
         said = text[at : match.start() if match else None]
         if "{{" in said or "}}" in said:
-            raise PiiError(Errors.E601, where=where, offset=at + max(said.find("{{"), said.find("}}")))
+            raise PiiError(
+                Errors.E601, where=where, offset=at + max(said.find("{{"), said.find("}}"))
+            )
         if said:
             parts.append(said)
         if match:
@@ -112,7 +142,11 @@ def _slot(match: re.Match[str], where: str) -> Slot:
     role, literal, who, what, case = match.groups(default="")
     known = role in (*ROLES, *LABELS)
     if who:
-        known = who.rstrip("0123456789") in WHO_ROLES and what in (*NAME_FORMS, *DETAILS) and case in CASES
+        known = (
+            who.rstrip("0123456789") in WHO_ROLES
+            and what in (*NAME_FORMS, *DETAILS)
+            and case in CASES
+        )
     if not known:
         raise PiiError(Errors.E601, where=where, offset=match.start())
     return Slot(who, what, case) if who else Slot(role, "literal", "", literal)
@@ -127,10 +161,17 @@ def _text_of(path: Path) -> str:
 
 def _template(text: str, where: str) -> Template:
     head, mark, body = text.partition("\n---\n")
-    meta = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in head.splitlines())}
+    meta = {
+        key.strip(): value.strip()
+        for key, _, value in (line.partition(":") for line in head.splitlines())
+    }
     if not mark or not meta.get("id"):
         raise PiiError(Errors.E602, where=where)
-    genders = dict(pair.split("=", 1) for pair in meta.get("persons", "").replace(",", " ").split() if "=" in pair)
+    genders = dict(
+        pair.split("=", 1)
+        for pair in meta.get("persons", "").replace(",", " ").split()
+        if "=" in pair
+    )
     return Template(meta["id"], parse_parts(body.rstrip("\n") + "\n", where=where), genders)
 
 
@@ -164,7 +205,9 @@ def essay_files(folder: Path, *, scenes: bool = True) -> list[Path]:
 
 def read_templates(folder: Path, *, scenes: bool = True) -> list[Template]:
     """RETURNS (list[Template]): Every essay in `folder/essays` and, if `scenes`, every short text in `folder/scenes`, sorted by id."""
-    found = (template for path in essay_files(folder, scenes=scenes) for template in read_file(path))
+    found = (
+        template for path in essay_files(folder, scenes=scenes) for template in read_file(path)
+    )
     return sorted(found, key=lambda template: template.id)
 
 
@@ -172,7 +215,8 @@ def read_fragments(folder: Path) -> dict[str, list[tuple[Part, ...]]]:
     """RETURNS (dict[str, list[tuple[Part, ...]]]): Per file in `folder/fragments` (by stem), its blocks."""
     return {
         path.stem: [
-            parse_parts(block.strip("\n"), where=path.name) for block in filter(str.strip, SEPARATOR.split(_text_of(path)))
+            parse_parts(block.strip("\n"), where=path.name)
+            for block in filter(str.strip, SEPARATOR.split(_text_of(path)))
         ]
         for path in sorted((folder / "fragments").glob("*.txt"))
     }
@@ -208,11 +252,18 @@ class Findings:
 
 def _trigrams(template: Template) -> frozenset[tuple[str, ...]]:
     """Every three words in a row, outside slots, lower case."""
-    words = [word for part in template.parts if isinstance(part, str) for word in re.findall(r"[a-z]+", part.lower())]
+    words = [
+        word
+        for part in template.parts
+        if isinstance(part, str)
+        for word in re.findall(r"[a-z]+", part.lower())
+    ]
     return frozenset(zip(words, words[1:], words[2:], strict=False))
 
 
-def find_near(templates: Sequence[Template], *, least: float = NEAR) -> list[tuple[str, str, float]]:
+def find_near(
+    templates: Sequence[Template], *, least: float = NEAR
+) -> list[tuple[str, str, float]]:
     """RETURNS (list[tuple[str, str, float]]): Ids of essays that share at least so much of the shorter one's trigrams, most alike first."""
     grams = [_trigrams(template) for template in templates]
     holders: dict[tuple[str, ...], list[int]] = defaultdict(list)
@@ -220,7 +271,10 @@ def find_near(templates: Sequence[Template], *, least: float = NEAR) -> list[tup
         for gram in found:
             holders[gram].append(n)
     common = Counter(pair for found in holders.values() for pair in combinations(found, 2))
-    shares = ((templates[a].id, templates[b].id, n / min(len(grams[a]), len(grams[b]))) for (a, b), n in common.items())
+    shares = (
+        (templates[a].id, templates[b].id, n / min(len(grams[a]), len(grams[b])))
+        for (a, b), n in common.items()
+    )
     return sorted((pair for pair in shares if pair[2] >= least), key=lambda pair: (-pair[2], pair))
 
 
@@ -229,7 +283,11 @@ def find_names(template: Template, table: NameTable) -> list[str]:
     found = []
     for part in template.parts:
         if isinstance(part, str):
-            found += [m[0] for m in _PAIR.finditer(part) if table.is_given(m[1]) and table.is_surname(m[2])]
+            found += [
+                m[0]
+                for m in _PAIR.finditer(part)
+                if table.is_given(m[1]) and table.is_surname(m[2])
+            ]
             found += [m[0] for m in _CONTACT.finditer(part)]
     return found
 

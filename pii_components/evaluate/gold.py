@@ -26,7 +26,15 @@ from ..labels import EMAIL, ID_NUM, NAME_STUDENT, PHONE_NUM, STREET_ADDRESS, URL
 Offsets = tuple[tuple[int, int], ...]  # first character and end (exclusive) of each
 
 # What CRAPII's gold holds. A system's NAME_CITED or NAME_INSTRUCTOR is no prediction of NAME_STUDENT.
-CRAPII_LABELS: tuple[str, ...] = (NAME_STUDENT, EMAIL, USERNAME, ID_NUM, PHONE_NUM, URL_PERSONAL, STREET_ADDRESS)
+CRAPII_LABELS: tuple[str, ...] = (
+    NAME_STUDENT,
+    EMAIL,
+    USERNAME,
+    ID_NUM,
+    PHONE_NUM,
+    URL_PERSONAL,
+    STREET_ADDRESS,
+)
 # The four types of the JEDM paper (Table 7); its gold has no others.
 FOUR_LABELS: tuple[str, ...] = (NAME_STUDENT, EMAIL, PHONE_NUM, URL_PERSONAL)
 UNKNOWN_SPLIT = "unknown"
@@ -74,7 +82,9 @@ class GoldDocument:
         return len(self.text.split())
 
 
-def read_gold(path: Path, *, form: str = "", text_source: Path | None = None, tally: Tally | None = None) -> list[GoldDocument]:
+def read_gold(
+    path: Path, *, form: str = "", text_source: Path | None = None, tally: Tally | None = None
+) -> list[GoldDocument]:
     """Read a labelled corpus in any form of `files.labelled.FORMS`, a file or a folder, in its order.
 
     Where records have `seed_split`, it becomes the split. CRAPII's form brings its own tokens, and a document without a number gets `#` and
@@ -88,10 +98,17 @@ def read_gold(path: Path, *, form: str = "", text_source: Path | None = None, ta
         raise PiiError(Errors.E501, what=path.name, reason="it does not exist")
     tally = tally if tally is not None else Tally()
     form = form or guess_form(path)
-    read = _read_kaggle(path, tally) if form.startswith("kaggle") else _read_other(path, form, text_source, tally)
+    read = (
+        _read_kaggle(path, tally)
+        if form.startswith("kaggle")
+        else _read_other(path, form, text_source, tally)
+    )
     documents = []
     for ident, essay, tokens in read:
-        entities = tuple(Entity(ident, start, end, label, essay.text[start:end]) for start, end, label in essay.spans)
+        entities = tuple(
+            Entity(ident, start, end, label, essay.text[start:end])
+            for start, end, label in essay.spans
+        )
         split = str(essay.meta.get("seed_split") or UNKNOWN_SPLIT)
         documents.append(GoldDocument(ident, essay.text, entities, tokens, split, essay.masked))
     if not documents:
@@ -110,16 +127,26 @@ def _read_kaggle(path: Path, tally: Tally) -> Iterator[tuple[str, LabelledText, 
         essay = labelled(number, values, tally)
         lengths = [len(token) for token in values["tokens"]]
         starts = accumulate(
-            (n + bool(space) for n, space in zip(lengths, values["trailing_whitespace"], strict=True)), initial=0
+            (
+                n + bool(space)
+                for n, space in zip(lengths, values["trailing_whitespace"], strict=True)
+            ),
+            initial=0,
         )
         tokens = tuple((start, start + n) for start, n in zip(starts, lengths, strict=False))
         yield f"#{number}" if values.get("document") is None else essay.id, essay, tokens
 
 
-def _read_other(path: Path, form: str, text_source: Path | None, tally: Tally) -> Iterator[tuple[str, LabelledText, Offsets]]:
+def _read_other(
+    path: Path, form: str, text_source: Path | None, tally: Tally
+) -> Iterator[tuple[str, LabelledText, Offsets]]:
     tokenizer = spacy.blank("en").tokenizer
     for essay in read_corpus(path, form, tally=tally, text_source=text_source):
-        yield essay.id, essay, tuple((token.idx, token.idx + len(token)) for token in tokenizer(essay.text))
+        yield (
+            essay.id,
+            essay,
+            tuple((token.idx, token.idx + len(token)) for token in tokenizer(essay.text)),
+        )
 
 
 def choose_splits(documents: Sequence[GoldDocument], splits: Sequence[str]) -> list[GoldDocument]:
@@ -139,7 +166,9 @@ def masks(documents: Iterable[GoldDocument]) -> dict[str, Offsets]:
 def file_sha256(path: Path) -> str:
     """Hexadecimal SHA-256 of a file, or of the files of a folder by name: says which data a number belongs to."""
     digest = sha256()
-    for part in sorted(part for part in path.rglob("*") if part.is_file()) if path.is_dir() else [path]:
+    for part in (
+        sorted(part for part in path.rglob("*") if part.is_file()) if path.is_dir() else [path]
+    ):
         if part is not path:
             digest.update(part.relative_to(path).as_posix().encode() + b"\0")
         with open_binary(part) as file:

@@ -15,15 +15,17 @@ from ..release.audit import DASH, number, template
 from .gold import CRAPII_LABELS, Entity, GoldDocument
 
 Reports = Mapping[str, Mapping[str, Any]]
-BANNER = (
-    "This page shows words of the essays, and names that a detector missed. Keep it as safe as the essays; do not publish it."
-)
+BANNER = "This page shows words of the essays, and names that a detector missed. Keep it as safe as the essays; do not publish it."
 
 
 def interval_of(scores: Mapping[str, Any], name: str) -> Sequence[float] | None:
     """The two bounds under `<name>_95`, if they are there."""
     bounds = scores.get(f"{name}_95")
-    is_pair = isinstance(bounds, list | tuple) and len(bounds) == 2 and all(isinstance(v, int | float) for v in bounds)
+    is_pair = (
+        isinstance(bounds, list | tuple)
+        and len(bounds) == 2
+        and all(isinstance(v, int | float) for v in bounds)
+    )
     return bounds if is_pair else None
 
 
@@ -32,18 +34,34 @@ def estimate(scores: Any, name: str) -> Any:
     if not isinstance(scores, Mapping):
         return None
     bounds = interval_of(scores, name)
-    return {"value": scores[name], "low": bounds[0], "high": bounds[1]} if name in scores and bounds else scores.get(name)
+    return (
+        {"value": scores[name], "low": bounds[0], "high": bounds[1]}
+        if name in scores and bounds
+        else scores.get(name)
+    )
 
 
-def bar(label: str, scores: Mapping[str, Any], name: str, *, note: str = "", other: bool = False) -> dict[str, Any]:
+def bar(
+    label: str, scores: Mapping[str, Any], name: str, *, note: str = "", other: bool = False
+) -> dict[str, Any]:
     """A bar from 0 to 1. note (str): Beside the label. other (bool): Whether it is set back, as that of a peer."""
-    return {"label": label, "value": scores[name], "bounds": interval_of(scores, name), "note": note, "other": other}
+    return {
+        "label": label,
+        "value": scores[name],
+        "bounds": interval_of(scores, name),
+        "note": note,
+        "other": other,
+    }
 
 
 def flat(value: Any, path: str = "") -> list[tuple[str, Any]]:
     """Every value of plain data with its path: `systems/ours/time/seconds`."""
     if isinstance(value, Mapping):
-        return [pair for name, item in value.items() for pair in flat(item, f"{path}/{name}" if path else str(name))]
+        return [
+            pair
+            for name, item in value.items()
+            for pair in flat(item, f"{path}/{name}" if path else str(name))
+        ]
     if isinstance(value, list | tuple):
         if not any(isinstance(item, Mapping | list | tuple) for item in value):
             return [(path, ", ".join(map(str, value)))]
@@ -51,13 +69,25 @@ def flat(value: Any, path: str = "") -> list[tuple[str, Any]]:
     return [(path, value)]
 
 
-def comparisons(reports: Reports) -> Iterator[tuple[str, Mapping[str, Any], list[tuple[str, Mapping[str, Any]]]]]:
+def comparisons(
+    reports: Reports,
+) -> Iterator[tuple[str, Mapping[str, Any], list[tuple[str, Mapping[str, Any]]]]]:
     """Title, report, and the name and numbers of each system, of the files that score systems; peers are named as such."""
     for file, report in reports.items():
         if isinstance(report.get("systems"), Mapping) and isinstance(report.get("views"), Mapping):
-            ours = {name: "pii_ner" in str(system.get("about", "")) for name, system in report["systems"].items()}
-            named = [(name if ours[name] else f"{name} (peer)", system) for name, system in report["systems"].items()]
-            yield title_of(file, report), report, [(name, s) for name, s in named if isinstance(s.get("views"), Mapping)]
+            ours = {
+                name: "pii_ner" in str(system.get("about", ""))
+                for name, system in report["systems"].items()
+            }
+            named = [
+                (name if ours[name] else f"{name} (peer)", system)
+                for name, system in report["systems"].items()
+            ]
+            yield (
+                title_of(file, report),
+                report,
+                [(name, s) for name, s in named if isinstance(s.get("views"), Mapping)],
+            )
 
 
 def title_of(file: str, report: Mapping[str, Any]) -> str:
@@ -84,7 +114,10 @@ def group_rows(value: Any, system: str = "") -> Iterator[tuple[str, list[Mapping
 def lowest_first(found: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """Perturbations, or classes of them, by recall; those without one come last."""
     entries = [(name, entry) for name, entry in found.items() if isinstance(entry, Mapping)]
-    return sorted(entries, key=lambda pair: (2.0 if pair[1].get("recall") is None else pair[1]["recall"], pair[0]))
+    return sorted(
+        entries,
+        key=lambda pair: (2.0 if pair[1].get("recall") is None else pair[1]["recall"], pair[0]),
+    )
 
 
 class Window(NamedTuple):
@@ -106,7 +139,10 @@ def kind_of_error(gold: Entity, predicted: Sequence[Entity]) -> str:
     touching = [entity for entity in predicted if overlap(gold, entity)]
     if not touching:
         return "missed"
-    best = max(touching, key=lambda p: (p.label == gold.label, overlap(gold, p), -(p.end - p.start), -p.start))
+    best = max(
+        touching,
+        key=lambda p: (p.label == gold.label, overlap(gold, p), -(p.end - p.start), -p.start),
+    )
     if best.label != gold.label:
         return "wrong role" if is_name(best.label) and is_name(gold.label) else "wrong label"
     if (best.start, best.end) == (gold.start, gold.end):
@@ -121,23 +157,38 @@ def overlap(first: Entity, second: Entity) -> int:
     return max(0, min(first.end, second.end) - max(first.start, second.start))
 
 
-def error_windows(documents: Sequence[GoldDocument], predicted: Sequence[Entity], *, width: int = 60) -> list[Window]:
+def error_windows(
+    documents: Sequence[GoldDocument], predicted: Sequence[Entity], *, width: int = 60
+) -> list[Window]:
     """What was missed, found with other edges, or found where there is nothing, with `width` characters on each side."""
     out = []
     for doc in documents:
         found = [entity for entity in predicted if entity.document == doc.id]
         wrong = [(e, kind_of_error(e, found)) for e in doc.entities if e.label in CRAPII_LABELS]
-        spurious = [e for e in found if e.label in CRAPII_LABELS and not any(overlap(e, other) for other in doc.entities)]
-        for entity, kind in sorted([*wrong, *((e, "spurious") for e in spurious)], key=lambda pair: pair[0].start):
+        spurious = [
+            e
+            for e in found
+            if e.label in CRAPII_LABELS and not any(overlap(e, other) for other in doc.entities)
+        ]
+        for entity, kind in sorted(
+            [*wrong, *((e, "spurious") for e in spurious)], key=lambda pair: pair[0].start
+        ):
             if kind:
                 low, high = max(0, entity.start - width), entity.end + width
-                parts = doc.text[low : entity.start], doc.text[entity.start : entity.end], doc.text[entity.end : high]
+                parts = (
+                    doc.text[low : entity.start],
+                    doc.text[entity.start : entity.end],
+                    doc.text[entity.end : high],
+                )
                 out.append(Window(doc.id, kind, entity.label, *parts))
     return out
 
 
 def build_page(
-    reports: Reports, *, windows: Sequence[Window] | None = None, title: str = "Measured: finding and hiding PII"
+    reports: Reports,
+    *,
+    windows: Sequence[Window] | None = None,
+    title: str = "Measured: finding and hiding PII",
 ) -> str:
     """The whole page, complete in itself.
 
@@ -146,7 +197,15 @@ def build_page(
     """
     helpers = {f.__name__: f for f in (bar, estimate, flat, group_rows, lowest_first, title_of)}
     page = template("page.html").render(
-        helpers, reports=reports, comparisons=list(comparisons(reports)), windows=windows, title=title,
-        version=__version__, banner=BANNER, plainly=lambda rows: [[path, DASH if value is None else str(value)] for path, value in rows],
-    )  # fmt: skip
+        helpers,
+        reports=reports,
+        comparisons=list(comparisons(reports)),
+        windows=windows,
+        title=title,
+        version=__version__,
+        banner=BANNER,
+        plainly=lambda rows: [
+            [path, DASH if value is None else str(value)] for path, value in rows
+        ],
+    )
     return page.lstrip()

@@ -37,12 +37,16 @@ class CountTable(NamedTuple):
     labels: tuple[str, ...]
     counts: numpy.ndarray
 
-    def select(self, *, rows: numpy.ndarray | None = None, labels: Sequence[str] | None = None) -> "CountTable":
+    def select(
+        self, *, rows: numpy.ndarray | None = None, labels: Sequence[str] | None = None
+    ) -> "CountTable":
         """The slice. rows (numpy.ndarray | None): One boolean per document. labels (Sequence[str] | None): To keep."""
         kept = numpy.ones(len(self.documents), dtype=bool) if rows is None else rows
         columns = [i for i, label in enumerate(self.labels) if labels is None or label in labels]
         documents = tuple(compress(self.documents, kept))
-        return CountTable(documents, tuple(self.labels[i] for i in columns), self.counts[kept][:, columns])
+        return CountTable(
+            documents, tuple(self.labels[i] for i in columns), self.counts[kept][:, columns]
+        )
 
     @property
     def per_document(self) -> numpy.ndarray:
@@ -50,11 +54,16 @@ class CountTable(NamedTuple):
         return self.counts.sum(axis=1)
 
 
-def _tabulate(gold: _Keys, predicted: _Keys, documents: Sequence[str], labels: Sequence[str]) -> CountTable:
+def _tabulate(
+    gold: _Keys, predicted: _Keys, documents: Sequence[str], labels: Sequence[str]
+) -> CountTable:
     """Count what two bags of (document, label, key) share. Other documents and labels are left out."""
     row = {document: i for i, document in enumerate(documents)}
     column = {label: i for i, label in enumerate(labels)}
-    in_gold, in_predicted = (Counter(key for key in keys if key[0] in row and key[1] in column) for keys in (gold, predicted))
+    in_gold, in_predicted = (
+        Counter(key for key in keys if key[0] in row and key[1] in column)
+        for keys in (gold, predicted)
+    )
     counts = numpy.zeros((len(row), len(column), 3), dtype="i8")
     shared = in_gold & in_predicted
     for keys, kind in ((shared, TP), (in_predicted - shared, FP), (in_gold - shared, FN)):
@@ -64,7 +73,11 @@ def _tabulate(gold: _Keys, predicted: _Keys, documents: Sequence[str], labels: S
 
 
 def match_bag(
-    gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str], labels: Sequence[str]
+    gold: Iterable[Entity],
+    predicted: Iterable[Entity],
+    *,
+    documents: Sequence[str],
+    labels: Sequence[str],
 ) -> CountTable:
     """Exact match of (document, label, text) as bags: a text that is there twice must be predicted twice, wherever it stands (the JEDM
     paper, section 3.4, and its notebook)."""
@@ -73,10 +86,16 @@ def match_bag(
 
 
 def match_position(
-    gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str], labels: Sequence[str]
+    gold: Iterable[Entity],
+    predicted: Iterable[Entity],
+    *,
+    documents: Sequence[str],
+    labels: Sequence[str],
 ) -> CountTable:
     """Exact match of (document, label, start, end)."""
-    wanted, found = ([(e.document, e.label, (e.start, e.end)) for e in side] for side in (gold, predicted))
+    wanted, found = (
+        [(e.document, e.label, (e.start, e.end)) for e in side] for side in (gold, predicted)
+    )
     return _tabulate(wanted, found, documents, labels)
 
 
@@ -104,36 +123,59 @@ def pair_overlaps(gold: Iterable[Entity], predicted: Iterable[Entity]) -> _Pairs
         free = by_document[entity.document]
         near = [i for i, other in enumerate(free) if touches(entity, [(other.start, other.end)])]
         if near:
-            best = max(near, key=lambda i: (free[i].start, free[i].end) == (entity.start, entity.end))
+            best = max(
+                near, key=lambda i: (free[i].start, free[i].end) == (entity.start, entity.end)
+            )
             pairs.append((entity, free.pop(best)))
     return pairs
 
 
 def match_overlap(
-    gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str], labels: Sequence[str], masked: Masks = NO_MASKS
-) -> CountTable:  # fmt: skip
+    gold: Iterable[Entity],
+    predicted: Iterable[Entity],
+    *,
+    documents: Sequence[str],
+    labels: Sequence[str],
+    masked: Masks = NO_MASKS,
+) -> CountTable:
     """One gold entity with one prediction of the same label that shares a character with it. A prediction without a partner is no error
     if it touches one of `masked`."""
     sides = list(gold), list(predicted)
-    pairs = [pair for label in labels for pair in pair_overlaps(*([e for e in side if e.label == label] for side in sides))]
+    pairs = [
+        pair
+        for label in labels
+        for pair in pair_overlaps(*([e for e in side if e.label == label] for side in sides))
+    ]
     return _tabulate(*_keys_of(pairs, *sides, masked, lambda e: e.label), documents, labels)
 
 
 def _keys_of(
-    pairs: _Pairs, gold: list[Entity], predicted: list[Entity], masked: Masks, label: Callable[[Entity], str]
+    pairs: _Pairs,
+    gold: list[Entity],
+    predicted: list[Entity],
+    masked: Masks,
+    label: Callable[[Entity], str],
 ) -> tuple[_Keys, _Keys]:
     """Keys that are equal for the two of a pair, if their labels are, and for nothing else."""
     met, taken = {id(entity) for entity, _ in pairs}, {id(entity) for _, entity in pairs}
     missed = [(e.document, label(e), "missed") for e in gold if id(e) not in met]
-    wrong = [(e.document, label(e), "wrong") for e in judged((e for e in predicted if id(e) not in taken), masked)]
+    wrong = [
+        (e.document, label(e), "wrong")
+        for e in judged((e for e in predicted if id(e) not in taken), masked)
+    ]
     wanted = [(e.document, label(e), i) for i, (e, _) in enumerate(pairs)]
     found = [(e.document, label(e), i) for i, (_, e) in enumerate(pairs)]
     return [*wanted, *missed], [*found, *wrong]
 
 
 def match_roles(
-    gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str], masked: Masks = NO_MASKS, missed: bool = True
-) -> CountTable:  # fmt: skip
+    gold: Iterable[Entity],
+    predicted: Iterable[Entity],
+    *,
+    documents: Sequence[str],
+    masked: Masks = NO_MASKS,
+    missed: bool = True,
+) -> CountTable:
     """Names by role, its labels are `labels.ROLES`; other labels than names are left out. missed (bool): Whether names count that only one
     of the two sides has."""
     names, found = ([e for e in side if is_name(e.label)] for side in (gold, predicted))
@@ -153,9 +195,14 @@ def believed_role(entity: Entity) -> str:
 
 
 def match_tokens(
-    gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str], labels: Sequence[str],
-    tokens: Mapping[str, Sequence[tuple[int, int]]], masked: Masks = NO_MASKS,
-) -> CountTable:  # fmt: skip
+    gold: Iterable[Entity],
+    predicted: Iterable[Entity],
+    *,
+    documents: Sequence[str],
+    labels: Sequence[str],
+    tokens: Mapping[str, Sequence[tuple[int, int]]],
+    masked: Masks = NO_MASKS,
+) -> CountTable:
     """Tokens under their entity label: (document, token, BIO label) as sets, the metric of CRAPII's Kaggle task; B- against I- is an error.
     Where two predictions share a token, both count; tokens that touch one of `masked` do not.
 
@@ -166,7 +213,9 @@ def match_tokens(
         """Tokens that share a character with the entity; the first one is its beginning."""
         inside = (token for token in tokens.get(entity.document, ()) if touches(entity, [token]))
         for n, (start, end) in enumerate(inside):
-            if not any(first < end and last > start for first, last in masked.get(entity.document, ())):
+            if not any(
+                first < end and last > start for first, last in masked.get(entity.document, ())
+            ):
                 yield entity.document, entity.label, (start, "I" if n else "B")
 
     wanted, found = ({key for e in side for key in keys(e)} for side in (gold, predicted))
@@ -174,9 +223,14 @@ def match_tokens(
 
 
 def expose(
-    gold: Iterable[Entity], hidden: Iterable[Entity], *, documents: Sequence[str], words: Sequence[int],
-    known: Iterable[Entity] | None = None, masked: Masks = NO_MASKS,
-) -> numpy.ndarray:  # fmt: skip
+    gold: Iterable[Entity],
+    hidden: Iterable[Entity],
+    *,
+    documents: Sequence[str],
+    words: Sequence[int],
+    known: Iterable[Entity] | None = None,
+    masked: Masks = NO_MASKS,
+) -> numpy.ndarray:
     """What a reader of the released text would still see, and what was hidden for nothing, whatever the labels.
 
     hidden (Iterable[Entity]): What the system would hide. words (Sequence[int]): Lengths of the documents.
@@ -185,9 +239,14 @@ def expose(
     space, those hidden; false alarms; words.
     """
     gold = list(gold)
-    counts = {document: numpy.asarray([0] * WORDS + [n], dtype="i8") for document, n in zip(documents, words, strict=True)}
+    counts = {
+        document: numpy.asarray([0] * WORDS + [n], dtype="i8")
+        for document, n in zip(documents, words, strict=True)
+    }
     covered: dict[str, set[int]] = defaultdict(set)
-    no_alarm = defaultdict(list, {document: list(stretches) for document, stretches in masked.items()})
+    no_alarm = defaultdict(
+        list, {document: list(stretches) for document, stretches in masked.items()}
+    )
     for entity in gold if known is None else known:
         no_alarm[entity.document].append((entity.start, entity.end))
     for entity in (entity for entity in hidden if entity.document in counts):
@@ -195,11 +254,15 @@ def expose(
         counts[entity.document][ALARMS] += not touches(entity, no_alarm[entity.document])
     for entity in (entity for entity in gold if entity.document in counts):
         clear, length = in_clear(entity, covered[entity.document]), in_clear(entity, set())
-        counts[entity.document][:ALARMS] += numpy.asarray([1, clear == 0, clear < length, length, length - clear])
+        counts[entity.document][:ALARMS] += numpy.asarray(
+            [1, clear == 0, clear < length, length, length - clear]
+        )
     return numpy.asarray(list(counts.values()), dtype="i8").reshape(-1, WORDS + 1)
 
 
-def cover(gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str]) -> numpy.ndarray:
+def cover(
+    gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str]
+) -> numpy.ndarray:
     """As `expose`, where nobody knows how many words there are."""
     return expose(gold, predicted, documents=documents, words=[0] * len(documents))
 

@@ -62,11 +62,16 @@ def measures(counts: numpy.ndarray) -> dict[str, numpy.ndarray]:
     counts (numpy.ndarray): True positives, false positives, false negatives in the last axis, shape `(..., 3)`.
     """
     tp, fp, fn = counts[..., TP], counts[..., FP], counts[..., FN]
-    f_measures = {f"f{beta}": _divide((1 + beta**2) * tp, (1 + beta**2) * tp + beta**2 * fn + fp) for beta in (1, 5)}
+    f_measures = {
+        f"f{beta}": _divide((1 + beta**2) * tp, (1 + beta**2) * tp + beta**2 * fn + fp)
+        for beta in (1, 5)
+    }
     return {"precision": _divide(tp, tp + fp), "recall": _divide(tp, tp + fn), **f_measures}
 
 
-def resample(n_documents: int, *, n_resamples: int = N_RESAMPLES, seed: int = SEED) -> numpy.ndarray:
+def resample(
+    n_documents: int, *, n_resamples: int = N_RESAMPLES, seed: int = SEED
+) -> numpy.ndarray:
     """How often each document is drawn in each resample, shape `(n_resamples, n_documents)`."""
     rng = numpy.random.default_rng(seed)
     return rng.multinomial(n_documents, numpy.full(n_documents, 1 / n_documents), size=n_resamples)
@@ -77,7 +82,9 @@ def _estimate(value: numpy.ndarray, draws: numpy.ndarray) -> Estimate | None:
     if numpy.isnan(value):
         return None
     known = draws[~numpy.isnan(draws)]
-    bounds = numpy.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) if len(known) else (value, value)
+    bounds = (
+        numpy.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) if len(known) else (value, value)
+    )
     return Estimate(*map(float, (value, *bounds)))
 
 
@@ -96,13 +103,22 @@ def score(per_document: numpy.ndarray, weights: numpy.ndarray) -> Score:
     return Score(tp, fp, fn, **{name: _estimate(values[name], drawn[name]) for name in values})
 
 
-def difference(first: numpy.ndarray, second: numpy.ndarray, weights: numpy.ndarray) -> dict[str, Estimate | None]:
+def difference(
+    first: numpy.ndarray, second: numpy.ndarray, weights: numpy.ndarray
+) -> dict[str, Estimate | None]:
     """How much better the first system is, document by document; None where one has no value.
 
     first, second (numpy.ndarray): Counts of the same documents, shape `(n_documents, 3)`. weights (numpy.ndarray): From `resample`.
     """
-    ours, theirs = ((measures(counts.sum(axis=0)), measures(weights @ counts)) for counts in (first, second))
-    return {name: _estimate(*(mine[name] - other[name] for mine, other in zip(ours, theirs, strict=True))) for name in ours[0]}
+    ours, theirs = (
+        (measures(counts.sum(axis=0)), measures(weights @ counts)) for counts in (first, second)
+    )
+    return {
+        name: _estimate(
+            *(mine[name] - other[name] for mine, other in zip(ours, theirs, strict=True))
+        )
+        for name in ours[0]
+    }
 
 
 def paired_p(first: numpy.ndarray, second: numpy.ndarray, weights: numpy.ndarray) -> float | None:
@@ -121,7 +137,10 @@ def paired_p(first: numpy.ndarray, second: numpy.ndarray, weights: numpy.ndarray
 
 def rate(part: numpy.ndarray, whole: numpy.ndarray, weights: numpy.ndarray) -> Estimate | None:
     """A ratio of sums over counts (or booleans) per document; None if there is nothing in the whole."""
-    return _estimate(_divide(part.sum(), whole.sum()), _divide(weights @ part.astype("i8"), weights @ whole.astype("i8")))
+    return _estimate(
+        _divide(part.sum(), whole.sum()),
+        _divide(weights @ part.astype("i8"), weights @ whole.astype("i8")),
+    )
 
 
 # --- what stays visible, from the counts of `expose`
@@ -134,7 +153,11 @@ def coverage(counts: numpy.ndarray, clean: numpy.ndarray, weights: numpy.ndarray
     clean (numpy.ndarray): Booleans: documents without any gold entity, whatever labels are counted.
     """
     exposed = counts[:, ENTITIES] - counts[:, COVERED]
-    with_pii, incomplete, touched = counts[:, ENTITIES] > 0, exposed > 0, clean & (counts[:, ALARMS] > 0)
+    with_pii, incomplete, touched = (
+        counts[:, ENTITIES] > 0,
+        exposed > 0,
+        clean & (counts[:, ALARMS] > 0),
+    )
     return {
         "documents_with_pii": int(with_pii.sum()),
         "incompletely_covered": int(incomplete.sum()),
@@ -212,7 +235,9 @@ class GroupTest(NamedTuple):
 
 def significance(p: float) -> str:
     """`***` below .01, `**` below .05, `*` below .1, else `n.s.`, as the paper has it."""
-    return next((stars for level, stars in ((0.01, "***"), (0.05, "**"), (0.1, "*")) if p < level), "n.s.")
+    return next(
+        (stars for level, stars in ((0.01, "***"), (0.05, "**"), (0.1, "*")) if p < level), "n.s."
+    )
 
 
 def first_and_last(text: str) -> tuple[str, str]:
@@ -241,7 +266,11 @@ def name_source(name: str) -> NameSource:
     from ..names.table import name_table
 
     table, genders = name_table(), {"M": MALE, "F": FEMALE, None: ""}
-    return NameSource(name, lambda first: genders[table.gender(first)], lambda last: (table.countries(last) or ("",))[0])
+    return NameSource(
+        name,
+        lambda first: genders[table.gender(first)],
+        lambda last: (table.countries(last) or ("",))[0],
+    )
 
 
 def _dataset_source() -> NameSource:
@@ -249,7 +278,12 @@ def _dataset_source() -> NameSource:
         import pycountry
         from names_dataset import NameDataset
     except ImportError as err:
-        raise PiiError(Errors.E005, package="names-dataset", what="groups of names as in the paper", extra="train") from err
+        raise PiiError(
+            Errors.E005,
+            package="names-dataset",
+            what="groups of names as in the paper",
+            extra="train",
+        ) from err
     data = NameDataset()
 
     @cache
@@ -265,7 +299,9 @@ def _dataset_source() -> NameSource:
         # The list of ISO 3166 that the paper used leaves Taiwan without a region.
         return "" if code == "TW" else code
 
-    return NameSource(SOURCES[1], lambda first: commonest(first, "first_name", "gender"), country_of)
+    return NameSource(
+        SOURCES[1], lambda first: commonest(first, "first_name", "gender"), country_of
+    )
 
 
 def found_in_document(gold: Sequence[Entity], predicted: Iterable[Entity]) -> list[bool]:
@@ -284,18 +320,26 @@ def mann_whitney(hits: int, total: int, rest_hits: int, rest_total: int) -> tupl
     try:
         from scipy.stats import mannwhitneyu
     except ImportError as err:
-        raise PiiError(Errors.E005, package="scipy", what="the Mann-Whitney test", extra="corpus") from err
+        raise PiiError(
+            Errors.E005, package="scipy", what="the Mann-Whitney test", extra="corpus"
+        ) from err
     if hits + rest_hits in (0, total + rest_total):
         return total * rest_total / 2, 1.0  # all found or none: nothing to rank
-    sides = [numpy.repeat([1, 0], [n, of - n]) for n, of in ((hits, total), (rest_hits, rest_total))]
+    sides = [
+        numpy.repeat([1, 0], [n, of - n]) for n, of in ((hits, total), (rest_hits, rest_total))
+    ]
     found = mannwhitneyu(*sides, alternative="two-sided", method="asymptotic")
     return float(found.statistic), float(found.pvalue)
 
 
 def recall_by_group(
-    gold: Sequence[Entity], groups: Sequence[NameGroup], found: Mapping[str, Sequence[bool]], *, documents: Sequence[str] = (),
+    gold: Sequence[Entity],
+    groups: Sequence[NameGroup],
+    found: Mapping[str, Sequence[bool]],
+    *,
+    documents: Sequence[str] = (),
     weights: numpy.ndarray | None = None,
-) -> list[GroupTest]:  # fmt: skip
+) -> list[GroupTest]:
     """Recall of every group and its test against the rest of its category; names of no group take no part.
 
     gold (Sequence[Entity]): Names. groups (Sequence[NameGroup]): Of each. found (Mapping[str, Sequence[bool]]): By system.
@@ -305,7 +349,9 @@ def recall_by_group(
     row = {document: i for i, document in enumerate(documents)}
     rows = numpy.asarray([row.get(entity.document, 0) for entity in gold], dtype="i8")
     out = []
-    for category, name in ((category, name) for category, names in CATEGORIES.items() for name in names):
+    for category, name in (
+        (category, name) for category, names in CATEGORIES.items() for name in names
+    ):
         of = numpy.asarray([getattr(group, category) for group in groups], dtype=object)
         inside, rest = of == name, (of != "") & (of != name)
         for system, hits in found.items() if inside.any() else ():
@@ -316,7 +362,11 @@ def recall_by_group(
             if weights is not None:
                 counts = [numpy.bincount(rows[side], minlength=len(row)) for side in sides]
                 recall, gap = rate(counts[0], counts[1], weights), gap_of(counts, weights)
-            out.append(GroupTest(category, name, system, n, h, rn, rh, *mann_whitney(h, n, rh, rn), recall, gap))
+            out.append(
+                GroupTest(
+                    category, name, system, n, h, rn, rh, *mann_whitney(h, n, rh, rn), recall, gap
+                )
+            )
     return out
 
 

@@ -34,10 +34,20 @@ FORMAT = 1
 MATCHINGS = ("bag", "position", "overlap", "tokens")
 Views = Mapping[str, Sequence[str]]
 Tables = Mapping[str, CountTable]
-_PACKAGES = ("spacy", "numpy", "torch", "spacy-curated-transformers", "presidio-analyzer", "phonenumbers", "tldextract")
+_PACKAGES = (
+    "spacy",
+    "numpy",
+    "torch",
+    "spacy-curated-transformers",
+    "presidio-analyzer",
+    "phonenumbers",
+    "tldextract",
+)
 
 
-def count_tables(run: Run, documents: Sequence[GoldDocument], labels: Sequence[str]) -> dict[str, CountTable]:
+def count_tables(
+    run: Run, documents: Sequence[GoldDocument], labels: Sequence[str]
+) -> dict[str, CountTable]:
     """One table per way of matching, over all documents and these labels."""
     gold, masked = [entity for doc in documents for entity in doc.entities], masks(documents)
     found = match.judged(run.entities, masked)
@@ -52,15 +62,30 @@ def count_tables(run: Run, documents: Sequence[GoldDocument], labels: Sequence[s
 
 
 def system_report(
-    run: Run, documents: Sequence[GoldDocument], tables: Tables, *, views: Views, n_resamples: int, seed: int
+    run: Run,
+    documents: Sequence[GoldDocument],
+    tables: Tables,
+    *,
+    views: Views,
+    n_resamples: int,
+    seed: int,
 ) -> dict[str, Any]:
     """All numbers of one system, plain data. tables (Tables): From `count_tables`."""
     # "Clean" means: nobody annotated anything in it, whatever labels a view counts, and nobody had to leave anything open.
     clean = numpy.asarray([not doc.entities and not doc.masked for doc in documents])
     known, masked = [entity for doc in documents for entity in doc.entities], masks(documents)
-    common: dict[str, Any] = {"documents": [doc.id for doc in documents], "words": [doc.n_words for doc in documents]}
+    common: dict[str, Any] = {
+        "documents": [doc.id for doc in documents],
+        "words": [doc.n_words for doc in documents],
+    }
     seen = {
-        view: match.expose([e for e in known if e.label in labels], run.hidden, known=known, masked=masked, **common)
+        view: match.expose(
+            [e for e in known if e.label in labels],
+            run.hidden,
+            known=known,
+            masked=masked,
+            **common,
+        )
         for view, labels in views.items()
     }
 
@@ -73,7 +98,10 @@ def system_report(
 
         out: dict[str, Any] = {}
         for view, labels in views.items():
-            found, seen_part = scores(labels), {"coverage": plain(metrics.coverage(seen[view][rows], clean[rows], weights))}
+            found, seen_part = (
+                scores(labels),
+                {"coverage": plain(metrics.coverage(seen[view][rows], clean[rows], weights))},
+            )
             if matchings == MATCHINGS:
                 found["per_label"] = {label: scores([label]) for label in labels}
                 seen_part["exposure"] = plain(metrics.exposure(seen[view], weights))
@@ -81,9 +109,17 @@ def system_report(
         return out
 
     splits = sorted({doc.split for doc in documents})
-    subsets = {split: numpy.asarray([doc.split == split for doc in documents]) for split in splits if len(splits) > 1}
+    subsets = {
+        split: numpy.asarray([doc.split == split for doc in documents])
+        for split in splits
+        if len(splits) > 1
+    }
     speed, cpu_speed = _speed(run)
-    time = {"seconds": round(run.seconds, 6), "words_per_second": round(speed, 1), "cpu_seconds": round(run.cpu_seconds, 6)}
+    time = {
+        "seconds": round(run.seconds, 6),
+        "words_per_second": round(speed, 1),
+        "cpu_seconds": round(run.cpu_seconds, 6),
+    }
     return {
         "about": dict(run.about),
         "protected_labels": sorted(run.protected),
@@ -100,7 +136,12 @@ def _speed(run: Run) -> tuple[float, float]:
 
 
 def build_report(
-    runs: Sequence[Run], documents: Sequence[GoldDocument], *, views: Views, n_resamples: int = N_RESAMPLES, seed: int = SEED
+    runs: Sequence[Run],
+    documents: Sequence[GoldDocument],
+    *,
+    views: Views,
+    n_resamples: int = N_RESAMPLES,
+    seed: int = SEED,
 ) -> dict[str, Any]:
     """The report on all systems, without `command` and `data`, which the caller knows.
 
@@ -116,14 +157,22 @@ def build_report(
     first = runs[0].name
 
     def beside(other: str, view: str, matching: str) -> dict[str, Any]:
-        ours, theirs = (tables[name][matching].select(labels=views[view]).per_document for name in (first, other))
-        return plain(metrics.difference(ours, theirs, weights)) | {"p_f5": metrics.paired_p(ours, theirs, weights)}
+        ours, theirs = (
+            tables[name][matching].select(labels=views[view]).per_document
+            for name in (first, other)
+        )
+        return plain(metrics.difference(ours, theirs, weights)) | {
+            "p_f5": metrics.paired_p(ours, theirs, weights)
+        }
 
-    timed = [run for run in runs if not run.stored]  # only what ran here, now, on this machine can be compared
+    timed = [
+        run for run in runs if not run.stored
+    ]  # only what ran here, now, on this machine can be compared
     measured = ("words_per_second", "words_per_cpu_second")
     ratios = {
         f"{timed[0].name} / {run.name}": {
-            name: round(a / b, 2) for name, a, b in zip(measured, _speed(timed[0]), _speed(run), strict=True)
+            name: round(a / b, 2)
+            for name, a, b in zip(measured, _speed(timed[0]), _speed(run), strict=True)
         }
         for run in timed[1:]
     }
@@ -132,11 +181,20 @@ def build_report(
         "format": FORMAT,
         "versions": versions(),
         "machine": machine(),
-        "bootstrap": {"unit": "document", "resamples": n_resamples, "seed": seed, "level": metrics.LEVEL},
+        "bootstrap": {
+            "unit": "document",
+            "resamples": n_resamples,
+            "seed": seed,
+            "level": metrics.LEVEL,
+        },
         "views": {view: list(chosen) for view, chosen in views.items()},
-        "systems": {run.name: system_report(run, documents, tables[run.name], **each) for run in runs},
+        "systems": {
+            run.name: system_report(run, documents, tables[run.name], **each) for run in runs
+        },
         "differences": {
-            f"{first} - {run.name}": {view: {m: beside(run.name, view, m) for m in MATCHINGS} for view in views}
+            f"{first} - {run.name}": {
+                view: {m: beside(run.name, view, m) for m in MATCHINGS} for view in views
+            }
             for run in runs[1:]
         },
         "speed_ratio": ratios,
@@ -153,19 +211,29 @@ def describe_data(documents: Sequence[GoldDocument], *, file: str, sha256: str) 
         "documents_with_pii": sum(bool(doc.entities) for doc in documents),
         "words": sum(doc.n_words for doc in documents),
         "splits": dict(sorted(Counter(doc.split for doc in documents).items())),
-        "support": {label: support[label] for label in dict.fromkeys((*CRAPII_LABELS, *sorted(support)))},
+        "support": {
+            label: support[label] for label in dict.fromkeys((*CRAPII_LABELS, *sorted(support)))
+        },
     }
 
 
 def versions() -> dict[str, str]:
     """Of Python, of this package, and of those of the packages behind it that are installed."""
-    behind = {package: found for package in _PACKAGES if (found := package_version(package)) != "not installed"}
+    behind = {
+        package: found
+        for package in _PACKAGES
+        if (found := package_version(package)) != "not installed"
+    }
     return {"python": platform.python_version(), "pii_components": __version__, **behind}
 
 
 def machine() -> dict[str, Any]:
     """What speed depends on: processors and threads."""
-    return {"processor": platform.machine(), "cpus": os.cpu_count(), "omp_num_threads": os.environ.get("OMP_NUM_THREADS")}
+    return {
+        "processor": platform.machine(),
+        "cpus": os.cpu_count(),
+        "omp_num_threads": os.environ.get("OMP_NUM_THREADS"),
+    }
 
 
 def plain(value: Score | Mapping[str, Any]) -> dict[str, Any]:
@@ -200,9 +268,14 @@ def write_report(report: Mapping[str, Any], path: Path) -> None:
 
 
 def score_report(
-    runs: Sequence[Run], documents: Sequence[GoldDocument], *, profile: Profile, names: NameSource | None = None,
-    resamples: int = N_RESAMPLES, seed: int = SEED,
-) -> dict[str, Any]:  # fmt: skip
+    runs: Sequence[Run],
+    documents: Sequence[GoldDocument],
+    *,
+    profile: Profile,
+    names: NameSource | None = None,
+    resamples: int = N_RESAMPLES,
+    seed: int = SEED,
+) -> dict[str, Any]:
     """As `build_report`, with `roles` and `names` for each system where gold allows them.
 
     runs (Sequence[Run]): Predictions with labels as they are, the system of interest first. profile (Profile): Says what is hidden.
@@ -221,7 +294,9 @@ def score_report(
         source = names or metrics.name_source("table")
         found = {run.name: metrics.found_in_document(students, run.entities) for run in hidden}
         groups = [source.group(entity.text) for entity in students]
-        tests = metrics.recall_by_group(students, groups, found, documents=[doc.id for doc in documents], weights=weights)
+        tests = metrics.recall_by_group(
+            students, groups, found, documents=[doc.id for doc in documents], weights=weights
+        )
         rule = "the same string predicted as a name anywhere in the document"
         for system in systems.values():
             system["names"] = {"source": source.name, "rule": rule, "rows": []}
@@ -242,18 +317,29 @@ def as_hidden(documents: Sequence[GoldDocument], protects: Protects) -> list[Gol
 
 def run_as_hidden(run: Run, protects: Protects) -> Run:
     """The same with every hidden name as NAME_STUDENT; names that are kept keep their label and are not hidden."""
-    entities = tuple(replace(entity, label=crapii_label(entity.label, protects)) for entity in run.entities)
-    hidden = frozenset(crapii_label(label, protects) for label in run.protected if protects(label) or label in CRAPII_LABELS)
+    entities = tuple(
+        replace(entity, label=crapii_label(entity.label, protects)) for entity in run.entities
+    )
+    hidden = frozenset(
+        crapii_label(label, protects)
+        for label in run.protected
+        if protects(label) or label in CRAPII_LABELS
+    )
     return replace(run, entities=entities, protected=hidden)
 
 
 def views_of(documents: Sequence[GoldDocument]) -> dict[str, tuple[str, ...]]:
     """ "all": CRAPII's labels and whatever else this gold has; "four": the JEDM paper's."""
     there = {entity.label for doc in documents for entity in doc.entities}
-    return {"all": (*CRAPII_LABELS, *(x for x in LABELS if x in there and x not in CRAPII_LABELS)), "four": FOUR_LABELS}
+    return {
+        "all": (*CRAPII_LABELS, *(x for x in LABELS if x in there and x not in CRAPII_LABELS)),
+        "four": FOUR_LABELS,
+    }
 
 
-def roles_report(run: Run, documents: Sequence[GoldDocument], weights: numpy.ndarray) -> dict[str, Any]:
+def roles_report(
+    run: Run, documents: Sequence[GoldDocument], weights: numpy.ndarray
+) -> dict[str, Any]:
     """F1 per role with support and interval, over all roles, and the share of found names with the right one."""
     sides = [entity for doc in documents for entity in doc.entities], run.entities
     ids = [doc.id for doc in documents]
@@ -264,7 +350,10 @@ def roles_report(run: Run, documents: Sequence[GoldDocument], weights: numpy.nda
         "found": int(found.sum()),
         **plain({"accuracy": metrics.rate(among_found[:, match.TP], found, weights)}),
         "all": plain(metrics.score(table.per_document, weights)),
-        "per_role": {role: plain(metrics.score(table.select(labels=[role]).per_document, weights)) for role in ROLES},
+        "per_role": {
+            role: plain(metrics.score(table.select(labels=[role]).per_document, weights))
+            for role in ROLES
+        },
     }
 
 
@@ -281,8 +370,16 @@ def check_gold(tally: Tally, *, strict: bool) -> dict[str, Any]:
 
 def group_row(test: GroupTest) -> dict[str, Any]:
     """Counts of a group of names, its recall, and its test against the others if it has somebody to compare with."""
-    row: dict[str, Any] = {name: getattr(test, name) for name in ("category", "group", "system", "total", "hits")}
-    row |= plain({"recall": test.recall, "gap": test.gap}) | {"recall": round(test.hits / test.total, 6)}
+    row: dict[str, Any] = {
+        name: getattr(test, name) for name in ("category", "group", "system", "total", "hits")
+    }
+    row |= plain({"recall": test.recall, "gap": test.gap}) | {
+        "recall": round(test.hits / test.total, 6)
+    }
     if not numpy.isnan(test.u):
-        row |= {"u": test.u, "p": float(f"{test.p:.4g}"), "significance": metrics.significance(test.p)}
+        row |= {
+            "u": test.u,
+            "p": float(f"{test.p:.4g}"),
+            "significance": metrics.significance(test.p),
+        }
     return row

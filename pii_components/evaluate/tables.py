@@ -16,7 +16,10 @@ from rich.progress import Progress
 from rich.table import Table
 
 MEASURES = ("precision", "recall", "f1", "f5")
-VIEW_TITLES = {"all": "all labels", "four": "four types (NAME, URL, EMAIL, PHONE), as in the JEDM paper"}
+VIEW_TITLES = {
+    "all": "all labels",
+    "four": "four types (NAME, URL, EMAIL, PHONE), as in the JEDM paper",
+}
 Report = Mapping[str, Any]
 Row = Sequence[str]
 
@@ -51,14 +54,26 @@ def console() -> Console:
 
 # --- Markdown
 
-HEAD = ("system", "labels", "support", "P", "R", "F1", "F5 (95 % interval)", "PII left in", "clean essays touched")
+HEAD = (
+    "system",
+    "labels",
+    "support",
+    "P",
+    "R",
+    "F1",
+    "F5 (95 % interval)",
+    "PII left in",
+    "clean essays touched",
+)
 
 
 def cell(score: Report, name: str, *, interval: bool = False) -> str:
     """A number with three digits, with its interval if asked; a dash where there is no support."""
     if score.get(name) is None:
         return "-"
-    return f"{score[name]:.3f}" + (" ({:.3f} to {:.3f})".format(*score[f"{name}_95"]) if interval else "")
+    return f"{score[name]:.3f}" + (
+        " ({:.3f} to {:.3f})".format(*score[f"{name}_95"]) if interval else ""
+    )
 
 
 def lines_of(head: Row, rows: Iterable[Row]) -> list[str]:
@@ -88,11 +103,16 @@ def _score_lines(reports: Sequence[Report], subset: str) -> list[str]:
             for view in (view for view in report["views"] if view in part):
                 bag = part[view]["bag"]
                 scores = [cell(bag, m, interval=m == "f5") for m in MEASURES]
-                rows.setdefault((shown, view), [shown, view, str(bag["support"]), *scores, *_covered(part[view])])
+                rows.setdefault(
+                    (shown, view),
+                    [shown, view, str(bag["support"]), *scores, *_covered(part[view])],
+                )
     lines = lines_of(HEAD, rows.values())
     ratios = {pair: ratio for report in reports for pair, ratio in report["speed_ratio"].items()}
     if ratios and not subset:
-        said = "; ".join(f"{pair} {ratio['words_per_second']:.2f}" for pair, ratio in ratios.items())
+        said = "; ".join(
+            f"{pair} {ratio['words_per_second']:.2f}" for pair, ratio in ratios.items()
+        )
         lines += ["", f"Words per second in the same run: {said}."]
     return lines
 
@@ -106,15 +126,31 @@ def _covered(view: Report) -> list[str]:
 def fairness_lines(report: Report) -> list[str]:
     """What scripts/fairness.py wrote: recall per gender and culture, and how far from the rest."""
     rows = []
-    for name, found in (pair for category in ("gender", "culture") for pair in report["groups"][category].items()):
+    for name, found in (
+        pair for category in ("gender", "culture") for pair in report["groups"][category].items()
+    ):
         gap = "{:+.3f} ({:+.3f} to {:+.3f})".format(found["gap"], *found["gap_95"])
-        rows.append([name, str(found["names"]), str(found["people"]), cell(found, "recall", interval=True), gap])
+        rows.append(
+            [
+                name,
+                str(found["names"]),
+                str(found["people"]),
+                cell(found, "recall", interval=True),
+                gap,
+            ]
+        )
     asked = report["asked"]
     told = (
         f"No group more than {asked['most_below']} below the rest, on {asked['least_names']} names a group: "
         f"{'holds' if asked['holds'] else 'does not hold'}; the worst is {asked['worst'].split(' ', 1)[1]}."
     )
-    head = ("names", "mentions", "people", "recall (95 % interval)", "less the rest (95 % interval)")
+    head = (
+        "names",
+        "mentions",
+        "people",
+        "recall (95 % interval)",
+        "less the rest (95 % interval)",
+    )
     return [*lines_of(head, rows), "", told]
 
 
@@ -123,16 +159,28 @@ def presidio_lines(report: Report) -> list[str]:
     the gold does not label."""
     systems, gold = report["systems"], report["gold"]
     head = ["Presidio's entity", "in the essays"]
-    head += [f"{name}: {what}" for name in systems for what in ("results", "right", "left in clear")]
+    head += [
+        f"{name}: {what}" for name in systems for what in ("results", "right", "left in clear")
+    ]
     rows = []
-    for entity in dict.fromkeys((*gold, *sorted({e for system in systems.values() for e in system["entities"]}))):
+    for entity in dict.fromkeys(
+        (*gold, *sorted({e for system in systems.values() for e in system["entities"]}))
+    ):
         cells = [entity, str(gold.get(entity, 0))]
         for system in systems.values():
             counts = system["entities"].get(entity, {"results": 0, "right": 0})
-            judged = [str(counts["right"]), str(system["missed"].get(entity, 0))] if entity in gold else ["–", "–"]
+            judged = (
+                [str(counts["right"]), str(system["missed"].get(entity, 0))]
+                if entity in gold
+                else ["–", "–"]
+            )
             cells += [str(counts["results"]), *judged]
         rows.append(cells)
-    cited = [cell for system in systems.values() for cell in (f"{system['cited_as_person']} called PERSON", "", "")]
+    cited = [
+        cell
+        for system in systems.values()
+        for cell in (f"{system['cited_as_person']} called PERSON", "", "")
+    ]
     return lines_of(head, [*rows, ["authors and characters", str(report["gold_cited"]), *cited]])
 
 
@@ -143,7 +191,17 @@ def windows_lines(report: Report) -> list[str]:
         counts = [str(found[name]) for name in ("support", "texts")]
         shares = [cell(found, name, interval=True) for name in ("hidden", "right")]
         rows.append([report["system"]["name"], "none" if label == "O" else label, *counts, *shares])
-    return lines_of(("system", "label", "tokens", "texts", "hidden (95 % interval)", "under this label (95 % interval)"), rows)
+    return lines_of(
+        (
+            "system",
+            "label",
+            "tokens",
+            "texts",
+            "hidden (95 % interval)",
+            "under this label (95 % interval)",
+        ),
+        rows,
+    )
 
 
 STUDIES = {"groups": fairness_lines, "presidio": presidio_lines, "windows": windows_lines}
@@ -156,7 +214,10 @@ def _grid(title: str, columns: str, rows: Iterable[Row]) -> Table:
     """columns (str): With | between them. A row without cells is a line."""
     table = Table(title=title, title_justify="left")
     for name in columns.split(" | "):
-        table.add_column(name, justify="left" if name in ("system", "label", "part", "role", "group") else "right")
+        table.add_column(
+            name,
+            justify="left" if name in ("system", "label", "part", "role", "group") else "right",
+        )
     for row in rows:
         if row:
             table.add_row(*row)
@@ -194,7 +255,9 @@ def print_score(report: Report, *, to: Console | None = None) -> None:
         to.print(_subset_table(systems, data["splits"]))
     gains = {pair: views["all"]["bag"] for pair, views in report["differences"].items()}
     for pair, gain in gains.items():
-        to.print(f"{pair}, all labels: F5 {_interval(gain, 'f5', '+')}, precision {_interval(gain, 'precision', '+')}")
+        to.print(
+            f"{pair}, all labels: F5 {_interval(gain, 'f5', '+')}, precision {_interval(gain, 'precision', '+')}"
+        )
     for pair, ratio in report["speed_ratio"].items():
         words, cpu = ratio["words_per_second"], ratio["words_per_cpu_second"]
         to.print(f"{pair}, words per second: {words}, per processor second: {cpu}")
@@ -206,7 +269,11 @@ def print_score(report: Report, *, to: Console | None = None) -> None:
         to.print(_names_table(named))
     for pair, gain in gains.items():
         p = gain.get("p_f5")
-        to.print(f"{pair}: no test" if p is None else f"{pair}: paired bootstrap over documents, F5 differs with p = {p:.3g}")
+        to.print(
+            f"{pair}: no test"
+            if p is None
+            else f"{pair}: paired bootstrap over documents, F5 differs with p = {p:.3g}"
+        )
 
 
 def _overall_table(systems: Report, view: str) -> Table:
@@ -214,12 +281,27 @@ def _overall_table(systems: Report, view: str) -> Table:
     for name, system in systems.items():
         scores, time = system["views"][view], system["time"]
         # Predictions from elsewhere bring no times.
-        speed = f"{time['words_per_second']:.0f}{' (stored)' if time['stored'] else ''}" if time["seconds"] else "–"
+        speed = (
+            f"{time['words_per_second']:.0f}{' (stored)' if time['stored'] else ''}"
+            if time["seconds"]
+            else "–"
+        )
         cpu_speed = f"{time['words_per_cpu_second']:.0f}" if time["cpu_seconds"] else "–"
         others = [_number(scores[matching].get("f5")) for matching in ("position", "tokens")]
-        rows.append([name, *_intervals(scores["bag"], *MEASURES), *others, *_covered(scores), speed, cpu_speed])
+        rows.append(
+            [
+                name,
+                *_intervals(scores["bag"], *MEASURES),
+                *others,
+                *_covered(scores),
+                speed,
+                cpu_speed,
+            ]
+        )
     columns = "system | P | R | F1 | F5 | F5 position | F5 tokens | not wholly covered | clean touched | words/s | words/cpu s"
-    return _grid(f"Exact match by text, {VIEW_TITLES.get(view, view)} (95 % intervals)", columns, rows)
+    return _grid(
+        f"Exact match by text, {VIEW_TITLES.get(view, view)} (95 % intervals)", columns, rows
+    )
 
 
 def _label_table(systems: Report, view: str, labels: Row) -> Table:
@@ -227,18 +309,39 @@ def _label_table(systems: Report, view: str, labels: Row) -> Table:
     for label, name in product(labels, systems):
         found = systems[name]["views"][view]["per_label"][label]["bag"]
         counts = (str(found[kind]) for kind in ("tp", "fp", "fn"))
-        scores = _intervals(found, "precision", "recall", "f5") if found["support"] else ("no support", "", "")
+        scores = (
+            _intervals(found, "precision", "recall", "f5")
+            if found["support"]
+            else ("no support", "", "")
+        )
         rows.append([label, str(found["support"]), name, *counts, *scores])
-    return _grid(f"By label, {VIEW_TITLES.get(view, view)}", "label | support | system | TP | FP | FN | P | R | F5", rows)
+    return _grid(
+        f"By label, {VIEW_TITLES.get(view, view)}",
+        "label | support | system | TP | FP | FN | P | R | F5",
+        rows,
+    )
 
 
 def _subset_table(systems: Report, splits: Mapping[str, int]) -> Table:
     rows = []
-    for name, split in ((name, split) for name, system in systems.items() for split in system["subsets"]):
+    for name, split in (
+        (name, split) for name, system in systems.items() for split in system["subsets"]
+    ):
         found = systems[name]["subsets"][split]["all"]
         scores = _intervals(found["bag"], "precision", "recall", "f5")
-        rows.append([split, str(splits[split]), str(found["bag"]["support"]), name, *scores, *_covered(found)])
-    columns = "part | documents | support | system | P | R | F5 | incompletely covered | clean touched"
+        rows.append(
+            [
+                split,
+                str(splits[split]),
+                str(found["bag"]["support"]),
+                name,
+                *scores,
+                *_covered(found),
+            ]
+        )
+    columns = (
+        "part | documents | support | system | P | R | F5 | incompletely covered | clean touched"
+    )
     return _grid(f"By part of the data set (seed_split), {VIEW_TITLES['all']}", columns, rows)
 
 
@@ -251,7 +354,11 @@ def _exposure_table(systems: Report) -> Table:
         alarms = [str(found["false_alarms"]), _interval(found, "false_alarms_per_10000_words")]
         rows.append([name, _number(view["overlap"].get("f5")), *recalls, *alarms])
     columns = "system | F5 overlap | character recall | recall whatever the label | false alarms | per 10,000 words"
-    return _grid("What stays visible, and what is hidden for nothing, all labels (95 % intervals)", columns, rows)
+    return _grid(
+        "What stays visible, and what is hidden for nothing, all labels (95 % intervals)",
+        columns,
+        rows,
+    )
 
 
 def _roles_table(systems: Report) -> Table:
@@ -260,17 +367,49 @@ def _roles_table(systems: Report) -> Table:
         roles = system.get("roles", {"per_role": {}})
         for role, found in roles["per_role"].items():
             if found["support"] or found["fp"]:
-                rows.append([role, name, str(found["support"]), *_intervals(found, "precision", "recall", "f1")])
+                rows.append(
+                    [
+                        role,
+                        name,
+                        str(found["support"]),
+                        *_intervals(found, "precision", "recall", "f1"),
+                    ]
+                )
         if "found" in roles:
-            rows += [["right, of those found", name, str(roles["found"]), "", "", _interval(roles, "accuracy")], []]
+            rows += [
+                [
+                    "right, of those found",
+                    name,
+                    str(roles["found"]),
+                    "",
+                    "",
+                    _interval(roles, "accuracy"),
+                ],
+                [],
+            ]
     return _grid("Roles of names (95 % intervals)", "role | system | support | P | R | F1", rows)
 
 
 def _names_table(named: Report) -> Table:
     rows = []
-    for name, row in ((name, row) for name, names in named.items() for row in names.get("rows", ())):
-        test = (f"{row['u']:.0f}", f"{row['p']:.3g}", row["significance"]) if "u" in row else ("–", "–", "–")
-        rows.append([row["group"], name, str(row["total"]), _interval(row, "recall"), _interval(row, "gap", "+"), *test])
+    for name, row in (
+        (name, row) for name, names in named.items() for row in names.get("rows", ())
+    ):
+        test = (
+            (f"{row['u']:.0f}", f"{row['p']:.3g}", row["significance"])
+            if "u" in row
+            else ("–", "–", "–")
+        )
+        rows.append(
+            [
+                row["group"],
+                name,
+                str(row["total"]),
+                _interval(row, "recall"),
+                _interval(row, "gap", "+"),
+                *test,
+            ]
+        )
     source = next(iter(named.values()))["source"]
     title = f"Recall by gender and culture of the name ({source}); Mann-Whitney against the rest"
     return _grid(title, "group | system | names | recall | less the rest | U | p | ", rows)

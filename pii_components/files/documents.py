@@ -52,7 +52,15 @@ _RELS, _TYPES, _CORE = ".rels", "[Content_Types].xml", "core-properties+xml"
 # Parts by the end of their content type: those that are read, in this order; those that hold no words of the writer.
 _MAIN = "document.main+xml"
 _READ = ("header+xml", _MAIN, "footer+xml", "footnotes+xml", "endnotes+xml", "comments+xml", _CORE)
-_KEPT = ("styles+xml", "numbering+xml", "fonttable+xml", "theme+xml", "settings+xml", "commentsextended+xml", "commentsids+xml")
+_KEPT = (
+    "styles+xml",
+    "numbering+xml",
+    "fonttable+xml",
+    "theme+xml",
+    "settings+xml",
+    "commentsextended+xml",
+    "commentsids+xml",
+)
 _FONT = ("obfuscatedfont", "x-fontdata")
 # What most files have and nobody misses: counts of words and the name of a company, who has written in the file.
 _ALWAYS = ("/app.xml", "/people.xml", "/stylesWithEffects.xml")
@@ -61,13 +69,27 @@ _SIGNS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphe
 _CODES = (f"{_W}instrText", f"{_W}delInstrText")
 _DELETED = (f"{_W}del", f"{_W}moveFrom")
 # Names of attributes that hold words, whatever element they stand at; and elements whose w:val does.
-_WORDS = {"descr", "title", "alt", "tooltip", "instr", "string", "href", "displayText", "value", "fullDate", "docLocation"}
+_WORDS = {
+    "descr",
+    "title",
+    "alt",
+    "tooltip",
+    "instr",
+    "string",
+    "href",
+    "displayText",
+    "value",
+    "fullDate",
+    "docLocation",
+}
 _VALUES = _in_w("alias tag default statusText helpText listEntry entryMacro exitMacro")
 _NAMED = ("docPr", "cNvPr")
 _PEOPLE = {"creator", "lastModifiedBy"}
 # Numbers and dates of the properties, of which nothing is said.
 _PLAIN = {"created", "modified", "revision", "lastPrinted"}
-_LABELS = _in_w("name style bookmarkStart hyperlink pStyle rStyle tblStyle basedOn next link lvlText aliases")
+_LABELS = _in_w(
+    "name style bookmarkStart hyperlink pStyle rStyle tblStyle basedOn next link lvlText aliases"
+)
 # Parts of addresses that say nothing.
 _COMMON = {"com", "edu", "org", "net", "www", "http", "https"}
 _GONE = _in_w("docVars mailMerge attachedTemplate dataBinding fldData permStart permEnd")
@@ -120,14 +142,20 @@ class Docx:
         from lxml import etree
 
         self._etree = etree
-        self._parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
-        if data.startswith(b"\xd0\xcf\x11\xe0"):  # a compound file: Word puts an encrypted document into one, and so was .doc
+        self._parser = etree.XMLParser(
+            resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True
+        )
+        if data.startswith(
+            b"\xd0\xcf\x11\xe0"
+        ):  # a compound file: Word puts an encrypted document into one, and so was .doc
             raise _UnreadableError(Errors.E656)
         try:
             self._members = unzip(data)
         except _UnreadableError:
             raise
-        except Exception as err:  # of zipfile and of what unpacks: their messages can quote names of files
+        except (
+            Exception
+        ) as err:  # of zipfile and of what unpacks: their messages can quote names of files
             raise _UnreadableError(Errors.E657, kind=".docx", reason=type(err).__name__) from err
         self.unread: Counter[str] = Counter()
         self._pieces: list[_Piece] = []
@@ -154,25 +182,46 @@ class Docx:
     def _sort(self) -> None:
         """Parse the parts that are read or kept; take out all others, and what shows them."""
         types = self._tree(_TYPES)
-        by_suffix = {e.get("Extension", "").lower(): e.get("ContentType", "").lower() for e in types if e.get("Extension")}
+        by_suffix = {
+            e.get("Extension", "").lower(): e.get("ContentType", "").lower()
+            for e in types
+            if e.get("Extension")
+        }
         by_name = {
-            e.get("PartName", "").lstrip("/").lower(): e.get("ContentType", "").lower() for e in types if e.get("PartName")
+            e.get("PartName", "").lstrip("/").lower(): e.get("ContentType", "").lower()
+            for e in types
+            if e.get("PartName")
         }
         names = [name for name in self._members if name != _TYPES and not name.endswith("/")]
-        kinds = {name: by_name.get(name.lower()) or by_suffix.get(name.rpartition(".")[2].lower(), "") for name in names}
+        kinds = {
+            name: by_name.get(name.lower()) or by_suffix.get(name.rpartition(".")[2].lower(), "")
+            for name in names
+        }
         main = [name for name, kind in kinds.items() if kind.endswith(_MAIN)]
         if len(main) != 1:
             raise _UnreadableError(Errors.E657, kind=".docx", reason="no main part")
         self._read = [name for end in _READ for name in sorted(names) if kinds[name].endswith(end)]
-        kept = {name for name in names if kinds[name].endswith((*_READ, *_KEPT, *_FONT)) or kinds[name].startswith("image/")}
-        kept -= {name for name in names if "/glossary/" in name}  # building blocks of a template, with styles of their own
+        kept = {
+            name
+            for name in names
+            if kinds[name].endswith((*_READ, *_KEPT, *_FONT)) or kinds[name].startswith("image/")
+        }
+        kept -= {
+            name for name in names if "/glossary/" in name
+        }  # building blocks of a template, with styles of their own
         self._read = [name for name in self._read if name in kept]
-        thumbnails = {name for name in kept if name.startswith("docProps/") and kinds[name].startswith("image/")}
+        thumbnails = {
+            name
+            for name in kept
+            if name.startswith("docProps/") and kinds[name].startswith("image/")
+        }
         self._kinds = {name: kinds[name] for name in sorted(kept - thumbnails)}
         for name in set(names) - kept | thumbnails:
             folder, _, file = name.rpartition("/")
             if not name.endswith((_RELS, *_ALWAYS)):
-                self.unread["thumbnail" if name in thumbnails else (folder.split("/")[-1] or file)] += 1
+                self.unread[
+                    "thumbnail" if name in thumbnails else (folder.split("/")[-1] or file)
+                ] += 1
         images = [name for name, kind in self._kinds.items() if kind.startswith("image/")]
         self.unread.update("image" for _ in images)
         self._new_names = {
@@ -184,9 +233,13 @@ class Docx:
             if kind.endswith("xml"):
                 self._trees[name] = self._tree(name)
         if self._trees[main[0]].tag != f"{_W}document":
-            raise _UnreadableError(Errors.E657, kind=".docx", reason="not the usual Open XML but the strict one")
+            raise _UnreadableError(
+                Errors.E657, kind=".docx", reason="not the usual Open XML but the strict one"
+            )
         for name in ("", *self._kinds):
-            rels = posixpath.join(posixpath.dirname(name), "_rels", posixpath.basename(name) + _RELS)
+            rels = posixpath.join(
+                posixpath.dirname(name), "_rels", posixpath.basename(name) + _RELS
+            )
             if rels in self._members:
                 self._trees[rels] = self._tree(rels)
                 self._prune(name, self._trees[rels])
@@ -211,7 +264,9 @@ class Docx:
         """Take out the relations to what is gone, or lies outside and is no link, and the elements that show it."""
         gone = set()
         for rel in list(rels):
-            target = posixpath.normpath(posixpath.join("/", posixpath.dirname(source), rel.get("Target", ""))).lstrip("/")
+            target = posixpath.normpath(
+                posixpath.join("/", posixpath.dirname(source), rel.get("Target", ""))
+            ).lstrip("/")
             if rel.get("TargetMode") == "External":
                 if rel.get("Type", "").endswith("/hyperlink"):
                     continue
@@ -224,7 +279,9 @@ class Docx:
             rels.remove(rel)
         for element in list(self._trees[source].iter()) if gone and source in self._trees else ():
             if any(name.startswith(_R) and value in gone for name, value in element.attrib.items()):
-                shown = next((above for above in element.iterancestors() if above.tag in _SHOWS), element)
+                shown = next(
+                    (above for above in element.iterancestors() if above.tag in _SHOWS), element
+                )
                 if shown.getparent() is not None:
                     shown.getparent().remove(shown)
 
@@ -269,16 +326,30 @@ class Docx:
                 elif read and short == "name" and local in _NAMED:
                     element.set(attribute, f"Object {n}")
                 elif value.strip() and (
-                    (name.endswith(_RELS) and attribute == "Target" and element.get("TargetMode") == "External")
+                    (
+                        name.endswith(_RELS)
+                        and attribute == "Target"
+                        and element.get("TargetMode") == "External"
+                    )
                     or (read and (short in _WORDS or (element.tag in _VALUES and short == "val")))
                 ):
                     before = "mailto:" if value.lower().startswith("mailto:") else ""
                     yield [
-                        self._new(element, unquote(value[len(before) :]) if attribute == "Target" else value, attribute, before)
+                        self._new(
+                            element,
+                            unquote(value[len(before) :]) if attribute == "Target" else value,
+                            attribute,
+                            before,
+                        )
                     ]
             if not read and not name.endswith(_RELS) and self._kinds[name].endswith(_KEPT):
                 element.text = None
-            if not read or id(element) in known or not (element.text or "").strip() or local in _PLAIN:
+            if (
+                not read
+                or id(element) in known
+                or not (element.text or "").strip()
+                or local in _PLAIN
+            ):
                 continue
             if local in _PEOPLE:
                 self._people.append((element, ""))
@@ -306,7 +377,11 @@ class Docx:
                     start, end, new = fine[i]
                     if start > at + len(piece.text):
                         break
-                    free = [k for k in range(max(start - at, 0), min(end - at, len(piece.text))) if k not in taken]
+                    free = [
+                        k
+                        for k in range(max(start - at, 0), min(end - at, len(piece.text)))
+                        if k not in taken
+                    ]
                     if start == end and not piece.fixed and i not in given:
                         signs[start - at] += new
                         given.add(i)
@@ -318,7 +393,11 @@ class Docx:
             if "".join(signs) != piece.text:
                 piece.put("".join(signs))
         self._remove_lines(edits)
-        words = {word.casefold() for a, b, _ in edits for word in re.findall(r"[^\W\d_]{3,}", self.text[a:b].partition("@")[0])}
+        words = {
+            word.casefold()
+            for a, b, _ in edits
+            for word in re.findall(r"[^\W\d_]{3,}", self.text[a:b].partition("@")[0])
+        }
         self._rename_labels(words - _COMMON)
         became = {self.text[start:end].casefold(): new for start, end, new in edits}
         authors: dict[str, int] = {}
@@ -327,7 +406,10 @@ class Docx:
             if attribute.endswith("initials"):
                 element.set(attribute, "A")
                 continue
-            new = became.get(name.casefold()) or f"Author {authors.setdefault(name.casefold(), len(authors) + 1)}"
+            new = (
+                became.get(name.casefold())
+                or f"Author {authors.setdefault(name.casefold(), len(authors) + 1)}"
+            )
             if attribute:
                 element.set(attribute, new)
             else:
@@ -338,13 +420,20 @@ class Docx:
         new: dict[str, str] = {}
 
         def tells(label: str) -> bool:
-            parts = {part.casefold() for part in re.findall(r"[^\W\d_A-Z]+|[A-Z][^\W\d_A-Z]*|[A-Z]+", label)}
-            return bool(parts & words) or any(word in label.casefold() for word in words if len(word) > 4)
+            parts = {
+                part.casefold()
+                for part in re.findall(r"[^\W\d_A-Z]+|[A-Z][^\W\d_A-Z]*|[A-Z]+", label)
+            }
+            return bool(parts & words) or any(
+                word in label.casefold() for word in words if len(word) > 4
+            )
 
         def other(match: re.Match[str]) -> str:
             return "label" if tells(match[0]) and not match[0].isupper() else match[0]
 
-        for element in (element for tree in self._trees.values() for element in tree.iter(*_LABELS)):
+        for element in (
+            element for tree in self._trees.values() for element in tree.iter(*_LABELS)
+        ):
             for attribute in (f"{_W}val", f"{_W}name", f"{_W}styleId", f"{_W}anchor"):
                 value = element.get(attribute, "")
                 if tells(value):
@@ -359,14 +448,22 @@ class Docx:
     def _remove_lines(self, edits: Sequence[Edit]) -> None:
         """Take out paragraphs that were removed with their end, and rows and tables of such, where a document can be without them."""
         last = len(self.text)
-        removed = [(start, end) for start, end, new in edits if not new and ("\n" in self.text[start:end] or end == last)]
+        removed = [
+            (start, end)
+            for start, end, new in edits
+            if not new and ("\n" in self.text[start:end] or end == last)
+        ]
         gone = {
             paragraph: paragraph.getparent()
             for begin, after, paragraph in (self._lines if removed else ())
             if any(start <= begin and min(after, last) <= end for start, end in removed)
             and not any(True for _ in paragraph.iter(f"{_W}sectPr", *_SHOWS))
         }
-        tables = [e for tree in self._trees.values() for e in tree.iter(f"{_W}tbl", f"{_W}tr")] if gone else []
+        tables = (
+            [e for tree in self._trees.values() for e in tree.iter(f"{_W}tbl", f"{_W}tr")]
+            if gone
+            else []
+        )
         for element in tables:
             if all(paragraph in gone for paragraph in element.iter(f"{_W}p")):
                 element.getparent().remove(element)
@@ -385,9 +482,16 @@ class Docx:
                 element.set("PartName", f"/{self._new_names[name]}")
         out = BytesIO()
         with ZipFile(out, "w", ZIP_DEFLATED) as archive:
-            for name in (_TYPES, *(name for name in self._members if name in self._trees or name in self._kinds)):
+            for name in (
+                _TYPES,
+                *(name for name in self._members if name in self._trees or name in self._kinds),
+            ):
                 tree = types if name == _TYPES else self._trees.get(name)
-                data = self._members[name] if tree is None else self._etree.tostring(tree, encoding="UTF-8", standalone=True)
+                data = (
+                    self._members[name]
+                    if tree is None
+                    else self._etree.tostring(tree, encoding="UTF-8", standalone=True)
+                )
                 archive.writestr(ZipInfo(self._new_names.get(name, name)), data, ZIP_DEFLATED)
         return out.getvalue()
 
@@ -407,7 +511,10 @@ def _pieces_of(paragraph: Any) -> Iterator[_Piece]:
             if element.text:
                 yield _Piece(element, element.text, deleted=deleted, inserted=inserted)
         else:
-            deleted, inserted = deleted or tag in _DELETED, inserted or tag in (f"{_W}ins", f"{_W}moveTo")
+            deleted, inserted = (
+                deleted or tag in _DELETED,
+                inserted or tag in (f"{_W}ins", f"{_W}moveTo"),
+            )
             inside += [(child, deleted, inserted) for child in reversed(element)]
 
 
@@ -415,7 +522,9 @@ def _word_by_word(text: str, edit: Edit) -> list[Edit]:
     """An edit as one for each word, where both texts have as many, so that each run keeps its own; else as it is."""
     start, end, new = edit
     old_words, new_words = (re.findall(r"\s+|\S+", part) for part in (text[start:end], new))
-    spaces_of = [[word if word.isspace() else "" for word in words] for words in (old_words, new_words)]
+    spaces_of = [
+        [word if word.isspace() else "" for word in words] for words in (old_words, new_words)
+    ]
     if spaces_of[0] != spaces_of[1]:
         return [edit]
     out = []
@@ -446,21 +555,28 @@ def read_docx(data: bytes, number: int, name: str) -> Record | Skip:
     try:
         document = Docx(data)
     except ImportError:
-        return Skip.of(Errors.E005, number=number, package="lxml", what="reading .docx", extra="documents")
+        return Skip.of(
+            Errors.E005, number=number, package="lxml", what="reading .docx", extra="documents"
+        )
     except _UnreadableError as err:
         return Skip.of(err.template, number=number, **err.values)
     if not document.text.strip():
         return Skip.of(Errors.E530, number=number)
     unread = tuple(document.unread.elements())
     others = (("(file name)", name),)
-    return Record(number, name, document.text, body=(name, ("docx", b""), name), others=others, unread=unread)
+    return Record(
+        number, name, document.text, body=(name, ("docx", b""), name), others=others, unread=unread
+    )
 
 
 def write_docx(data: bytes, old: str, new: str, edits: Sequence[Edit], *, number: int = 1) -> bytes:
     """The document with a new text. data (bytes): As `read_docx` took it, and gave `old`. edits: What makes `new` of it; sorted, without
     overlaps. RAISES (PiiError): E568, if they do not."""
     document = Docx(data)
-    if document.text != old or apply_replacements(old, [Replacement(*edit) for edit in edits])[0] != new:
+    if (
+        document.text != old
+        or apply_replacements(old, [Replacement(*edit) for edit in edits])[0] != new
+    ):
         raise PiiError(Errors.E568, number=number)
     document.replace(edits)
     return document.save()
@@ -473,7 +589,9 @@ def read_pdf(data: bytes, number: int, name: str, *, max_pages: int = 0) -> Reco
     try:
         import pypdfium2
     except ImportError as err:
-        raise PiiError(Errors.E005, package="pypdfium2", what="reading PDF", extra="documents") from err
+        raise PiiError(
+            Errors.E005, package="pypdfium2", what="reading PDF", extra="documents"
+        ) from err
     if b"%PDF" not in data[:1024]:
         return Skip.of(Errors.E657, number=number, kind="PDF", reason="no PDF header")
     try:
@@ -503,4 +621,11 @@ def _page_text(page: Any) -> str:
     finally:
         textpage.close()
         page.close()
-    return str(text).replace("\r\n", "\n").replace("\r", "\n").replace("\ufffe", "-").replace("\x02", "-").replace("\0", "")
+    return (
+        str(text)
+        .replace("\r\n", "\n")
+        .replace("\r", "\n")
+        .replace("\ufffe", "-")
+        .replace("\x02", "-")
+        .replace("\0", "")
+    )

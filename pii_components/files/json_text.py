@@ -95,10 +95,24 @@ def splice(body: JsonBody, new: dict[str, Any], drop: frozenset[str] = frozenset
     RETURNS (str): JSON on the lines that it had; all else as it was, non-ASCII escaped only if the object has none in clear.
     """
     ascii_only = body.raw.isascii()
-    texts = {name: json.dumps(value, ensure_ascii=ascii_only) for name, value in new.items() if name in body.at}
+    texts = {
+        name: json.dumps(value, ensure_ascii=ascii_only)
+        for name, value in new.items()
+        if name in body.at
+    }
     if drop & body.at.keys():
-        pairs = ((name, texts.get(name, body.raw[slice(*at)])) for name, at in body.at.items() if name not in drop)
-        return "{" + ", ".join(f"{json.dumps(name, ensure_ascii=ascii_only)}: {value}" for name, value in pairs) + "}"
+        pairs = (
+            (name, texts.get(name, body.raw[slice(*at)]))
+            for name, at in body.at.items()
+            if name not in drop
+        )
+        return (
+            "{"
+            + ", ".join(
+                f"{json.dumps(name, ensure_ascii=ascii_only)}: {value}" for name, value in pairs
+            )
+            + "}"
+        )
     out = body.raw
     for name, text in sorted(texts.items(), key=lambda item: -body.at[item[0]][0]):
         start, end = body.at[name]
@@ -147,7 +161,11 @@ def elements(stream: TextIO) -> Iterator[tuple[int, str]]:
             except RecursionError as err:
                 raise BrokenArrayError("nested too deeply") from err
             except ValueError as err:
-                cut = not isinstance(err, JSONDecodeError) or err.msg.startswith("Unterminated") or err.pos >= len(buffer) - 16
+                cut = (
+                    not isinstance(err, JSONDecodeError)
+                    or err.msg.startswith("Unterminated")
+                    or err.pos >= len(buffer) - 16
+                )
                 if at_end or not cut or len(buffer) - pos > _MAX_OBJECT or not more(pos):
                     raise BrokenArrayError(f"malformed JSON from line {line} on") from err
             else:  # a number may go on in the next chunk
@@ -170,7 +188,9 @@ def elements(stream: TextIO) -> Iterator[tuple[int, str]]:
         pos += 1
 
 
-def scanned(found: Iterator[tuple[int, str]], encoding: str) -> Iterator[tuple[int, JsonBody, dict[str, Any], set[str]] | Skip]:
+def scanned(
+    found: Iterator[tuple[int, str]], encoding: str
+) -> Iterator[tuple[int, JsonBody, dict[str, Any], set[str]] | Skip]:
     """YIELDS (tuple | Skip): Number, and what `scan_object` gives, of each of `lines` or `elements`; E520, E521, E531."""
     number = 0
     try:
@@ -205,7 +225,9 @@ class JsonSource(Source):
         for item in scanned(self.parts(), self.encoding):
             if isinstance(item, Skip):
                 yield item
-            elif wrong := [name for name in self.text_fields if name not in item[2] or name in item[3]]:
+            elif wrong := [
+                name for name in self.text_fields if name not in item[2] or name in item[3]
+            ]:
                 yield Skip.of(Errors.E522, number=item[0], id=self._id_of(item[2]), name=wrong[0])
             else:
                 yield item[:3]
@@ -247,7 +269,9 @@ class JsonSource(Source):
 
 def join_tokens(tokens: list[str], spaces: list[bool]) -> str:
     """The text that tokens and their marks of trailing white space stand for."""
-    return "".join(token + (" " if space else "") for token, space in zip(tokens, spaces, strict=True))
+    return "".join(
+        token + (" " if space else "") for token, space in zip(tokens, spaces, strict=True)
+    )
 
 
 def _tokens_fit(values: dict[str, Any], text: str) -> bool:
@@ -283,7 +307,9 @@ def open_json(
         raise PiiError(Errors.E501, what="the input", reason=reason_of(err)) from err
     if not head:
         raise PiiError(Errors.E503)
-    source = JsonSource(path=path, kind="json" if head == "[" else "jsonl", encoding=codec, bom=bom, drop=drop)
+    source = JsonSource(
+        path=path, kind="json" if head == "[" else "jsonl", encoding=codec, bom=bom, drop=drop
+    )
     source.size = path.stat().st_size
     fields = _first_fields(source)
     source.text_field, *further = [choose_text_field(fields, name) for name in (text_field, *more)]

@@ -35,7 +35,9 @@ class Form(NamedTuple):
 
 
 _FORMS = (
-    Form("kaggle", tokens.read_kaggle, tokens.KaggleArrayWriter, (".json",)),  # CRAPII's too: tokens, labels and full_text
+    Form(
+        "kaggle", tokens.read_kaggle, tokens.KaggleArrayWriter, (".json",)
+    ),  # CRAPII's too: tokens, labels and full_text
     Form("kaggle-jsonl", tokens.read_kaggle, tokens.KaggleWriter),  # the same, one object per line
     Form("jsonl", spans.read_jsonl, spans.SpansWriter, (".jsonl", ".ndjson")),
     Form("csv", spans.read_csv, spans.TableWriter, (".csv", ".tsv")),
@@ -51,7 +53,12 @@ def form_named(name: str, *, written: bool = False) -> Form:
     """The form of that name. RAISES (PiiError): E620, if there is none, or none that is written."""
     allowed = [form.name for form in FORMS.values() if form.writer or not written]
     if name not in allowed:
-        raise PiiError(Errors.E620, form=name, done="written" if written else "read", allowed=", ".join(allowed))
+        raise PiiError(
+            Errors.E620,
+            form=name,
+            done="written" if written else "read",
+            allowed=", ".join(allowed),
+        )
     return FORMS[name]
 
 
@@ -74,7 +81,9 @@ def guess_form(path: Path, *, encoding: str = "utf-8", text_field: str = "") -> 
         if "".join(head.split()).startswith('{"data":['):
             return "bio"
         # No name of a field is needed to look into the first records.
-        source = open_json(path, text_field="tokens" if '"tokens"' in head else text_field, encoding=encoding)
+        source = open_json(
+            path, text_field="tokens" if '"tokens"' in head else text_field, encoding=encoding
+        )
         for item in islice((item for item in source.objects() if not isinstance(item, Skip)), 1):
             fields = set(item[2])
     if {"tokens", "trailing_whitespace", "labels"} <= fields:
@@ -117,15 +126,21 @@ def read_corpus(
     RAISES (PiiError): E501 to E508, E620 to E634; those of a record only without `on_skip`.
     """
     counts = tally if tally is not None else Tally()
-    for _, essay in _read(path, form, ReadOptions(encoding, text_field, id_field, text_source, counts), on_skip):
+    for _, essay in _read(
+        path, form, ReadOptions(encoding, text_field, id_field, text_source, counts), on_skip
+    ):
         counts.count(essay)
         yield essay
     if tally is None and counts.masked:
         docs = len({masked.number for masked in counts.masked})
-        warnings.warn(Warnings.W620.format(n=len(counts.masked), docs=docs), PiiWarning, stacklevel=2)
+        warnings.warn(
+            Warnings.W620.format(n=len(counts.masked), docs=docs), PiiWarning, stacklevel=2
+        )
 
 
-def read_labelled(path: Path, *, on_skip: Callable[[Skip], None] | None = None) -> Iterator[LabelledText]:
+def read_labelled(
+    path: Path, *, on_skip: Callable[[Skip], None] | None = None
+) -> Iterator[LabelledText]:
     """Essays of CRAPII or Kaggle's PII task: a .json array or .jsonl, streamed; see `read_corpus`."""
     return (essay for _, essay in _usable(tokens.read_kaggle(path, ReadOptions()), on_skip))
 
@@ -135,13 +150,17 @@ def _read(
 ) -> Iterator[tuple[int, LabelledText]]:
     if not path.exists():
         raise PiiError(Errors.E501, what=f"'{path}'", reason="it does not exist")
-    chosen = form_named(form or guess_form(path, encoding=options.encoding, text_field=options.text_field))
+    chosen = form_named(
+        form or guess_form(path, encoding=options.encoding, text_field=options.text_field)
+    )
     if options.text_source is not None and chosen.name != "entities":
         raise PiiError(Errors.E642, form=chosen.name)
     yield from _usable(chosen.read(path, options), on_skip)
 
 
-def _usable(items: Items, on_skip: Callable[[Skip], None] | None) -> Iterator[tuple[int, LabelledText]]:
+def _usable(
+    items: Items, on_skip: Callable[[Skip], None] | None
+) -> Iterator[tuple[int, LabelledText]]:
     for item in items:
         if not isinstance(item, Skip):
             yield item
@@ -159,7 +178,9 @@ def open_corpus_writer(out: Path, form: str = "", *, tally: Tally | None = None)
     RAISES (PiiError): E620, E621.
     """
     if not form:
-        form = next((known.name for known in FORMS.values() if out.suffix.lower() in known.suffixes), "")
+        form = next(
+            (known.name for known in FORMS.values() if out.suffix.lower() in known.suffixes), ""
+        )
         if not form:
             allowed = ", ".join(known.name for known in FORMS.values() if known.writer)
             raise PiiError(Errors.E621, what=f"'{out.name}'", option="--to", allowed=allowed)
@@ -235,7 +256,14 @@ def convert(
     """
     check_places(source, out, text_source, overwrite=overwrite)
     options = ReadOptions(text_source=text_source, tally=Tally(), **reading)
-    _write(_read(source, from_form, options, on_skip), out, to_form, on_skip, options.tally, needed=True)
+    _write(
+        _read(source, from_form, options, on_skip),
+        out,
+        to_form,
+        on_skip,
+        options.tally,
+        needed=True,
+    )
     return options.tally
 
 

@@ -75,7 +75,16 @@ class Skip:
         return self.error.code
 
     @classmethod
-    def of(cls, template: str, *, number: int, last: bool = False, line: int = 0, id: str = "", **values: object) -> "Skip":
+    def of(
+        cls,
+        template: str,
+        *,
+        number: int,
+        last: bool = False,
+        line: int = 0,
+        id: str = "",
+        **values: object,
+    ) -> "Skip":
         """With the message of one of `Errors`, filled with the number and the values."""
         return cls(number, PiiError(template, number=number, line=line, **values), last, line, id)
 
@@ -218,7 +227,9 @@ def open_text(raw: BinaryIO, *, encoding: str, bom: bytes, newline: str = "") ->
 
 
 @contextmanager
-def open_decoded(path: Path, encoding: str, newline: str = "") -> Iterator[tuple[TextIOWrapper, str, bytes]]:
+def open_decoded(
+    path: Path, encoding: str, newline: str = ""
+) -> Iterator[tuple[TextIOWrapper, str, bytes]]:
     """YIELDS (tuple): A file as text, its encoding and its byte order mark. RAISES (PiiError): E501, E508."""
     with open_binary(path) as raw:
         codec, bom = detect_encoding(raw, encoding)
@@ -253,7 +264,10 @@ def choose_text_field(fields: list[str], wanted: str) -> str:
 
     RAISES (PiiError): E505, if the wanted one is missing; E506, if none has a usual name; E507, if it is there twice.
     """
-    chosen = wanted or next((name for name in USUAL_TEXT_FIELDS if name in fields), fields[0] if len(fields) == 1 else "")
+    chosen = wanted or next(
+        (name for name in USUAL_TEXT_FIELDS if name in fields),
+        fields[0] if len(fields) == 1 else "",
+    )
     if not chosen:
         raise PiiError(Errors.E506, fields=show_fields(fields))
     check_fields(fields, chosen)

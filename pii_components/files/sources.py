@@ -76,13 +76,19 @@ class FolderSource(Source):
         for number in range(self.done + 1, len(self.files) + 1):
             self.done, name = number, self.files[number - 1]
             allowed = " or ".join(self.suffixes)
-            item = self.read(number, name) if self.reads(name) else Skip.of(Errors.E551, number=number, allowed=allowed)
+            item = (
+                self.read(number, name)
+                if self.reads(name)
+                else Skip.of(Errors.E551, number=number, allowed=allowed)
+            )
             yield item if isinstance(item, Record) else replace(item, id=name)
 
     def load(self, name: str) -> bytes:
         """The content of a file of `files`. RAISES (OSError, PiiError): See `cause_of`."""
         path = self.path / name
-        if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.path)):
+        if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(
+            os.path.realpath(self.path)
+        ):
             raise OSError(errno.ELOOP, "a link that leads out of the folder is not followed")
         return read_bytes(path)
 
@@ -95,7 +101,9 @@ class FolderSource(Source):
         try:
             data = self.load(name)
         except (OSError, PiiError) as err:
-            return Skip.of(Errors.E501, number=number, what=f"record {number}", reason=cause_of(err))
+            return Skip.of(
+                Errors.E501, number=number, what=f"record {number}", reason=cause_of(err)
+            )
         return self.decode(data, number, name)
 
     def decode(self, data: bytes, number: int, name: str) -> Record | Skip:
@@ -114,8 +122,14 @@ class FolderSource(Source):
 
     def fingerprint(self) -> str:
         # A link that leads nowhere will be skipped; of itself it has a size and a time, too.
-        stats = (os.stat(path) if path.exists() else os.lstat(path) for path in (self.path / name for name in self.files))
-        listing = "\n".join(f"{name}\t{s.st_size}\t{s.st_mtime_ns}" for name, s in zip(self.files, stats, strict=True))
+        stats = (
+            os.stat(path) if path.exists() else os.lstat(path)
+            for path in (self.path / name for name in self.files)
+        )
+        listing = "\n".join(
+            f"{name}\t{s.st_size}\t{s.st_mtime_ns}"
+            for name, s in zip(self.files, stats, strict=True)
+        )
         return f"{self.kind}:{sha256(listing.encode('utf-8', 'surrogateescape')).hexdigest()}"
 
 
@@ -156,17 +170,25 @@ class ZipSource(FolderSource):
             return Skip.of(Errors.E566, number=number)
         if info.flag_bits & 1:
             return Skip.of(Errors.E656, number=number)
-        if info.file_size > MAX_BYTES or (info.file_size > 1 << 20 and info.file_size > 200 * info.compress_size):
-            return Skip.of(Errors.E565, number=number, limit=min(MAX_BYTES, 200 * info.compress_size))
+        if info.file_size > MAX_BYTES or (
+            info.file_size > 1 << 20 and info.file_size > 200 * info.compress_size
+        ):
+            return Skip.of(
+                Errors.E565, number=number, limit=min(MAX_BYTES, 200 * info.compress_size)
+            )
         return FolderSource.read(self, number, name)
 
     def load(self, name: str) -> bytes:
         if self.archive is None:
             raise OSError(errno.EBADF, "the archive is closed")
         try:
-            return self.archive.read(self.members[name])  # no more than it says of its size; else its checksum is wrong
+            return self.archive.read(
+                self.members[name]
+            )  # no more than it says of its size; else its checksum is wrong
         except Exception as err:  # of zipfile and of what unpacks: their messages quote names
-            raise OSError(errno.EIO, f"a broken member of the archive, {type(err).__name__}") from err
+            raise OSError(
+                errno.EIO, f"a broken member of the archive, {type(err).__name__}"
+            ) from err
 
     def fingerprint(self) -> str:
         return Source.fingerprint(self)
@@ -268,12 +290,19 @@ def open_source(
         return _look_into(source, Errors.E504)
     suffix = path.suffix.lower()
     if suffix == ".zip":
-        archive = ZipSource(path=path, kind="folder", encoding=check_encoding(encoding), others=["(file name)"])
+        archive = ZipSource(
+            path=path, kind="folder", encoding=check_encoding(encoding), others=["(file name)"]
+        )
         archive.look()
         return archive
     if suffix in (".docx", ".pdf"):
         return DocumentSource(path=path, kind=suffix[1:], size=1, others=["(file name)"])
-    options: dict[str, Any] = {"text_field": text_field, "id_field": id_field, "more": tuple(more), "drop": frozenset(drop)}
+    options: dict[str, Any] = {
+        "text_field": text_field,
+        "id_field": id_field,
+        "more": tuple(more),
+        "drop": frozenset(drop),
+    }
     if suffix in TABLE_SUFFIXES:
         return open_csv(path, **options, encoding=encoding, spreadsheet_safe=spreadsheet_safe)
     if suffix in JSON_SUFFIXES:
@@ -301,9 +330,15 @@ def _look_into(source: FolderSource, nothing: str) -> FolderSource:
     names, problems = files_below(source.path)
     shown = [name for name in names if not is_hidden(name)]
     if not any(map(source.reads, shown)):
-        raise PiiError(Errors.E501, what="the folder", reason=reason_of(problems[0])) if problems else PiiError(nothing)
+        raise (
+            PiiError(Errors.E501, what="the folder", reason=reason_of(problems[0]))
+            if problems
+            else PiiError(nothing)
+        )
     # A folder that cannot be looked into is skipped as a file that cannot be read is: counted and named.
-    source.files = sorted([*shown, *(os.path.relpath(problem.filename, source.path) for problem in problems)])
+    source.files = sorted(
+        [*shown, *(os.path.relpath(problem.filename, source.path) for problem in problems)]
+    )
     source.size, source.hidden = len(source.files), len(names) - len(shown)
     return source
 
@@ -313,16 +348,24 @@ def is_hidden(name: str) -> bool:
     parts = Path(name).parts
     if name.lower() == PAGE_NAME:  # further down it is a student's
         return True
-    return any(part.startswith((".", "~$")) for part in parts) or parts[-1].lower() in ("thumbs.db", "desktop.ini", REPORT_NAME)
+    return any(part.startswith((".", "~$")) for part in parts) or parts[-1].lower() in (
+        "thumbs.db",
+        "desktop.ini",
+        REPORT_NAME,
+    )
 
 
-def open_submissions(path: Path, *, max_bytes: int = 0, max_pages: int = 0, encoding: str = "utf-8") -> SubmissionSource:
+def open_submissions(
+    path: Path, *, max_bytes: int = 0, max_pages: int = 0, encoding: str = "utf-8"
+) -> SubmissionSource:
     """Find the .pdf, .docx and .txt files of a folder, in those below it too; or take one .pdf.
 
     max_bytes, max_pages (int): What is allowed; 0 is no limit. encoding (str): Of .txt files.
     RAISES (PiiError): E501, E508, E665.
     """
-    source = SubmissionSource(path=path, kind="submissions", encoding=encoding, max_bytes=max_bytes, max_pages=max_pages)
+    source = SubmissionSource(
+        path=path, kind="submissions", encoding=encoding, max_bytes=max_bytes, max_pages=max_pages
+    )
     if path.is_dir():
         _look_into(source, Errors.E665)
     elif path.exists():
@@ -339,5 +382,7 @@ def files_below(path: Path) -> tuple[list[str], list[OSError]]:
     for folder, below, names in os.walk(path, onerror=problems.append):
         found.extend(os.path.relpath(os.path.join(folder, name), path) for name in names)
         links = filter(os.path.islink, (os.path.join(folder, name) for name in below))
-        problems.extend(OSError(errno.ELOOP, "a link to a folder is not followed", link) for link in links)
+        problems.extend(
+            OSError(errno.ELOOP, "a link to a folder is not followed", link) for link in links
+        )
     return found, problems

@@ -53,7 +53,10 @@ class CsvSource(Source):
     quote_all: bool = False
 
     def __iter__(self) -> Iterator[Record | Skip]:
-        with open_binary(self.path) as self.raw, open_text(self.raw, encoding=self.encoding, bom=self.bom) as stream:
+        with (
+            open_binary(self.path) as self.raw,
+            open_text(self.raw, encoding=self.encoding, bom=self.bom) as stream,
+        ):
             yield from self._records(stream)
 
     def _records(self, stream: TextIO) -> Iterator[Record | Skip]:
@@ -67,7 +70,9 @@ class CsvSource(Source):
         for number, line, row in numbered_rows(lines, self.delimiter):
             item = row if isinstance(row, Skip) else self._item(number, line, row)
             odd = lines.are_odd()
-            if isinstance(item, Record) and (not look.fits(item.body, doubtful=doubtful) or (doubtful and odd)):
+            if isinstance(item, Record) and (
+                not look.fits(item.body, doubtful=doubtful) or (doubtful and odd)
+            ):
                 if doubtful or odd:
                     item = Skip.of(Errors.E553, number=number, line=line)
                 elif len(held) < MOST_HELD:
@@ -87,14 +92,26 @@ class CsvSource(Source):
 
     def _item(self, number: int, line: int, row: list[str]) -> Record | Skip:
         if len(row) != len(self.header):
-            return Skip.of(Errors.E525, number=number, line=line, got=len(row), expected=len(self.header))
+            return Skip.of(
+                Errors.E525, number=number, line=line, got=len(row), expected=len(self.header)
+            )
         row = list(map(plain_cell, row)) if self.spreadsheet_safe else row
         ident = row[self.header.index(self.id_field)] if self.id_field else ""
         if any(map(is_no_text, row)):
-            return Skip.of(Errors.E520, number=number, line=line, id="" if is_no_text(ident) else ident, encoding=self.encoding)
-        others = tuple((name, cell) for name, cell in zip(self.header, row, strict=True) if name in self.others)
+            return Skip.of(
+                Errors.E520,
+                number=number,
+                line=line,
+                id="" if is_no_text(ident) else ident,
+                encoding=self.encoding,
+            )
+        others = tuple(
+            (name, cell) for name, cell in zip(self.header, row, strict=True) if name in self.others
+        )
         text = JOINT.join(row[self.header.index(name)] for name in self.text_fields)
-        return Record(number, ident if self.id_field else str(number), text, body=row, others=others)
+        return Record(
+            number, ident if self.id_field else str(number), text, body=row, others=others
+        )
 
 
 def _is_formula(cell: str) -> bool:
@@ -135,13 +152,25 @@ class Look:
         self._rows += 1
         for i, shape in self._shapes.items():
             self._seen[i].add(shape)
-        short = {i: known for i, known in self._known.items() if known and max(map(len, known)) <= MOST_SIGNS}
-        regular = {i: known for i, known in short.items() if known <= {"0", ""} or 2 * len(self._seen[i]) <= self._rows + 1}
+        short = {
+            i: known
+            for i, known in self._known.items()
+            if known and max(map(len, known)) <= MOST_SIGNS
+        }
+        regular = {
+            i: known
+            for i, known in short.items()
+            if known <= {"0", ""} or 2 * len(self._seen[i]) <= self._rows + 1
+        }
         if regular and not self.blank:
             found = [(self._shapes[i], self._shapes[i] in known) for i, known in regular.items()]
             sure = not doubtful or any(same and shape for shape, same in found)
             return sure and all(same or len(shape) < 2 for shape, same in found)
-        alike = (shape[0] for i, shape in self._shapes.items() if shape and (shape == "0" or shape == before.get(i)))
+        alike = (
+            shape[0]
+            for i, shape in self._shapes.items()
+            if shape and (shape == "0" or shape == before.get(i))
+        )
         return not doubtful or self.blank or any(sign in "0A" for sign in alike)
 
     def learn(self, row: list[str]) -> None:
@@ -152,7 +181,10 @@ class Look:
 
 def shape_of(cell: str) -> str:
     """A sign for each word, two for more of a kind: "0" with a digit, "A" with a capital first, else "a". "Ilse Maria Okoro" is "AA"."""
-    signs = ("0" if any(map(str.isdigit, word)) else "A" if word[0].isupper() else "a" for word in cell.split(maxsplit=8)[:8])
+    signs = (
+        "0" if any(map(str.isdigit, word)) else "A" if word[0].isupper() else "a"
+        for word in cell.split(maxsplit=8)[:8]
+    )
     return re.sub(r"(.)\1+", r"\1\1", "".join(signs))
 
 
@@ -187,7 +219,9 @@ class Lines:
         self._again.extendleft(reversed([*self._row][1:]))
 
 
-def numbered_rows(lines: Lines, delimiter: str = ",") -> Iterator[tuple[int, int, list[str] | Skip]]:
+def numbered_rows(
+    lines: Lines, delimiter: str = ","
+) -> Iterator[tuple[int, int, list[str] | Skip]]:
     """YIELDS (tuple[int, int, list[str] | Skip]): Number from 1 and first line of each row that is not empty, and the row; E524 or, at
     the end, E531."""
     rows = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -202,7 +236,11 @@ def numbered_rows(lines: Lines, delimiter: str = ",") -> Iterator[tuple[int, int
             lines.leave_row()
             row = Skip.of(Errors.E524, number=number, line=line, reason=str(err))
         except (OSError, UnicodeError) as err:
-            yield number, line, Skip.of(Errors.E531, number=number - 1, reason=reason_of(err), last=True)
+            yield (
+                number,
+                line,
+                Skip.of(Errors.E531, number=number - 1, reason=reason_of(err), last=True),
+            )
             return
         if row:
             yield number, line, row
@@ -279,10 +317,17 @@ def _sniff(lines: list[str], wanted: str, suffix: str) -> tuple[str, list[str]]:
     best: tuple[int, str, list[str]] = (-1, ",", [])
     for delimiter in ("\t", *DELIMITERS) if suffix == ".tsv" else DELIMITERS:
         try:
-            header = next((row for row in csv.reader(iter(lines), delimiter=delimiter, strict=True) if row), [])
+            header = next(
+                (row for row in csv.reader(iter(lines), delimiter=delimiter, strict=True) if row),
+                [],
+            )
         except csv.Error:
             continue
-        rank = len(header) + 1000 * bool(wanted and wanted in header) + 500 * (suffix == ".tsv" and delimiter == "\t")
+        rank = (
+            len(header)
+            + 1000 * bool(wanted and wanted in header)
+            + 500 * (suffix == ".tsv" and delimiter == "\t")
+        )
         if rank > best[0]:
             best = (rank, delimiter, header)
     return best[1], best[2]
@@ -317,7 +362,12 @@ class ParquetSource(Source):
         if is_no_text(text):
             return Skip.of(Errors.E520, number=self.done, id=ident, encoding="utf-8")
         others = tuple(
-            (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+            (
+                name,
+                value
+                if isinstance(value, str)
+                else json.dumps(value, ensure_ascii=False, default=str),
+            )
             for name, value in values.items()
             if name in self.others and value is not None and not isinstance(value, bool)
         )
@@ -328,7 +378,12 @@ class ParquetSource(Source):
 
 
 def open_parquet(
-    path: Path, *, text_field: str = "", more: tuple[str, ...] = (), id_field: str = "", drop: frozenset[str] = frozenset()
+    path: Path,
+    *,
+    text_field: str = "",
+    more: tuple[str, ...] = (),
+    id_field: str = "",
+    drop: frozenset[str] = frozenset(),
 ) -> ParquetSource:
     """Read the schema of a Parquet file and find its text; options as those of `open_csv`.
 
@@ -338,7 +393,9 @@ def open_parquet(
         import pyarrow
         from pyarrow import parquet
     except ImportError as err:
-        raise PiiError(Errors.E005, package="pyarrow", what="reading Parquet", extra="documents") from err
+        raise PiiError(
+            Errors.E005, package="pyarrow", what="reading Parquet", extra="documents"
+        ) from err
     try:
         with parquet.ParquetFile(path) as file:
             schema, rows = file.schema_arrow.remove_metadata(), file.metadata.num_rows

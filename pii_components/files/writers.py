@@ -43,7 +43,9 @@ def writing(what: Path | str) -> Iterator[None]:
     try:
         yield
     except OSError as err:
-        raise PiiError(Errors.E512, what=f"'{what}'" if isinstance(what, Path) else what, reason=reason_of(err)) from err
+        raise PiiError(
+            Errors.E512, what=f"'{what}'" if isinstance(what, Path) else what, reason=reason_of(err)
+        ) from err
 
 
 def partial_path(out: Path) -> Path:
@@ -184,10 +186,19 @@ class Writer(Output):
     def texts(self, record: Record, text: str) -> dict[str, str]:
         """The new text of each column whose text has changed. RAISES (PiiError): E545."""
         names = self.source.text_fields
-        both = zip(*(split_texts(whole, len(names), record.number) for whole in (record.text, text)), strict=True)
+        both = zip(
+            *(split_texts(whole, len(names), record.number) for whole in (record.text, text)),
+            strict=True,
+        )
         return {name: new for name, (old, new) in zip(names, both, strict=True) if new != old}
 
-    def write(self, record: Record, text: str, fields: Mapping[str, Any] | None = None, edits: Sequence[Edit] = ()) -> None:
+    def write(
+        self,
+        record: Record,
+        text: str,
+        fields: Mapping[str, Any] | None = None,
+        edits: Sequence[Edit] = (),
+    ) -> None:
         """Add a record with its new text, and new values of other fields (tokens, labels). edits: What makes the new text of the old one;
         a document needs them.
 
@@ -202,7 +213,9 @@ class Writer(Output):
         try:
             data = self.form(record, text, fields or {}).encode(self.encoding_of(record))
         except UnicodeError as err:
-            raise PiiError(Errors.E538, number=record.number, encoding=self.encoding_of(record)) from err
+            raise PiiError(
+                Errors.E538, number=record.number, encoding=self.encoding_of(record)
+            ) from err
         self.put(record, data)
 
     def encoding_of(self, record: Record) -> str:
@@ -320,7 +333,13 @@ class ParquetWriter(Writer):
     def head(self) -> bytes:
         return bytes(self.source.schema.serialize())
 
-    def write(self, record: Record, text: str, fields: Mapping[str, Any] | None = None, edits: Sequence[Edit] = ()) -> None:
+    def write(
+        self,
+        record: Record,
+        text: str,
+        fields: Mapping[str, Any] | None = None,
+        edits: Sequence[Edit] = (),
+    ) -> None:
         row = record.body
         for name, new in self.texts(record, text).items():
             row = with_value(row, name, new)
@@ -349,7 +368,10 @@ class ParquetWriter(Writer):
         from pyarrow import parquet
 
         fresh = self.out.with_name(self.out.name + ".new")
-        with open(self.partial, "rb") as file, parquet.ParquetWriter(fresh, self.source.schema) as out:
+        with (
+            open(self.partial, "rb") as file,
+            parquet.ParquetWriter(fresh, self.source.schema) as out,
+        ):
             stream = pyarrow.ipc.open_stream(file)
             while batches := list(islice(stream, _BATCHES)):
                 out.write_table(pyarrow.Table.from_batches(batches))
@@ -364,7 +386,9 @@ def with_value(row: Any, name: str, value: Any) -> Any:
     import pyarrow
 
     at = row.schema.get_field_index(name)
-    return row.set_column(at, row.schema.field(at), pyarrow.array([value], type=row.schema.field(at).type))
+    return row.set_column(
+        at, row.schema.field(at), pyarrow.array([value], type=row.schema.field(at).type)
+    )
 
 
 class FolderWriter(Writer):
@@ -465,7 +489,11 @@ def as_line(record: Record, source: Source) -> str:
 def check_column(source: Source, name: str, option: str) -> None:
     """Check that a source has a column. RAISES (PiiError): E651, if it has none at all; E652, if it has others."""
     if not source.has_columns:
-        raise PiiError(Errors.E651, option=option, kind="a folder of files" if source.kind == "folder" else "a text")
+        raise PiiError(
+            Errors.E651,
+            option=option,
+            kind="a folder of files" if source.kind == "folder" else "a text",
+        )
     if not has_column(source, name):
         raise PiiError(Errors.E652, option=option, name=name, fields=show_fields(_columns(source)))
 
@@ -476,7 +504,11 @@ def has_column(source: Source, name: str) -> bool:
 
 
 def _columns(source: Source) -> list[str]:
-    return source.header if isinstance(source, CsvSource | ParquetSource) else [*source.text_fields, *source.others]
+    return (
+        source.header
+        if isinstance(source, CsvSource | ParquetSource)
+        else [*source.text_fields, *source.others]
+    )
 
 
 def value_of(record: Record, source: Source, name: str) -> Any:
@@ -503,5 +535,7 @@ def renamed(record: Record, source: Source, name: str, value: Any) -> Record:
         old, body = body[at], [*body[:at], value, *body[at + 1 :]]
     else:
         old, body = body[0], (value, *body[1:])
-    others = tuple((other, str(value) if other == name else content) for other, content in record.others)
+    others = tuple(
+        (other, str(value) if other == name else content) for other, content in record.others
+    )
     return replace(record, id=str(value), body=body, others=others, given=(name, old))

@@ -62,11 +62,15 @@ def mark(text: str, spans: list[tuple[int, int, str]], marks: Mapping[str, tuple
     return "".join([*parts, text[at:]])
 
 
-def unmark(answer: str, marks: Mapping[str, tuple[str, str]]) -> tuple[str, list[tuple[int, int, str]], int]:
+def unmark(
+    answer: str, marks: Mapping[str, tuple[str, str]]
+) -> tuple[str, list[tuple[int, int, str]], int]:
     """RETURNS (tuple): The answer without marks, its marked stretches (start, end, label), and how many marks had no partner."""
     opens = {pair[0]: label for label, pair in marks.items()}
     closes = {pair[1]: label for label, pair in marks.items()}
-    signs = re.compile("|".join(re.escape(sign) for sign in sorted({*opens, *closes}, key=len, reverse=True)))
+    signs = re.compile(
+        "|".join(re.escape(sign) for sign in sorted({*opens, *closes}, key=len, reverse=True))
+    )
     parts: list[str] = []
     spans: list[tuple[int, int, str]] = []
     length = at = lost = 0
@@ -88,11 +92,17 @@ def align(text: str, answer: str, marks: Mapping[str, tuple[str, str]]) -> Align
     plain, marked, lost = unmark(answer, marks)
     ours = [(m.start(), m.end(), m[0]) for m in _WORD.finditer(text)]
     theirs = [(m.start(), m.end(), m[0]) for m in _WORD.finditer(plain)]
-    place: list[int | None] = [None] * len(theirs)  # of each word of the answer, the word of the text
+    place: list[int | None] = [None] * len(
+        theirs
+    )  # of each word of the answer, the word of the text
     same = [False] * len(ours)
     for block in Levenshtein.opcodes([w[2] for w in ours], [w[2] for w in theirs]):
         if block.tag in ("equal", "replace"):  # of both, one word stands against one
-            for i, j in zip(range(block.src_start, block.src_end), range(block.dest_start, block.dest_end), strict=True):
+            for i, j in zip(
+                range(block.src_start, block.src_end),
+                range(block.dest_start, block.dest_end),
+                strict=True,
+            ):
                 place[j], same[i] = i, block.tag == "equal"
     result = Aligned([], sum(same) / len(ours) if ours else 1.0, len(text), lost)
     last = max((i for i, equal in enumerate(same) if equal), default=-1)
@@ -115,7 +125,12 @@ def align(text: str, answer: str, marks: Mapping[str, tuple[str, str]]) -> Align
 
 
 def _spot(
-    text: str, value: str, ours: list[tuple[int, int, str]], places: list[int | None], same: list[bool], result: Aligned
+    text: str,
+    value: str,
+    ours: list[tuple[int, int, str]],
+    places: list[int | None],
+    same: list[bool],
+    result: Aligned,
 ) -> tuple[int, int] | None:
     """Characters of the text that a marked value stands for; None if nobody can tell."""
     known = [i for i in places if i is not None]
@@ -125,10 +140,16 @@ def _spot(
         around = same[max(first - AROUND, 0) : first] + same[last + 1 : last + 1 + AROUND]
         if not around or sum(around) / len(around) >= SAME:
             # one word of the answer may be two of the text, or the edges drift by a word
-            if text[start:end] == value or last - first < len(places) + 2 and ratio(text[start:end], value) >= ALIKE:
+            if (
+                text[start:end] == value
+                or last - first < len(places) + 2
+                and ratio(text[start:end], value) >= ALIKE
+            ):
                 return start, end
         else:
-            result.rewritten.append((ours[max(first - AROUND, 0)][0], ours[min(last + AROUND, len(ours) - 1)][1]))
+            result.rewritten.append(
+                (ours[max(first - AROUND, 0)][0], ours[min(last + AROUND, len(ours) - 1)][1])
+            )
     near = ours[known[0]][0] if known else 0
     exact = [m.span() for m in re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", text)]
     return min(exact, key=lambda span: abs(span[0] - near), default=None)

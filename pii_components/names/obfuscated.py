@@ -22,9 +22,13 @@ _SPACED_WORD = rf"{_LETTER}(?: [-'’.]? ?{_LETTER})+(?![^\W_])"
 _SPACED = re.compile(
     rf"(?<![^\W_])(?<![^\W_]['’.-]){_SPACED_WORD}(?:(?: ?,)?[ \t\u00a0]{{2,4}}(?:{_SPACED_WORD}|{_LETTER}(?![^\W_])))*"
 )
-_BROKEN = re.compile(r"(?<![^\W_])([^\W\d_]{2,})[-\u2010\u00ac][ \t]?\n[ \t]{0,4}([^\W\d_]{2,})(?![^\W_])")
+_BROKEN = re.compile(
+    r"(?<![^\W_])([^\W\d_]{2,})[-\u2010\u00ac][ \t]?\n[ \t]{0,4}([^\W\d_]{2,})(?![^\W_])"
+)
 # "D-A-I-V-A", "N.U.G.E.E", "L, E, A": somebody spells it.
-_SPELLED = re.compile(rf"(?<![^\W_])(?<![^\W_][-.])({_LETTER})([-.]|, ?){_LETTER}(?:\2{_LETTER})+(?![^\W_])(?!\2[^\W_])")
+_SPELLED = re.compile(
+    rf"(?<![^\W_])(?<![^\W_][-.])({_LETTER})([-.]|, ?){_LETTER}(?:\2{_LETTER})+(?![^\W_])(?!\2[^\W_])"
+)
 _SPELLS = re.compile(rf"[-.,] ?{_LETTER}[-.,] ?{_LETTER}(?![^\W_])")
 _SIGNS = re.compile(r"[-., ]")
 _BETWEEN = ("-", "\u2010", "\u2011", ",")
@@ -35,7 +39,9 @@ _DASH_AT_END = re.compile(r"[-\u2010\u00ac][ \t]?\n")
 _LEET = re.compile(r"[013457][A-Za-z][A-Za-z013457]*(?![\w@]|[./-]\w)")
 _LEET_BEFORE = re.compile(r"(?<![\w@/.#+-])[A-Za-z013457]*\Z")
 _DECODED = str.maketrans("013457", "oieast")
-_LEET_WORD = re.compile(r"(?<![\w@/.#+])(?:(?<=[-_])|(?<!-))[^\W\d_]*[013457](?:[^\W\d_]|[013457])*(?![\w@]|[./]\w)")
+_LEET_WORD = re.compile(
+    r"(?<![\w@/.#+])(?:(?<=[-_])|(?<!-))[^\W\d_]*[013457](?:[^\W\d_]|[013457])*(?![\w@]|[./]\w)"
+)
 _LEET_JOINTS = (" ", "-", "\n")
 _VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s|am|pm|[a-z]{1,2})", re.IGNORECASE)
@@ -49,14 +55,20 @@ _NATIVE_LETTER = (
     "\uac00-\ud7af\u3005\u3007"
 )
 _NATIVE_WORD = rf"[{_NATIVE_LETTER}\u200c\u200d]+"
-_NATIVE = re.compile(rf"(?<![^\W_]){_NATIVE_WORD}(?:(?: | ?[-·・.'’] ?){_NATIVE_WORD}){{0,4}}(?![^\W_])")
+_NATIVE = re.compile(
+    rf"(?<![^\W_]){_NATIVE_WORD}(?:(?: | ?[-·・.'’] ?){_NATIVE_WORD}){{0,4}}(?![^\W_])"
+)
 _NATIVE_ANY = re.compile(rf"[{_NATIVE_LETTER}]")
-_HAN = re.compile(r"[\u3005\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
+_HAN = re.compile(
+    r"[\u3005\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]"
+)
 _CASED = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff\u0400-\u052f\u0531-\u0587]")
 _MOST_SIGNS, _MOST_LETTERS = 8, 40  # of a word of a name in Han, kana or Hangul, and of a name
 _MOST_NATIVE = 0.25  # share of letters from which a text is in that language, and not an English one with names in it
 # A word of another language that is explained, not a person.
-_GLOSS_BEFORE, _GLOSS_AFTER = (expression("patterns/native_around", f"run_gloss_{side}") for side in ("before", "after"))
+_GLOSS_BEFORE, _GLOSS_AFTER = (
+    expression("patterns/native_around", f"run_gloss_{side}") for side in ("before", "after")
+)
 
 
 class Obfuscated(NamedTuple):
@@ -80,7 +92,13 @@ def read_leet(text: str) -> dict[int, str]:
         if before is None or before.start() in found:
             continue
         word = text[before.start() : match.end()]
-        if not 3 <= len(word) <= 24 or word.isdigit() or word.isalpha() or _ORDINAL.fullmatch(word) or not _INSIDE.search(word):
+        if (
+            not 3 <= len(word) <= 24
+            or word.isdigit()
+            or word.isalpha()
+            or _ORDINAL.fullmatch(word)
+            or not _INSIDE.search(word)
+        ):
             continue
         plain = word.translate(_DECODED)
         upper = sum(c.isupper() for c in word) == sum(c.isalpha() for c in word)
@@ -109,7 +127,9 @@ def _more_leet(text: str, known: dict[int, str]) -> dict[int, str]:
     for _ in range(2):  # a neighbour of a neighbour
         for at, end, plain in read:
             left, right = text[at - 1 : at], text[end : end + 1]
-            beside = (left in _LEET_JOINTS and at - 1 in ends) or (right in _LEET_JOINTS and end + 1 in starts)
+            beside = (left in _LEET_JOINTS and at - 1 in ends) or (
+                right in _LEET_JOINTS and end + 1 in starts
+            )
             inside = _INSIDE.search(text[at:end]) is not None and _VOWEL.search(plain) is not None
             # "Week10" ends in digits; a name that does must be known.
             beside = beside and (inside or in_table(plain))
@@ -128,7 +148,9 @@ def find_obfuscated(text: str, starts: Sequence[int], ends: Sequence[int]) -> li
     found = []
     for match in _SPACED.finditer(text) if _LETTERS_APART.search(text) else ():
         parts = re.split(r"\s{2,}|,", match.group())
-        read = tuple(filter(None, ("".join(c for c in part if c.isalpha() or c in "-'’") for part in parts)))
+        read = tuple(
+            filter(None, ("".join(c for c in part if c.isalpha() or c in "-'’") for part in parts))
+        )
         letters = "".join(c for part in read for c in part if c.isalpha())
         if len(letters) >= 3 and len(read) <= _MOST_WORDS and not _is_series(letters):
             found.append(_piece(match.start(), match.end(), read, starts, ends))
@@ -144,7 +166,9 @@ def find_obfuscated(text: str, starts: Sequence[int], ends: Sequence[int]) -> li
     return sorted(found, key=lambda piece: piece.start)
 
 
-def _piece(low: int, high: int, read: tuple[str, ...], starts: Sequence[int], ends: Sequence[int]) -> Obfuscated:
+def _piece(
+    low: int, high: int, read: tuple[str, ...], starts: Sequence[int], ends: Sequence[int]
+) -> Obfuscated:
     start, end = bisect_left(starts, low), bisect_left(starts, high)
     # A token that begins before the piece holds it too.
     if start and ends[start - 1] > low:
@@ -156,7 +180,11 @@ def _is_series(letters: str) -> bool:
     """Whether letters are a list ("A B C D", "x y z", "n n n") and not a word."""
     folded = letters.lower()
     steps = {ord(b) - ord(a) for a, b in zip(folded, folded[1:], strict=False)}
-    return len(steps) == 1 or len(set(folded)) < 2 + (len(folded) > 4) or not re.search(r"[aeiouyà-ÿ]|[^\x00-\x7f]", folded)
+    return (
+        len(steps) == 1
+        or len(set(folded)) < 2 + (len(folded) > 4)
+        or not re.search(r"[aeiouyà-ÿ]|[^\x00-\x7f]", folded)
+    )
 
 
 def native_runs(text: str) -> list[tuple[int, int]]:
@@ -176,9 +204,9 @@ def native_runs(text: str) -> list[tuple[int, int]]:
                 continue
         elif not signs and len(run) < 2:
             continue
-        if _GLOSS_BEFORE.search(text[max(0, match.start() - 60) : match.start()].lower()) and not _named_before(
-            text, match.start()
-        ):
+        if _GLOSS_BEFORE.search(
+            text[max(0, match.start() - 60) : match.start()].lower()
+        ) and not _named_before(text, match.start()):
             continue
         if _GLOSS_AFTER.match(text[match.end() : match.end() + 40]):
             continue
@@ -191,7 +219,10 @@ def native_runs(text: str) -> list[tuple[int, int]]:
 
 
 def _named_before(text: str, at: int) -> bool:
-    return re.search(r"(?:^|\W)[A-Z][^\W\d_]*(?: [A-Z][^\W\d_]*)* ?\($", text[max(0, at - 60) : at]) is not None
+    return (
+        re.search(r"(?:^|\W)[A-Z][^\W\d_]*(?: [A-Z][^\W\d_]*)* ?\($", text[max(0, at - 60) : at])
+        is not None
+    )
 
 
 def rejoin(tokens: Sequence[str]) -> Sequence[str]:
@@ -200,7 +231,9 @@ def rejoin(tokens: Sequence[str]) -> Sequence[str]:
         at = tokens.index("\n")
         if 2 <= at < len(tokens) - 1 and tokens[at - 1] in ("-", "\u2010", "\u00ac"):
             return [*tokens[: at - 2], tokens[at - 2] + tokens[at + 1], *tokens[at + 2 :]]
-    if len(tokens) == 1 and len(tokens[0]) >= 7 and _SPELLED.fullmatch(tokens[0].rstrip(".")):  # shorter ones are initials
+    if (
+        len(tokens) == 1 and len(tokens[0]) >= 7 and _SPELLED.fullmatch(tokens[0].rstrip("."))
+    ):  # shorter ones are initials
         return [_SIGNS.sub("", tokens[0])]
     if sum(len(token) == 1 and token.isalpha() for token in tokens) < 3:
         return tokens
@@ -210,7 +243,13 @@ def rejoin(tokens: Sequence[str]) -> Sequence[str]:
         if len(token) == 1 and token.isalpha():
             run.append(token)
             continue
-        if token in _BETWEEN and run and n + 1 < len(tokens) and len(tokens[n + 1]) == 1 and tokens[n + 1].isalpha():
+        if (
+            token in _BETWEEN
+            and run
+            and n + 1 < len(tokens)
+            and len(tokens[n + 1]) == 1
+            and tokens[n + 1].isalpha()
+        ):
             continue
         found += ["".join(run)] if run else []
         run = []

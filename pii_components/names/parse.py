@@ -17,7 +17,9 @@ from .obfuscated import rejoin
 from .table import name_table
 
 # Patronymics: the name after a father's, between given name and surname ("Ivan Petrovich Sidorov").
-_ENDING = re.compile(r"[^\W\d_]{3,}(?:ov|ev)(?:ich|na)|(?:nikit|il|fom|luk|kuzm)(?:ich|yich|ichna|inichna|yinichna)")
+_ENDING = re.compile(
+    r"[^\W\d_]{3,}(?:ov|ev)(?:ich|na)|(?:nikit|il|fom|luk|kuzm)(?:ich|yich|ichna|inichna|yinichna)"
+)
 _VOWELS = "aeiouy"
 
 
@@ -48,13 +50,57 @@ _GENDER_OF_TITLES = {
     "": "mx dr prof professor doctor",
 }
 TITLES = {title: gender for gender, text in _GENDER_OF_TITLES.items() for title in text.split()}
-SUFFIXES = {"jr", "sr", "ii", "iii", "iv", "phd", "md", "msc", "bsc", "mba", "esq", "edd", "rn", "cpa"}
-PARTICLES = frozenset([
-    "de", "la", "del", "los", "las", "da", "do", "dos", "das", "di", "du", "van", "von", "der",
-    "den", "ter", "ten", "zu", "al", "el", "bin", "binti", "bint", "ibn", "y", "e",
-])  # fmt: skip
+SUFFIXES = {
+    "jr",
+    "sr",
+    "ii",
+    "iii",
+    "iv",
+    "phd",
+    "md",
+    "msc",
+    "bsc",
+    "mba",
+    "esq",
+    "edd",
+    "rn",
+    "cpa",
+}
+PARTICLES = frozenset(
+    [
+        "de",
+        "la",
+        "del",
+        "los",
+        "las",
+        "da",
+        "do",
+        "dos",
+        "das",
+        "di",
+        "du",
+        "van",
+        "von",
+        "der",
+        "den",
+        "ter",
+        "ten",
+        "zu",
+        "al",
+        "el",
+        "bin",
+        "binti",
+        "bint",
+        "ibn",
+        "y",
+        "e",
+    ]
+)
 # With a capital, "De La" is a particle, and the "Al" of Al de la Cruz a given name.
-_LEADING_PARTICLES, _SECOND_PARTICLES = frozenset({"de", "van", "von"}), frozenset({"la", "las", "los", "der", "den"})
+_LEADING_PARTICLES, _SECOND_PARTICLES = (
+    frozenset({"de", "van", "von"}),
+    frozenset({"la", "las", "los", "der", "den"}),
+)
 _POSSESSIVE = re.compile(r"['’`´](?:s|S)?$")
 _SPACED = re.compile(r"\w(?:[ .]\w){3,}\.?")
 _PIECE = re.compile("L(?:L|'(?=L))*")  # of a text as letters and apostrophes
@@ -88,11 +134,15 @@ class Form(NamedTuple):
     def words(self) -> tuple[str, ...]:
         if True not in self.initials:
             return self.norms
-        return tuple([word for word, initial in zip(self.norms, self.initials, strict=True) if not initial])
+        return tuple(
+            [word for word, initial in zip(self.norms, self.initials, strict=True) if not initial]
+        )
 
     @property
     def letters(self) -> tuple[str, ...]:
-        return tuple([word for word, initial in zip(self.norms, self.initials, strict=True) if initial])
+        return tuple(
+            [word for word, initial in zip(self.norms, self.initials, strict=True) if initial]
+        )
 
     @property
     def comma(self) -> bool:
@@ -133,7 +183,11 @@ class Mention(NamedTuple):
     @classmethod
     def of(cls, text: str, words: Iterable[Word], gender: str = "") -> "Mention":
         words = tuple(words)
-        form = Form(tuple(w.norm for w in words), tuple(w.kind for w in words), tuple(w.is_initial for w in words))
+        form = Form(
+            tuple(w.norm for w in words),
+            tuple(w.kind for w in words),
+            tuple(w.is_initial for w in words),
+        )
         return cls(text, words, gender, form)
 
 
@@ -162,7 +216,11 @@ def _read(text: str, title: str) -> Mention:
     # nameparser reads spaces and commas; a view of the same length gives it those for "_", line breaks, digits.
     view = "".join(ch if is_letter(ch) or ch in ".,-'’()\"" else " " for ch in text[:end])
     # One word is what it is, whatever its role.
-    spans = ((t.span, t.role.value) for t in parse(view).tokens if t.span is not None) if len(pieces) > 1 else ()
+    spans = (
+        ((t.span, t.role.value) for t in parse(view).tokens if t.span is not None)
+        if len(pieces) > 1
+        else ()
+    )
     roles = {i: role for span, role in spans for i in range(span.start, span.end)}
     norms = [norm(text[start:stop]) for start, stop in pieces]
     words: list[Word] = []
@@ -171,7 +229,11 @@ def _read(text: str, title: str) -> Mention:
         word, role = norms[i], roles.get(start, "middle")
         if word in TITLES and not words and len(pieces) > 1:
             gender, titled = TITLES[word] or gender, True
-        elif word and not (role == "suffix" and word in SUFFIXES and words) and not _is_particle(text, (start, stop), i, norms):
+        elif (
+            word
+            and not (role == "suffix" and word in SUFFIXES and words)
+            and not _is_particle(text, (start, stop), i, norms)
+        ):
             words.append(Word(start, stop, text[start:stop], word, _kind_of(word, role)))
     if len(words) == 1:
         words = [words[0]._replace(kind=FAMILY if titled or title else LONE)]
@@ -202,7 +264,11 @@ def _pieces(text: str) -> list[tuple[int, int]]:
     for start, stop in (match.span() for match in _PIECE.finditer(shapes)):
         if not has_letter(text[start:stop]):
             continue
-        if found and text[found[-1][1] : start] == "-" and name_table().is_given(text[found[-1][0] : stop]):
+        if (
+            found
+            and text[found[-1][1] : start] == "-"
+            and name_table().is_given(text[found[-1][0] : stop])
+        ):
             start = found.pop()[0]
         found.append((start, stop))
     return found
@@ -216,6 +282,8 @@ def _is_particle(text: str, piece: tuple[int, int], i: int, words: Sequence[str]
         # "Ana E. Lopez" has an initial, "Ortega y Gasset" a particle.
         return False
     if i == 0:
-        return text[piece[0]].islower() or (words[0] in _LEADING_PARTICLES and words[1] in _SECOND_PARTICLES)
+        return text[piece[0]].islower() or (
+            words[0] in _LEADING_PARTICLES and words[1] in _SECOND_PARTICLES
+        )
     # "Van" is a Vietnamese surname too; at the start of "van der Berg" it is none.
     return words[0] in PARTICLES or "VN" not in name_table().regions(words[0])

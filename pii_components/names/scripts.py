@@ -33,7 +33,10 @@ _RANGES = {
     "Armenian": "\u0531-\u0587",
 }
 # Kanji and kana make one word; whether a name in kanji alone is Chinese or Japanese is settled by the tables.
-_CLASSES = ["".join((_RANGES["Han"], _RANGES["Kana"])), *(r for name, r in _RANGES.items() if name not in ("Han", "Kana"))]
+_CLASSES = [
+    "".join((_RANGES["Han"], _RANGES["Kana"])),
+    *(r for name, r in _RANGES.items() if name not in ("Han", "Kana")),
+]
 _WORD = "|".join(f"[{letters}][{letters}\u200c\u200d]*" for letters in _CLASSES)
 _RUN = re.compile(rf"(?<![^\W\d_])(?:{_WORD})(?:(?: |[-·・]| ?- ?)(?:{_WORD})){{0,3}}(?![^\W\d_])")
 _ANY = re.compile(f"[{''.join(_RANGES.values())}]")
@@ -42,9 +45,18 @@ _CASED = ("Cyrillic", "Greek", "Armenian")
 
 # A word that is explained, read, eaten or visited.
 _AROUND = "patterns/native_around"
-_BEFORE_STRONG, _BEFORE_WEAK = expression(_AROUND, "before_strong"), expression(_AROUND, "before_weak")
-_AFTER_STRONG, _PLACE_BEFORE = expression(_AROUND, "after_strong"), expression(_AROUND, "place_before")
-_GLOSS_BEFORE, _GLOSS_AFTER = expression(_AROUND, "gloss_before"), expression(_AROUND, "gloss_after")
+_BEFORE_STRONG, _BEFORE_WEAK = (
+    expression(_AROUND, "before_strong"),
+    expression(_AROUND, "before_weak"),
+)
+_AFTER_STRONG, _PLACE_BEFORE = (
+    expression(_AROUND, "after_strong"),
+    expression(_AROUND, "place_before"),
+)
+_GLOSS_BEFORE, _GLOSS_AFTER = (
+    expression(_AROUND, "gloss_before"),
+    expression(_AROUND, "gloss_after"),
+)
 _LATIN_NAME_BEFORE = re.compile(r"(?:^|\W)[A-Z][a-zà-ÿ]+(?:[ -][A-Z]?[a-zà-ÿ]+){0,3} ?[(（]\Z")
 _BRACKET_BEFORE = re.compile(r"[a-z]{2} ?[(（]\Z")  # filial piety (孝)
 _TOP, _END = 6, 4  # lines at the top and the end where a name may stand alone
@@ -73,7 +85,12 @@ def _tables() -> dict[str, _Table]:
         return frozenset(entry.get(key, "").split())
 
     return {
-        script: _Table(words(e, "families"), words(e, "givens"), tuple(sorted(words(e, "endings"))), words(e, "not_names"))
+        script: _Table(
+            words(e, "families"),
+            words(e, "givens"),
+            tuple(sorted(words(e, "endings"))),
+            words(e, "not_names"),
+        )
         for script, e in resource("patterns/native_names").items()
     }
 
@@ -86,9 +103,17 @@ def script_of(text: str) -> str:
     return ""
 
 
-def _east_asian(words: Sequence[str], families: frozenset[str], givens: frozenset[str], most: int) -> int:
+def _east_asian(
+    words: Sequence[str], families: frozenset[str], givens: frozenset[str], most: int
+) -> int:
     if len(words) == 2:
-        return 2 if words[0] in families and len(words[1]) <= most else 1 if words[1] in givens or words[0] in givens else 0
+        return (
+            2
+            if words[0] in families and len(words[1]) <= most
+            else 1
+            if words[1] in givens or words[0] in givens
+            else 0
+        )
     if len(words) > 2:
         return 0
     word = words[0]
@@ -114,10 +139,19 @@ def _form_han(words: Sequence[str]) -> int:
     if len(words) == 2:
         if word in japanese.families and len(words[1]) <= 4:
             return 2
-        return 1 if japanese.givens & set(words) else _east_asian(words, chinese.families, chinese.givens, 2)
+        return (
+            1
+            if japanese.givens & set(words)
+            else _east_asian(words, chinese.families, chinese.givens, 2)
+        )
     for size in (3, 2):
         if word[:size] in japanese.families and 1 <= len(word) - size <= 4:
-            return 2 if word[size:] in japanese.givens or re.fullmatch(f"[{_RANGES['Kana']}]+", word[size:]) else 1
+            return (
+                2
+                if word[size:] in japanese.givens
+                or re.fullmatch(f"[{_RANGES['Kana']}]+", word[size:])
+                else 1
+            )
     if word in japanese.families or word in japanese.givens:
         return 1
     if len(word) > 4:
@@ -132,13 +166,20 @@ def _form_spelt(script: str, words: Sequence[str]) -> int:
     table = _tables().get(script)
     if table is None or len(words) > 4 or any(len(word) < 2 for word in words):
         return -1
-    if script in _CASED and not all(word[0].isupper() and not word[1:].isupper() or word.isupper() for word in words):
+    if script in _CASED and not all(
+        word[0].isupper() and not word[1:].isupper() or word.isupper() for word in words
+    ):
         return -1
     given = sum(word in table.givens for word in words)
-    ends = [len(word) > 4 and word not in table.givens and word.endswith(table.endings) for word in words]
+    ends = [
+        len(word) > 4 and word not in table.givens and word.endswith(table.endings)
+        for word in words
+    ]
     family = sum(word in table.families or ended for word, ended in zip(words, ends, strict=True))
     if len(words) > 1:
-        return 2 if given and given + family == len(words) else int(given > 0 or family == len(words))
+        return (
+            2 if given and given + family == len(words) else int(given > 0 or family == len(words))
+        )
     return int(given > 0 or words[0] in table.families)
 
 
@@ -151,10 +192,22 @@ def name_form(text: str) -> int:
     script = scripts.pop()
     if scripts or not script:
         return -1
-    known = _tables()["Japanese"].not_names | _tables()["Han"].not_names if script == "Han" else _tables()[script].not_names
-    form = _form_hangul(words) if script == "Hangul" else _form_han(words) if script == "Han" else _form_spelt(script, words)
+    known = (
+        _tables()["Japanese"].not_names | _tables()["Han"].not_names
+        if script == "Han"
+        else _tables()[script].not_names
+    )
+    form = (
+        _form_hangul(words)
+        if script == "Hangul"
+        else _form_han(words)
+        if script == "Han"
+        else _form_spelt(script, words)
+    )
     # A word that is known for something else is a name only beside another one.
-    if any(word in known for word in words) and (form < 2 or len(words) == 1 or all(word in known for word in words)):
+    if any(word in known for word in words) and (
+        form < 2 or len(words) == 1 or all(word in known for word in words)
+    ):
         return -1
     return form
 
@@ -166,7 +219,9 @@ def native_names(text: str, *, seen: Sequence[tuple[int, int]] = ()) -> list[Nat
         return []
     lines = [match.span() for match in re.finditer(r"[^\n]*\S[^\n]*", text)]
     alone = [*lines[:_TOP], *lines[-_END:]]
-    weighed = [(run.span(), run[0], *_weigh(text, *run.span(), alone, seen)) for run in _RUN.finditer(text)]
+    weighed = [
+        (run.span(), run[0], *_weigh(text, *run.span(), alone, seen)) for run in _RUN.finditer(text)
+    ]
     sure = {run for _, run, weight, _ in weighed if weight >= _WEIGHT}
     found = []
     for (start, end), run, weight, reason in weighed:
@@ -191,7 +246,11 @@ def _part_of(run: str, name: str) -> bool:
 
 
 def _weigh(
-    text: str, start: int, end: int, alone: Sequence[tuple[int, int]], seen: Sequence[tuple[int, int]]
+    text: str,
+    start: int,
+    end: int,
+    alone: Sequence[tuple[int, int]],
+    seen: Sequence[tuple[int, int]],
 ) -> tuple[int, str]:
     """What speaks for a run being a person, in points, and the best of it; negative for what is none."""
     before, after = text[max(0, start - 60) : start], text[end : end + 40]
@@ -205,7 +264,9 @@ def _weigh(
         return -9, ""
     points, reason = form, "a family name and a given name"
     after_strong = _AFTER_STRONG.match(after) is not None
-    on_its_own = any(text[low:high].strip(" \t*_-–~#>|•.,:") == text[start:end] for low, high in alone)
+    on_its_own = any(
+        text[low:high].strip(" \t*_-–~#>|•.,:") == text[start:end] for low, high in alone
+    )
     if strong or after_strong or on_its_own or named:
         # What is no known name needs two signs of a person.
         points += 2 if form > 0 or strong + after_strong + on_its_own + named > 1 or strong else 1

@@ -24,14 +24,42 @@ from .letters import fold
 
 # Region -> countries. A region is a pool: its names can stand for each other without a reader stopping at them.
 REGIONS: dict[str, str] = {
-    "EN": "US GB IE CA JM AU NZ", "ES": "ES MX CO AR PE CL EC GT BO CR UY PA PR HN SV", "PT": "BR PT AO", "FR": "FR BE LU HT",
-    "DE": "DE AT CH", "NL": "NL", "ND": "SE NO DK IS", "FI": "FI EE", "IT": "IT MT", "SL": "PL CZ SI HR RS BG",
-    "RU": "RU MD KZ", "LT": "LT", "HU": "HU", "GR": "GR CY", "AL": "AL", "GE": "GE", "TR": "TR AZ TM",
-    "AR": "EG SA MA DZ TN LY IQ SY YE JO PS LB AE OM KW QA BH SD DJ", "IR": "IR AF", "HE": "IL", "IN": "IN MU", "PK": "PK BD",
-    "CN": "CN TW HK MO SG", "JP": "JP", "KR": "KR", "VN": "VN", "TH": "TH KH", "MY": "MY ID BN", "PH": "PH",
-    "WA": "NG GH CM BF", "EA": "ET BI", "ZA": "ZA BW NA",
-}  # fmt: skip
-REGION_OF: dict[str, str] = {country: region for region, text in REGIONS.items() for country in text.split()}
+    "EN": "US GB IE CA JM AU NZ",
+    "ES": "ES MX CO AR PE CL EC GT BO CR UY PA PR HN SV",
+    "PT": "BR PT AO",
+    "FR": "FR BE LU HT",
+    "DE": "DE AT CH",
+    "NL": "NL",
+    "ND": "SE NO DK IS",
+    "FI": "FI EE",
+    "IT": "IT MT",
+    "SL": "PL CZ SI HR RS BG",
+    "RU": "RU MD KZ",
+    "LT": "LT",
+    "HU": "HU",
+    "GR": "GR CY",
+    "AL": "AL",
+    "GE": "GE",
+    "TR": "TR AZ TM",
+    "AR": "EG SA MA DZ TN LY IQ SY YE JO PS LB AE OM KW QA BH SD DJ",
+    "IR": "IR AF",
+    "HE": "IL",
+    "IN": "IN MU",
+    "PK": "PK BD",
+    "CN": "CN TW HK MO SG",
+    "JP": "JP",
+    "KR": "KR",
+    "VN": "VN",
+    "TH": "TH KH",
+    "MY": "MY ID BN",
+    "PH": "PH",
+    "WA": "NG GH CM BF",
+    "EA": "ET BI",
+    "ZA": "ZA BW NA",
+}
+REGION_OF: dict[str, str] = {
+    country: region for region, text in REGIONS.items() for country in text.split()
+}
 # A pool below this size is no hiding place (CRAPII falls back to all names below fifty full names; this is per part).
 MIN_POOL = 30
 # For names with accents, which are fewer: below this, names without.
@@ -66,7 +94,9 @@ def write_table(path: Path, rows: Iterable[TableRow]) -> None:
             shared += 1
         mark = {"": "x", "F": "f", "M": "m"}[row.gender]
         rarity = chr(ord("0") + min(row.rarity, 9))
-        lines.append(f"{shared}{row.name[shared:]}\t{mark.upper() if row.good else mark}{rarity}{''.join(row.countries)}\n")
+        lines.append(
+            f"{shared}{row.name[shared:]}\t{mark.upper() if row.good else mark}{rarity}{''.join(row.countries)}\n"
+        )
         before = row.name
     path.write_bytes(gzip.compress("".join(lines).encode("utf8"), compresslevel=9, mtime=0))
 
@@ -155,7 +185,12 @@ _UNKNOWN = "x"
 def _read_info(info: str) -> Facts:
     countries = tuple(info[i : i + 2] for i in range(2, len(info), 2))
     regions = tuple(dict.fromkeys(REGION_OF[c] for c in countries))
-    return Facts({"X": "", "F": "F", "M": "M"}[info[0].upper()], countries, regions, int(info[1]) if len(info) > 1 else 10)
+    return Facts(
+        {"X": "", "F": "F", "M": "M"}[info[0].upper()],
+        countries,
+        regions,
+        int(info[1]) if len(info) > 1 else 10,
+    )
 
 
 class NameTable:
@@ -206,9 +241,15 @@ class NameTable:
     def frequent(self, rarity: int, *, given: bool) -> list[str]:
         """RETURNS (list[str]): Names folded, up to a rarity. rarity (int): See `rarity_of_surname`. given (bool): Given names, not surnames."""
         kind = self._kind(given)
-        return [fold(name) for name, info in zip(kind.names, kind.infos, strict=True) if int(info[1:2] or 10) <= rarity]
+        return [
+            fold(name)
+            for name, info in zip(kind.names, kind.infos, strict=True)
+            if int(info[1:2] or 10) <= rarity
+        ]
 
-    def pool(self, *, given: bool, gender: str = "", region: str = "", accented: bool = False) -> Pool:
+    def pool(
+        self, *, given: bool, gender: str = "", region: str = "", accented: bool = False
+    ) -> Pool:
         """The names to draw from. gender (str): "F", "M" or empty for either. region (str): A key of `REGIONS`, or empty for the whole world.
         accented (bool): With an accent, if enough have one. RETURNS (Pool): Of the whole world where the region has fewer than `MIN_POOL`."""
         kind = self._kind(given)
@@ -217,11 +258,15 @@ class NameTable:
         found = kind.pools.get((region, gender), _EMPTY)
         return found if len(found.names) >= MIN_POOL else kind.pools["", gender]
 
-    def pool_size(self, *, given: bool, gender: str | None = None, region: str | None = None) -> int:
+    def pool_size(
+        self, *, given: bool, gender: str | None = None, region: str | None = None
+    ) -> int:
         """RETURNS (int): How many surrogates there are for this gender and region."""
         return len(self._kind(given).pools.get((region or "", gender or ""), _EMPTY).names)
 
-    def sample_given(self, rng: Source, gender: str | None = None, region: str | None = None) -> str:
+    def sample_given(
+        self, rng: Source, gender: str | None = None, region: str | None = None
+    ) -> str:
         return self.pool(given=True, gender=gender or "", region=region or "").draw(rng)
 
     def sample_surname(self, rng: Source, region: str | None = None) -> str:
@@ -231,4 +276,6 @@ class NameTable:
 @cache
 def name_table() -> NameTable:
     folder = resources.files("pii_components") / "resources" / "names"
-    return NameTable((folder / "given.tsv.gz").read_bytes(), (folder / "surnames.tsv.gz").read_bytes())
+    return NameTable(
+        (folder / "given.tsv.gz").read_bytes(), (folder / "surnames.tsv.gz").read_bytes()
+    )

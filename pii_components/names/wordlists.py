@@ -60,7 +60,9 @@ def story_pattern() -> re.Pattern[str]:
 
 @cache
 def words() -> Words:
-    return Words(**{name: frozenset(value.split()) for name, value in resource("cues/words").items()})
+    return Words(
+        **{name: frozenset(value.split()) for name, value in resource("cues/words").items()}
+    )
 
 
 def is_word(word: str) -> bool:
@@ -82,7 +84,9 @@ def is_glued(word: str) -> bool:
     if not 7 <= len(word) <= 24 or not word.isalpha() or words().is_common(word):
         return False
     table = name_table()
-    return any(table.is_given(word[:at]) and table.is_surname(word[at:]) for at in range(3, len(word) - 3))
+    return any(
+        table.is_given(word[:at]) and table.is_surname(word[at:]) for at in range(3, len(word) - 3)
+    )
 
 
 def case_style(word: str) -> str:

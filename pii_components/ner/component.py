@@ -115,12 +115,20 @@ class PiiTokenClassifier(Configured, TrainablePipe):
         return 1
 
     def initialize(
-        self, get_examples: Callable[[], Iterable[Example]], *, nlp: Language | None = None, labels: list[str] | None = None
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Language | None = None,
+        labels: list[str] | None = None,
     ) -> None:
         """Set the model's shapes and labels, in the order of its columns; of the gold examples if None. RAISES (PiiError): E102 without any."""
         validate_get_examples(get_examples, "PiiTokenClassifier.initialize")
         if labels is None:
-            held = {s.label_ for eg in get_examples() for s in eg.reference.spans.get(self.cfg["spans_key"], ())}
+            held = {
+                s.label_
+                for eg in get_examples()
+                for s in eg.reference.spans.get(self.cfg["spans_key"], ())
+            }
             labels = [label for label in LABELS if label in held]
         for label in labels:
             self.add_label(label)
@@ -144,7 +152,10 @@ class PiiTokenClassifier(Configured, TrainablePipe):
 
     def set_annotations(self, docs: Iterable[Doc], scores: list[Floats2d]) -> None:
         """Write `doc.spans[spans_key]` with scores and role probabilities. scores (list[Floats2d]): What `predict` returned."""
-        thresholds, key = thresholds_at(self.operating_point, self.cfg["thresholds"]), self.cfg["spans_key"]
+        thresholds, key = (
+            thresholds_at(self.operating_point, self.cfg["thresholds"]),
+            self.cfg["spans_key"],
+        )
         try:
             for doc, probs in zip(docs, scores, strict=True):
                 mark_given(doc, key)
@@ -158,10 +169,15 @@ class PiiTokenClassifier(Configured, TrainablePipe):
         finally:
             forget()
 
-    def get_loss(self, examples: Iterable[Example], scores: list[Floats2d]) -> tuple[float, list[Floats2d]]:
+    def get_loss(
+        self, examples: Iterable[Example], scores: list[Floats2d]
+    ) -> tuple[float, list[Floats2d]]:
         """RETURNS (tuple[float, list[Floats2d]]): See `loss.weighted_loss`. scores (list[Floats2d]): What `predict` returned."""
         weights, key = self.cfg["class_weights"], self.cfg["spans_key"]
-        golds = [targets(eg.predicted, eg.reference, self.labels, class_weights=weights, spans_key=key) for eg in examples]
+        golds = [
+            targets(eg.predicted, eg.reference, self.labels, class_weights=weights, spans_key=key)
+            for eg in examples
+        ]
         return weighted_loss(self.model.ops.xp, scores, golds)
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "PiiTokenClassifier":

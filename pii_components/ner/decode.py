@@ -30,10 +30,17 @@ from ..names.normalize import normalize_token
 from ..spans import Candidate
 
 NAME = "NAME"  # the group of all name labels in thresholds
-MAX_LINES = {STREET_ADDRESS: 2}  # line breaks that a span of this group may cross; others may cross none
+MAX_LINES = {
+    STREET_ADDRESS: 2
+}  # line breaks that a span of this group may cross; others may cross none
 _NAME_JOINERS = {"-", "'", "’", ".", "_", "‐", "`"}
 _MAX_NAME_TOKENS = 12
-_ONE_THING = (LOCATION, EDUCATION, EMPLOYER, OTHER)  # neighbours among these are parts of one name: "Lakeford" "High School"
+_ONE_THING = (
+    LOCATION,
+    EDUCATION,
+    EMPLOYER,
+    OTHER,
+)  # neighbours among these are parts of one name: "Lakeford" "High School"
 # What an indirect identifier does not begin with (docs/annotation.md: without article and preposition).
 _BEFORE = frozenset(("a", "an", "at", "by", "from", "in", "of", "on", "since", "the", "to"))
 _SURER = 4.0  # times that an indirect identifier must be likelier than a name or a direct one that reaches its threshold, too
@@ -50,7 +57,9 @@ def group_of(label: str) -> str:
     return NAME if is_name(label) else label
 
 
-def decode(doc: Doc, probs: numpy.ndarray, labels: Sequence[str], thresholds: Mapping[str, float]) -> list[Candidate]:
+def decode(
+    doc: Doc, probs: numpy.ndarray, labels: Sequence[str], thresholds: Mapping[str, float]
+) -> list[Candidate]:
     """RETURNS (list[Candidate]): Spans of one document, sorted, without overlaps; `score` is the mean over the span's words.
 
     probs (numpy.ndarray): Probabilities, shape `(n_tokens, 1 + 2 * n_labels)`, columns as in `output_labels` of the model's labels.
@@ -91,7 +100,9 @@ def _columns(probs: numpy.ndarray, labels: Sequence[str], group: str, offset: in
     return probs[:, columns].sum(axis=1)
 
 
-def _runs(doc: Doc, member: numpy.ndarray, starts_new: numpy.ndarray, group: str) -> list[tuple[int, int]]:
+def _runs(
+    doc: Doc, member: numpy.ndarray, starts_new: numpy.ndarray, group: str
+) -> list[tuple[int, int]]:
     """Token ranges of one group: gaps bridged, line breaks respected, edges trimmed."""
     runs: list[list[int]] = []
     for i in numpy.flatnonzero(member):
@@ -112,7 +123,11 @@ def _joins(doc: Doc, run: list[int], i: int, starts_new: bool, group: str) -> bo
     gap = [token for token in doc[run[1] : i] if not _shows_nothing(token)]
     lines = sum(t.text.count("\n") for t in gap if t.is_space)
     if group != NAME:
-        return len(gap) <= 2 and lines <= MAX_LINES.get(group, 0) and all(t.is_space or t.is_punct for t in gap)
+        return (
+            len(gap) <= 2
+            and lines <= MAX_LINES.get(group, 0)
+            and all(t.is_space or t.is_punct for t in gap)
+        )
     if lines or i + 1 - run[0] > _MAX_NAME_TOKENS:
         return False
     if not gap:
@@ -129,12 +144,21 @@ def _trim(doc: Doc, start: int, end: int, group: str) -> tuple[int, int]:
     """Drop white space and punctuation at the edges, an article or preposition before an indirect identifier; an initial's full stop stays."""
     while start < end and group in INDIRECT_LABELS and doc[start].lower_ in _BEFORE:
         start += 1
-    while start < end and (doc[start].is_space or (doc[start].is_punct and not doc[start].like_email)):
+    while start < end and (
+        doc[start].is_space or (doc[start].is_punct and not doc[start].like_email)
+    ):
         start += 1
     while start < end:
         last = doc[end - 1]
-        initial = last.text == "." and end - start >= 2 and len(doc[end - 2].text) == 1 and doc[end - 2].text.isalpha()
-        if not last.is_space and (not last.is_punct or initial or (group != NAME and last.text in ")/")):
+        initial = (
+            last.text == "."
+            and end - start >= 2
+            and len(doc[end - 2].text) == 1
+            and doc[end - 2].text.isalpha()
+        )
+        if not last.is_space and (
+            not last.is_punct or initial or (group != NAME and last.text in ")/")
+        ):
             break
         end -= 1
     if group == NAME and start < end and not any(c.isalpha() for c in doc[start:end].text):
@@ -143,9 +167,19 @@ def _trim(doc: Doc, start: int, end: int, group: str) -> tuple[int, int]:
 
 
 def _candidate(
-    doc: Doc, probs: numpy.ndarray, labels: Sequence[str], total: numpy.ndarray, group: str, start: int, end: int
+    doc: Doc,
+    probs: numpy.ndarray,
+    labels: Sequence[str],
+    total: numpy.ndarray,
+    group: str,
+    start: int,
+    end: int,
 ) -> Candidate:
-    words = [i for i in range(start, end) if not (doc[i].is_space or doc[i].is_punct or _shows_nothing(doc[i]))]
+    words = [
+        i
+        for i in range(start, end)
+        if not (doc[i].is_space or doc[i].is_punct or _shows_nothing(doc[i]))
+    ]
     words = words or list(range(start, end))
     score = float(min(1.0, max(0.0, total[words].mean())))
     if group != NAME:
@@ -153,7 +187,9 @@ def _candidate(
     means = probs[words].mean(axis=0)
     columns = {label: 1 + 2 * i for i, label in enumerate(labels)}
     at = [columns.get(label_for_role(role)) for role in ROLES]
-    by_role = numpy.asarray([means[column] + means[column + 1] if column else 0.0 for column in at], dtype="f8")
+    by_role = numpy.asarray(
+        [means[column] + means[column + 1] if column else 0.0 for column in at], dtype="f8"
+    )
     by_role = by_role / max(by_role.sum(), 1e-9)
     roles = tuple(round(float(p), 4) for p in by_role)
     return Candidate(start, end, NAME_LABELS[int(by_role.argmax())], score, "model", "model", roles)
@@ -173,6 +209,8 @@ def thresholds_at(point: str, thresholds: Mapping[str, float]) -> dict[str, floa
     0.2"""
     factor = _ODDS.get(point, 1.0)
     return {
-        label: value if label == "NAME" or value in (0.0, 1.0) else factor * value / (1 - value + factor * value)
+        label: value
+        if label == "NAME" or value in (0.0, 1.0)
+        else factor * value / (1 - value + factor * value)
         for label, value in thresholds.items()
     }

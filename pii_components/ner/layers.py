@@ -16,7 +16,16 @@ from typing import Any
 
 from spacy.attrs import ORTH
 from spacy.tokens import Doc
-from thinc.api import Model, Ragged, Softmax_v2, chain, concatenate, deserialize_attr, serialize_attr, with_array
+from thinc.api import (
+    Model,
+    Ragged,
+    Softmax_v2,
+    chain,
+    concatenate,
+    deserialize_attr,
+    serialize_attr,
+    with_array,
+)
 from thinc.types import Floats2d
 
 from ..errors import Errors, PiiError
@@ -35,7 +44,9 @@ def split_punctuation(text: str) -> list[str]:
 
 def strip_marks(text: str) -> str:
     """RETURNS (str): Decomposed, without accents."""
-    return "".join(char for char in unicodedata.normalize("NFD", text) if unicodedata.category(char) != "Mn")
+    return "".join(
+        char for char in unicodedata.normalize("NFD", text) if unicodedata.category(char) != "Mn"
+    )
 
 
 class WordPieces:
@@ -56,7 +67,9 @@ class WordPieces:
 
 @serialize_attr.register(WordPieces)
 def _write_vocabulary(_: Any, value: WordPieces, name: str, model: Any) -> bytes:
-    return "\n".join(value.to_list()).encode("utf8")  # one piece a line, as the curated transformers have it
+    return "\n".join(value.to_list()).encode(
+        "utf8"
+    )  # one piece a line, as the curated transformers have it
 
 
 @deserialize_attr.register(WordPieces)
@@ -69,7 +82,10 @@ def _read_vocabulary(_: Any, value: bytes, name: str, model: Any) -> WordPieces:
 LINE_PIECE, BLANK_LINE_PIECE, GAP_PIECE = "[unused1]", "[unused2]", "[unused3]"
 # Characters of a token, or of encoded data, that are read: what goes on is no language and would take its time.
 READ = 256
-_DATA, _DIGIT_IN = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{READ}}}([A-Za-z0-9+/_-]+)"), 16
+_DATA, _DIGIT_IN = (
+    re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{READ}}}([A-Za-z0-9+/_-]+)"),
+    16,
+)
 # Stands for a token that shows nothing, a zero-width space beside a word: no encoder reads it.
 UNSEEN = -1
 
@@ -86,7 +102,10 @@ def _piece_matcher(processor: Any) -> Callable[[str], list[int]]:
         while at < len(word):
             prefix = "##" if at else ""
             ends = range(min(len(word), at + longest), at, -1)
-            piece, end = next(((ids[key], end) for end in ends if (key := prefix + word[at:end]) in ids), (-1, len(word)))
+            piece, end = next(
+                ((ids[key], end) for end in ends if (key := prefix + word[at:end]) in ids),
+                (-1, len(word)),
+            )
             found.append(piece)
             at = end
         return found
@@ -102,12 +121,18 @@ def build_layout_wordpiece_encoder() -> Model[list[Doc], list[Ragged]]:
 
     RETURNS (Model[list[Doc], list[Ragged]]): Per document piece ids, shape `(n_pieces,)`, with lengths per token and one [CLS] and
         [SEP] around it. A token that shows nothing is one piece `UNSEEN`, which `pii_edu.WithWindows.v1` keeps from the encoder."""
-    attrs: dict[str, Any] = {"wordpiece_processor": WordPieces(), "lowercase": False, "strip_accents": False}
+    attrs: dict[str, Any] = {
+        "wordpiece_processor": WordPieces(),
+        "lowercase": False,
+        "strip_accents": False,
+    }
     attrs |= {"unk_piece": "[UNK]", "bos_piece": "[CLS]", "eos_piece": "[SEP]"}
     return Model("layout_wordpiece_encoder", forward=_layout_wordpiece_forward, attrs=attrs)
 
 
-def _layout_wordpiece_forward(model: Model, docs: list[Doc], is_train: bool) -> tuple[list[Ragged], Callable]:
+def _layout_wordpiece_forward(
+    model: Model, docs: list[Doc], is_train: bool
+) -> tuple[list[Ragged], Callable]:
     processor = model.attrs["wordpiece_processor"]
     lowercase, strip_accents = model.attrs["lowercase"], model.attrs["strip_accents"]
     unk, match = processor.get_initial(model.attrs["unk_piece"]), _piece_matcher(processor)
@@ -115,8 +140,14 @@ def _layout_wordpiece_forward(model: Model, docs: list[Doc], is_train: bool) -> 
 
     def pieces_of(text: str) -> list[int]:
         if text.isspace():
-            lines = text.count("\n") + text.count("\u2028") + text.count("\u2029") or (1 if "\r" in text else 0)
-            return [processor.get_initial(LINE_PIECE if lines == 1 else BLANK_LINE_PIECE if lines else GAP_PIECE)]
+            lines = text.count("\n") + text.count("\u2028") + text.count("\u2029") or (
+                1 if "\r" in text else 0
+            )
+            return [
+                processor.get_initial(
+                    LINE_PIECE if lines == 1 else BLANK_LINE_PIECE if lines else GAP_PIECE
+                )
+            ]
         clean = normalize_token(text[:READ])
         if not clean:
             return [UNSEEN]
@@ -129,8 +160,12 @@ def _layout_wordpiece_forward(model: Model, docs: list[Doc], is_train: bool) -> 
     output = []
     for doc in docs:
         # When a pipeline is initialized, the curated transformer gives lists of tokens instead.
-        orths = doc.to_array(ORTH).tolist() if isinstance(doc, Doc) else [token.orth for token in doc]
-        strings = doc.vocab.strings if isinstance(doc, Doc) else doc[0].vocab.strings if orths else None
+        orths = (
+            doc.to_array(ORTH).tolist() if isinstance(doc, Doc) else [token.orth for token in doc]
+        )
+        strings = (
+            doc.vocab.strings if isinstance(doc, Doc) else doc[0].vocab.strings if orths else None
+        )
         for orth in orths:
             if orth not in cache:
                 cache[orth] = pieces_of(strings[orth])
@@ -138,7 +173,9 @@ def _layout_wordpiece_forward(model: Model, docs: list[Doc], is_train: bool) -> 
         for i in encoded_data(doc) if isinstance(doc, Doc) else ():
             pieces[i + 1] = [unk]
         ids = [piece for token in pieces for piece in token]
-        output.append(Ragged(model.ops.asarray1i(ids), model.ops.asarray1i([len(token) for token in pieces])))
+        output.append(
+            Ragged(model.ops.asarray1i(ids), model.ops.asarray1i([len(token) for token in pieces]))
+        )
     return output, lambda dY: []
 
 
@@ -153,7 +190,9 @@ def encoded_data(doc: Doc) -> list[int]:
     return found
 
 
-def windows_of(length: int, *, window: int, overlap: int, even: bool = True) -> list[tuple[int, int]]:
+def windows_of(
+    length: int, *, window: int, overlap: int, even: bool = True
+) -> list[tuple[int, int]]:
     """RETURNS (list[tuple[int, int]]): Start and end of windows that cover `length` pieces, neighbours sharing `overlap` pieces or more.
 
     As few as `window` pieces allow, and all of one size, so that hardly a piece is read twice without need.
@@ -169,7 +208,10 @@ def windows_of(length: int, *, window: int, overlap: int, even: bool = True) -> 
         return [(start, min(start + window, length)) for start in starts]
     n = max(1, -(-(length - overlap) // (window - overlap)))
     size = -(-(length + (n - 1) * overlap) // n)
-    return [(start, start + size) for start in (round(i * (length - size) / max(n - 1, 1)) for i in range(n))]
+    return [
+        (start, start + size)
+        for start in (round(i * (length - size) / max(n - 1, 1)) for i in range(n))
+    ]
 
 
 def build_with_windows(
@@ -188,13 +230,21 @@ def build_with_windows(
 
     def with_windows(encoder: Model) -> Model:
         attrs = {"window": window, "overlap": overlap, "batch_size": batch_size, "even": even}
-        return Model("with_windows", _with_windows_forward, init=_with_windows_init, layers=[encoder], attrs=attrs)
+        return Model(
+            "with_windows",
+            _with_windows_forward,
+            init=_with_windows_init,
+            layers=[encoder],
+            attrs=attrs,
+        )
 
     return with_windows
 
 
 def _with_windows_init(model: Model, X: Any = None, Y: Any = None) -> None:
-    sample = None if X is None else [x.dataXd[x.dataXd != UNSEEN][: model.attrs["window"]] for x in X]
+    sample = (
+        None if X is None else [x.dataXd[x.dataXd != UNSEEN][: model.attrs["window"]] for x in X]
+    )
     model.layers[0].initialize(X=sample, Y=None)
 
 
@@ -227,7 +277,10 @@ def _with_windows_forward(model: Model, X: list[Ragged], is_train: bool) -> tupl
         out, backprop_batch = encoder(pieces[start : start + size], is_train)
         outputs.extend(out.all_outputs)
         backprops.append(backprop_batch)
-        last_only, record = out.last_layer_only, type(out)  # the curated transformers' record, or that of the ONNX encoder
+        last_only, record = (
+            out.last_layer_only,
+            type(out),
+        )  # the curated transformers' record, or that of the ONNX encoder
 
     def merged() -> Iterator[list[Ragged]]:
         at = 0
@@ -246,7 +299,10 @@ def _with_windows_forward(model: Model, X: list[Ragged], is_train: bool) -> tupl
 
     def backprop(dY: list[list[Ragged]]) -> list[Any]:
         d_windows = [
-            [model.ops.as_contig(layer.dataXd[seen][start:end] * weights[i][:, None]) for layer in d_layers]
+            [
+                model.ops.as_contig(layer.dataXd[seen][start:end] * weights[i][:, None])
+                for layer in d_layers
+            ]
             for d_layers, (seen, windows, weights) in zip(dY, plans, strict=True)
             for i, (start, end) in enumerate(windows)
         ]
@@ -258,7 +314,9 @@ def _with_windows_forward(model: Model, X: list[Ragged], is_train: bool) -> tupl
 
 
 def build_token_classifier(
-    tok2vec: Model[list[Doc], list[Floats2d]], features: Model[list[Doc], list[Floats2d]] | None = None, nO: int | None = None
+    tok2vec: Model[list[Doc], list[Floats2d]],
+    features: Model[list[Doc], list[Floats2d]] | None = None,
+    nO: int | None = None,
 ) -> Model[list[Doc], list[Floats2d]]:
     """A linear softmax per token: probabilities, one `(n_tokens, n_outputs)` array per document.
 
@@ -322,7 +380,9 @@ def _fused_attention(k: Any, q: Any, v: Any, attn_mask: Any) -> Any:
     """Attention of tensors `(batch, heads, seq, width)`."""
     from torch.nn.functional import scaled_dot_product_attention
 
-    return scaled_dot_product_attention(q, k, v, attn_mask=attn_mask.bool_mask.view(q.shape[0], 1, 1, -1))
+    return scaled_dot_product_attention(
+        q, k, v, attn_mask=attn_mask.bool_mask.view(q.shape[0], 1, 1, -1)
+    )
 
 
 def _sequence_dropout(module: Any, x: Any) -> Any:

@@ -42,7 +42,12 @@ class Target:
 
 
 def targets(
-    doc: Doc, reference: Doc, labels: Sequence[str], *, class_weights: Mapping[str, float], spans_key: str = SPANS_KEY
+    doc: Doc,
+    reference: Doc,
+    labels: Sequence[str],
+    *,
+    class_weights: Mapping[str, float],
+    spans_key: str = SPANS_KEY,
 ) -> Target:
     """RETURNS (Target): Of the predicted document; what does not align has weight 0, what has a label that is none of the model's is outside.
 
@@ -53,7 +58,10 @@ def targets(
     weights = numpy.full(len(doc), class_weights.get("O", 1.0), dtype="f4")
     held: list[tuple[int, int, str]] = []
     spans = [(span, True) for span in reference.spans.get(spans_key, ()) if span.label_ in column]
-    for span, labelled in (*spans, *((span, False) for span in reference.spans.get(UNLABELLED_KEY, ()))):
+    for span, labelled in (
+        *spans,
+        *((span, False) for span in reference.spans.get(UNLABELLED_KEY, ())),
+    ):
         exact = doc.char_span(span.start_char, span.end_char) if labelled else None
         wide = exact or doc.char_span(span.start_char, span.end_char, alignment_mode="expand")
         if exact is not None:
@@ -67,7 +75,11 @@ def targets(
     annotated = attrs.get(ANNOTATED)
     if not annotated:
         return Target(gold, weights)
-    if unknown := [label for label in (*annotated, *chain.from_iterable(annotated.values())) if label not in LABELS]:
+    if unknown := [
+        label
+        for label in (*annotated, *chain.from_iterable(annotated.values()))
+        if label not in LABELS
+    ]:
         raise PiiError(Errors.E002, label=unknown[0], allowed=", ".join(LABELS))
     wanted = numpy.ones((len(doc), len(output_labels(labels))), dtype="f4")
     for at in (column[label] for label in annotated if label in column):
@@ -84,7 +96,9 @@ def _weight(class_weights: Mapping[str, float], label: str) -> float:
     return class_weights.get(label, class_weights.get(group_of(label), 1.0))
 
 
-def weighted_loss(xp: Any, scores: Sequence[Floats2d], golds: Sequence[Target]) -> tuple[float, list[Floats2d]]:
+def weighted_loss(
+    xp: Any, scores: Sequence[Floats2d], golds: Sequence[Target]
+) -> tuple[float, list[Floats2d]]:
     """RETURNS (tuple[float, list[Floats2d]]): Weighted cross entropy, the mean over the batch's weights, and its gradient with respect to
     the softmax's input, shapes as `scores`.
 
@@ -100,7 +114,9 @@ def weighted_loss(xp: Any, scores: Sequence[Floats2d], golds: Sequence[Target]) 
         else:
             held = probs * xp.asarray(target.wanted)
             mass = held.sum(axis=1)
-            aim = held / xp.maximum(mass, 1e-8)[:, None]  # the model's own reading of what it may be
+            aim = (
+                held / xp.maximum(mass, 1e-8)[:, None]
+            )  # the model's own reading of what it may be
         loss -= float((weights * xp.log(xp.maximum(mass, 1e-8))).sum())
         gradients.append(((probs - aim) * weights[:, None]).astype(probs.dtype))
     return loss, gradients

@@ -57,12 +57,16 @@ class OnnxShim(Shim):
             try:
                 import onnxruntime
             except ImportError as err:
-                raise PiiError(Errors.E005, package="onnxruntime", what="this pipeline's encoder", extra="onnx") from err
+                raise PiiError(
+                    Errors.E005, package="onnxruntime", what="this pipeline's encoder", extra="onnx"
+                ) from err
             options = onnxruntime.SessionOptions()
             options.intra_op_num_threads = options.inter_op_num_threads = 1
             options.enable_mem_pattern = False  # windows differ in length
             options.log_severity_level = 3
-            self._session = onnxruntime.InferenceSession(self.graph, options, providers=["CPUExecutionProvider"])
+            self._session = onnxruntime.InferenceSession(
+                self.graph, options, providers=["CPUExecutionProvider"]
+            )
             self._process = os.getpid()
         return self._session
 
@@ -80,7 +84,9 @@ class OnnxShim(Shim):
         try:
             return list(pool.map(one, windows))
         finally:
-            pool.shutdown(cancel_futures=True)  # a signal does not wait for the windows that have not begun
+            pool.shutdown(
+                cancel_futures=True
+            )  # a signal does not wait for the windows that have not begun
 
     def to_bytes(self) -> bytes:
         return self.graph
@@ -111,7 +117,9 @@ def build_onnx_encoder(
 
     piece_encoder (Model): Documents to piece ids, with one piece before and one after the text. with_spans (Callable): The windows.
     pooling (Model): From a token's pieces to its vector. threads (int): Windows that run at the same time; 0 for `threads_at_hand`."""
-    runner: Model = Model("onnx", _run_forward, shims=[OnnxShim(threads=threads)], dims={"nO": hidden_width})
+    runner: Model = Model(
+        "onnx", _run_forward, shims=[OnnxShim(threads=threads)], dims={"nO": hidden_width}
+    )
     return Model(
         "onnx_encoder",
         _encoder_forward,
@@ -135,16 +143,24 @@ def _run_forward(model: Model, X: list[Any], is_train: bool) -> tuple[EncoderOut
 def _encoder_forward(model: Model, X: list[Doc], is_train: bool) -> tuple[list[Floats2d], Callable]:
     piece_encoder, windows, pooling = model.layers
     output = windows.predict(piece_encoder.predict(X))
-    layers = [per_layer[-1][1:-1] for per_layer in output.all_outputs]  # without the pieces around the text
+    layers = [
+        per_layer[-1][1:-1] for per_layer in output.all_outputs
+    ]  # without the pieces around the text
     xp = model.ops.xp
-    joined = Ragged(xp.concatenate([r.dataXd for r in layers]), xp.concatenate([r.lengths for r in layers]))
+    joined = Ragged(
+        xp.concatenate([r.dataXd for r in layers]), xp.concatenate([r.lengths for r in layers])
+    )
     ends = list(accumulate(len(r.lengths) for r in layers))
     return xp.split(pooling.predict(joined), ends[:-1]), lambda dY: []
 
 
-def build_encoder_vectors(*, width: int, upstream: str = "transformer") -> Model[list[Doc], list[Floats2d]]:
+def build_encoder_vectors(
+    *, width: int, upstream: str = "transformer"
+) -> Model[list[Doc], list[Floats2d]]:
     """What an encoder (upstream: its component's name) left in `doc.tensor`: `(n_tokens, width)` per document; E108 if there is nothing."""
-    return Model("encoder_vectors", _vectors_forward, dims={"nO": width}, attrs={"upstream": upstream})
+    return Model(
+        "encoder_vectors", _vectors_forward, dims={"nO": width}, attrs={"upstream": upstream}
+    )
 
 
 def _vectors_forward(model: Model, X: list[Doc], is_train: bool) -> tuple[list[Floats2d], Callable]:
@@ -152,5 +168,11 @@ def _vectors_forward(model: Model, X: list[Doc], is_train: bool) -> tuple[list[F
     for doc in X:
         if doc.tensor.shape != (len(doc), shape):
             # Zeros instead, as spaCy's own listener has them, would be a pipeline that silently finds no names.
-            raise PiiError(Errors.E108, name=model.attrs["upstream"], length=len(doc), width=shape, got=tuple(doc.tensor.shape))
+            raise PiiError(
+                Errors.E108,
+                name=model.attrs["upstream"],
+                length=len(doc),
+                width=shape,
+                got=tuple(doc.tensor.shape),
+            )
     return [model.ops.asarray2f(cast(Any, doc.tensor)) for doc in X], lambda dY: []

@@ -41,32 +41,59 @@ def _numbers(score: PRFScore) -> dict[str, float]:
 
 
 def _score(
-    examples: Iterable[Example], name: str, found: Callable[[Doc], Iterable[Span]], key: str, counts: Callable[[str], bool]
+    examples: Iterable[Example],
+    name: str,
+    found: Callable[[Doc], Iterable[Span]],
+    key: str,
+    counts: Callable[[str], bool],
 ) -> dict[str, Any]:
     total, each = PRFScore(), defaultdict[str, PRFScore](PRFScore)
     for doc, gold in _gold(list(examples), key):
-        both = [{(s.start_char, s.end_char, s.label_) for s in spans if counts(s.label_)} for spans in (found(doc), gold)]
+        both = [
+            {(s.start_char, s.end_char, s.label_) for s in spans if counts(s.label_)}
+            for spans in (found(doc), gold)
+        ]
         total.score_set(*both)
         for label in {label for _, _, label in both[0] | both[1]}:
             each[label].score_set(*({row for row in rows if row[2] == label} for rows in both))
-    scores: dict[str, Any] = dict(_numbers(total)) if len(total) else dict.fromkeys(("p", "r", "f", "f5"))
-    scores["per_type"] = {label: _numbers(each[label]) for label in sorted(each)} if len(total) else None
+    scores: dict[str, Any] = (
+        dict(_numbers(total)) if len(total) else dict.fromkeys(("p", "r", "f", "f5"))
+    )
+    scores["per_type"] = (
+        {label: _numbers(each[label]) for label in sorted(each)} if len(total) else None
+    )
     return {f"{name}_{kind}": value for kind, value in scores.items()}
 
 
 def score_pii(
-    examples: Iterable[Example], *, spans_key: str = SPANS_KEY, labels: Collection[str] = (), **kwargs: Any
+    examples: Iterable[Example],
+    *,
+    spans_key: str = SPANS_KEY,
+    labels: Collection[str] = (),
+    **kwargs: Any,
 ) -> dict[str, Any]:
     """RETURNS (dict[str, Any]): `pii_p`, `pii_r`, `pii_f`, `pii_f5` and `pii_per_type`, the same by label; None where nothing was annotated.
 
     labels (Collection[str]): The labels that count, for gold that holds more than a model was made for; empty for all."""
     return _score(
-        examples, "pii", lambda doc: doc.spans.get(spans_key, ()), spans_key, lambda label: not labels or label in labels
+        examples,
+        "pii",
+        lambda doc: doc.spans.get(spans_key, ()),
+        spans_key,
+        lambda label: not labels or label in labels,
     )
 
 
-def score_ents(examples: Iterable[Example], is_kept: Callable[[str], bool], *, spans_key: str = SPANS_KEY) -> dict[str, Any]:
+def score_ents(
+    examples: Iterable[Example], is_kept: Callable[[str], bool], *, spans_key: str = SPANS_KEY
+) -> dict[str, Any]:
     """RETURNS (dict[str, Any]): As `score_pii`, `ents_p` and so on, for the labels that are protected.
 
     is_kept (Callable[[str], bool]): Whether a label stays in clear."""
-    return _score(examples, "ents", lambda doc: doc.ents, spans_key, lambda label: label in LABELS and not is_kept(label))
+    return _score(
+        examples,
+        "ents",
+        lambda doc: doc.ents,
+        spans_key,
+        lambda label: label in LABELS and not is_kept(label),
+    )

@@ -23,11 +23,22 @@ logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
 
 __all__ = [
-    "PiiEduAnonymizer", "PiiEduDeanonymizer", "PiiEduNlpEngine", "RosterRecognizer", "StudentPiiRecognizer", "build_analyzer", "config_path",
-    "hips_operators", "read_config", "register_operators",
-]  # fmt: skip
+    "PiiEduAnonymizer",
+    "PiiEduDeanonymizer",
+    "PiiEduNlpEngine",
+    "RosterRecognizer",
+    "StudentPiiRecognizer",
+    "build_analyzer",
+    "config_path",
+    "hips_operators",
+    "read_config",
+    "register_operators",
+]
 _HOMES = {
-    **dict.fromkeys(("PiiEduAnonymizer", "PiiEduDeanonymizer", "hips_operators", "register_operators"), ".operators"),
+    **dict.fromkeys(
+        ("PiiEduAnonymizer", "PiiEduDeanonymizer", "hips_operators", "register_operators"),
+        ".operators",
+    ),
     **dict.fromkeys(("RosterRecognizer", "StudentPiiRecognizer", "build_analyzer"), ".recognizer"),
     **dict.fromkeys(("config_path", "read_config"), ".settings"),
     "PiiEduNlpEngine": ".engine",
@@ -41,8 +52,14 @@ def __getattr__(name: str) -> Any:
             try:
                 import_module(".recognizer", __name__)
                 import_module(".engine", __name__).introduce()
-            except (ImportError, AttributeError) as err:  # another Presidio: spaCy has to work all the same
-                logger.warning("StudentPiiRecognizer is not available with this version of Presidio (%s)", type(err).__name__)
+            except (
+                ImportError,
+                AttributeError,
+            ) as err:  # another Presidio: spaCy has to work all the same
+                logger.warning(
+                    "StudentPiiRecognizer is not available with this version of Presidio (%s)",
+                    type(err).__name__,
+                )
         return lambda: None
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

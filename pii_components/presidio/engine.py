@@ -79,29 +79,52 @@ class Pipeline:
             E801 for `max_chars`.
         """
         if not isinstance(max_chars, int) or isinstance(max_chars, bool) or max_chars < 1000:
-            raise PiiError(Errors.E801, name="max_chars", value=max_chars, allowed="a whole number from 1000")
+            raise PiiError(
+                Errors.E801, name="max_chars", value=max_chars, allowed="a whole number from 1000"
+            )
         check_source(source, language=language)
         try:
-            nlp = source if isinstance(source, Language) else spacy.load(source, exclude=[_NOT_NEEDED])
+            nlp = (
+                source
+                if isinstance(source, Language)
+                else spacy.load(source, exclude=[_NOT_NEEDED])
+            )
         except (ImportError, OSError, ValueError) as err:
-            raise PiiError(Errors.E805, pipeline=name_of(source), reason=type(err).__name__) from err
+            raise PiiError(
+                Errors.E805, pipeline=name_of(source), reason=type(err).__name__
+            ) from err
         metas = {name: nlp.get_pipe_meta(name) for name in nlp.pipe_names}
         if not any("doc.spans" in meta.assigns for meta in metas.values()):
-            raise PiiError(Errors.E807, pipeline=name_of(nlp), pipes=", ".join(nlp.pipe_names) or "nothing")
+            raise PiiError(
+                Errors.E807, pipeline=name_of(nlp), pipes=", ".join(nlp.pipe_names) or "nothing"
+            )
         disable = tuple(name for name, meta in metas.items() if meta.factory == _NOT_NEEDED)
         return cls(nlp, min(max_chars, nlp.max_length), disable)
 
     def doc(self, text: str) -> Doc:
         """The Doc of the whole text. RAISES (PiiError): E808, E809 for what is no text."""
-        return join([self.nlp(part, disable=self.disable) for part in cut(checked_text(text), self.max_chars)])
+        return join(
+            [
+                self.nlp(part, disable=self.disable)
+                for part in cut(checked_text(text), self.max_chars)
+            ]
+        )
 
     def docs(
         self, texts: Iterable[tuple[str, Any]], *, batch_size: int | None = None, n_process: int = 1
     ) -> Iterator[tuple[Doc, Any]]:
         """Docs of a stream by `nlp.pipe`, in order, each with what came with its text. RAISES (PiiError): E808, E809."""
         cuts = ((cut(checked_text(text), self.max_chars), context) for text, context in texts)
-        stream = ((part, (n == len(parts), context)) for parts, context in cuts for n, part in enumerate(parts, 1))
-        options: dict[str, Any] = {"batch_size": batch_size, "n_process": n_process, "disable": list(self.disable)}
+        stream = (
+            (part, (n == len(parts), context))
+            for parts, context in cuts
+            for n, part in enumerate(parts, 1)
+        )
+        options: dict[str, Any] = {
+            "batch_size": batch_size,
+            "n_process": n_process,
+            "disable": list(self.disable),
+        }
         done: list[Doc] = []
         for doc, (is_last, context) in self.nlp.pipe(stream, as_tuples=True, **options):
             done.append(doc)
@@ -123,7 +146,12 @@ def check_source(source: Source, *, language: str = "") -> None:
     RAISES (PiiError): E804 if there is none, E806 if it is for another language, E801 if it is nothing of the kind.
     """
     if not isinstance(source, Source) or not str(source):
-        raise PiiError(Errors.E801, name="pipeline", value=type(source).__name__, allowed="a package, a folder or a Language")
+        raise PiiError(
+            Errors.E801,
+            name="pipeline",
+            value=type(source).__name__,
+            allowed="a package, a folder or a Language",
+        )
     if isinstance(source, Language):
         spoken = source.lang
     elif not (spacy.util.is_package(str(source)) or Path(source).is_dir()):
@@ -138,7 +166,11 @@ def meta_of(source: Source) -> dict[str, Any]:
     """meta.json of a pipeline, without loading it; empty if it cannot be read."""
     if isinstance(source, Language):
         return source.meta
-    path = spacy.util.get_package_path(str(source)) if spacy.util.is_package(str(source)) else Path(source)
+    path = (
+        spacy.util.get_package_path(str(source))
+        if spacy.util.is_package(str(source))
+        else Path(source)
+    )
     try:
         return spacy.util.get_model_meta(path)
     except (OSError, ValueError):
@@ -148,13 +180,26 @@ def meta_of(source: Source) -> dict[str, Any]:
 def found_labels(source: Source) -> tuple[str, ...]:
     """Labels that a pipeline says it finds, in our order; all of ours where it does not say. Names are
     always among them: `pii_context` finds some that no model found, and has no list."""
-    said = {label for labels in meta_of(source).get("labels", {}).values() for label in labels if label in LABELS}
-    return tuple(label for label in LABELS if label in said or label in NAME_LABELS) if said else LABELS
+    said = {
+        label
+        for labels in meta_of(source).get("labels", {}).values()
+        for label in labels
+        if label in LABELS
+    }
+    return (
+        tuple(label for label in LABELS if label in said or label in NAME_LABELS)
+        if said
+        else LABELS
+    )
 
 
 def name_of(source: Source) -> str:
     """The name of a pipeline, without the folders above it."""
-    return f"{source.lang}_{source.meta['name']}" if isinstance(source, Language) else Path(source).name
+    return (
+        f"{source.lang}_{source.meta['name']}"
+        if isinstance(source, Language)
+        else Path(source).name
+    )
 
 
 def cut(text: str, most: int) -> list[str]:
@@ -180,7 +225,9 @@ def join(docs: list[Doc]) -> Doc:
     whole = Doc.from_docs(docs, ensure_whitespace=False, exclude=left_out)  # type: ignore[call-arg]  # its stub lacks it
     starts = accumulate((len(doc) for doc in docs), initial=0)
     found = ((at, cand) for at, doc in zip(starts, docs, strict=False) for cand in read_spans(doc))
-    write_spans(whole, [replace(cand, start=cand.start + at, end=cand.end + at) for at, cand in found])
+    write_spans(
+        whole, [replace(cand, start=cand.start + at, end=cand.end + at) for at, cand in found]
+    )
     whole.spans[SPANS_KEY].attrs[PROTECT_AT] = protect_at(docs[0])
     return whole
 
@@ -190,10 +237,14 @@ def protect_at(doc: Doc) -> float:
     return float(doc.spans[SPANS_KEY].attrs.get(PROTECT_AT, 0.5)) if SPANS_KEY in doc.spans else 0.5
 
 
-def artifacts_of(doc: Doc, engine: Any, language: str, entities: list[Span], scores: list[float] | None = None) -> NlpArtifacts:
+def artifacts_of(
+    doc: Doc, engine: Any, language: str, entities: list[Span], scores: list[float] | None = None
+) -> NlpArtifacts:
     """What Presidio wants to know of a document; words as they stand, where there are no lemmas."""
     lemmas = [token.lemma_ or token.lower_ for token in doc]
-    return NlpArtifacts(entities, doc, [token.idx for token in doc], lemmas, engine, language, scores)
+    return NlpArtifacts(
+        entities, doc, [token.idx for token in doc], lemmas, engine, language, scores
+    )
 
 
 class PiiEduNlpEngine(SpacyNlpEngine):
@@ -203,9 +254,15 @@ class PiiEduNlpEngine(SpacyNlpEngine):
     is_available = True
 
     def __init__(
-        self, models: Sequence[Mapping[str, Any]] | None = None, ner_model_configuration: NerModelConfiguration | None = None, *,
-        pipeline: Source | None = None, labels: str = PRESIDIO, return_cited: bool = False, max_chars: int = MAX_CHARS,
-    ) -> None:  # fmt: skip
+        self,
+        models: Sequence[Mapping[str, Any]] | None = None,
+        ner_model_configuration: NerModelConfiguration | None = None,
+        *,
+        pipeline: Source | None = None,
+        labels: str = PRESIDIO,
+        return_cited: bool = False,
+        max_chars: int = MAX_CHARS,
+    ) -> None:
         """
         models: As in Presidio's configuration, `lang_code` and `model_name` of each pipeline; an entry may hold our options as well.
         ner_model_configuration: Its labels to ignore, names for our labels and entities with low scores go before ours.
@@ -215,7 +272,11 @@ class PiiEduNlpEngine(SpacyNlpEngine):
         """
         if models and pipeline is not None:
             raise PiiError(Errors.E810, what=type(self).__name__, first="models", second="pipeline")
-        options: dict[str, Any] = {"labels": labels, "return_cited": return_cited, "max_chars": max_chars}
+        options: dict[str, Any] = {
+            "labels": labels,
+            "return_cited": return_cited,
+            "max_chars": max_chars,
+        }
         self._sources: dict[str, Source] = {}
         for model in models or ():
             refuse_unknown((key for key in model if key not in _KEYS), what="models", allowed=_KEYS)
@@ -230,12 +291,17 @@ class PiiEduNlpEngine(SpacyNlpEngine):
         self.naming = Naming(options["labels"], options["return_cited"])
         self.max_chars = options["max_chars"]
         super().__init__(
-            models=[{"lang_code": lang, "model_name": str(source)} for lang, source in self._sources.items()],
+            models=[
+                {"lang_code": lang, "model_name": str(source)}
+                for lang, source in self._sources.items()
+            ],
             ner_model_configuration=_configuration(self.naming, ner_model_configuration),
         )
         self.pipelines: dict[str, Pipeline] = {}
         self._lock = RLock()
-        self._loaded_already = all(isinstance(source, Language) for source in self._sources.values())
+        self._loaded_already = all(
+            isinstance(source, Language) for source in self._sources.values()
+        )
         if self._loaded_already:
             self.load()
 
@@ -257,7 +323,12 @@ class PiiEduNlpEngine(SpacyNlpEngine):
         return self._doc_to_nlp_artifact(self._pipeline(language).doc(text), language)
 
     def process_batch(  # type: ignore[override]
-        self, texts: Iterable[Any], language: str, batch_size: int = 1, n_process: int = 1, as_tuples: bool = False
+        self,
+        texts: Iterable[Any],
+        language: str,
+        batch_size: int = 1,
+        n_process: int = 1,
+        as_tuples: bool = False,
     ) -> Iterator[tuple[Any, ...]]:
         """Process many texts with `nlp.pipe`.
 
@@ -266,8 +337,13 @@ class PiiEduNlpEngine(SpacyNlpEngine):
         """
         pairs = texts if as_tuples else ((text, None) for text in texts)
         # A number or None as Presidio's engine for spaCy writes it.
-        stream = ((str(t) if t is None or isinstance(t, bool | int | float) else t, context) for t, context in pairs)
-        for doc, context in self._pipeline(language).docs(stream, batch_size=batch_size, n_process=n_process):
+        stream = (
+            (str(t) if t is None or isinstance(t, bool | int | float) else t, context)
+            for t, context in pairs
+        )
+        for doc, context in self._pipeline(language).docs(
+            stream, batch_size=batch_size, n_process=n_process
+        ):
             artifacts = self._doc_to_nlp_artifact(doc, language)
             yield (doc.text, artifacts, context) if as_tuples else (doc.text, artifacts)
 
@@ -279,8 +355,17 @@ class PiiEduNlpEngine(SpacyNlpEngine):
         """RETURNS (list[str]): What the entities of `NlpArtifacts` may be called."""
         ignored = set(self.ner_model_configuration.labels_to_ignore or ())
         names = self.ner_model_configuration.model_to_presidio_entity_mapping or {}
-        labels = [label for source in self._sources.values() for label in found_labels(source) if label not in ignored]
-        return [entity for entity in dict.fromkeys(names.get(label, label) for label in labels) if entity not in ignored]
+        labels = [
+            label
+            for source in self._sources.values()
+            for label in found_labels(source)
+            if label not in ignored
+        ]
+        return [
+            entity
+            for entity in dict.fromkeys(names.get(label, label) for label in labels)
+            if entity not in ignored
+        ]
 
     def get_supported_languages(self) -> list[str]:
         return list(self._sources)
@@ -309,20 +394,37 @@ def introduce() -> None:
 
     Presidio asks no pipeline: it takes the user's mapping or its own, and drops what is not in it, so `model_name: en_pii_edu` alone would find
     nobody. It has no hook for that either, so this looks for the engine among its callers, and changes that one's configuration."""
-    engines = (frame.f_locals["self"] for frame, _ in walk_stack(None) if frame.f_code is SpacyNlpEngine.load.__code__)
+    engines = (
+        frame.f_locals["self"]
+        for frame, _ in walk_stack(None)
+        if frame.f_code is SpacyNlpEngine.load.__code__
+    )
     engine = next(engines, None)
-    if engine is not None and any(_WRITES_ENTS in meta_of(model["model_name"]).get("pipeline", ()) for model in engine.models):
+    if engine is not None and any(
+        _WRITES_ENTS in meta_of(model["model_name"]).get("pipeline", ()) for model in engine.models
+    ):
         engine.ner_model_configuration = _configuration(Naming(), engine.ner_model_configuration)
 
 
 def _configuration(naming: Naming, given: NerModelConfiguration | None) -> NerModelConfiguration:
     """RETURNS (NerModelConfiguration): Our names for our labels; what the user said goes before them, Presidio's defaults behind."""
     given = given or NerModelConfiguration()
-    names, said = {label: naming.entity(label) for label in LABELS}, given.model_to_presidio_entity_mapping or {}
-    ignored = {label for label, name in names.items() if not name} | set(given.labels_to_ignore or ())
+    names, said = (
+        {label: naming.entity(label) for label in LABELS},
+        given.model_to_presidio_entity_mapping or {},
+    )
+    ignored = {label for label, name in names.items() if not name} | set(
+        given.labels_to_ignore or ()
+    )
     names = {label: name for label, name in names.items() if name}
-    names = names | said if "model_to_presidio_entity_mapping" in given.model_fields_set else said | names
-    return given.model_copy(update={"model_to_presidio_entity_mapping": names, "labels_to_ignore": sorted(ignored)})
+    names = (
+        names | said
+        if "model_to_presidio_entity_mapping" in given.model_fields_set
+        else said | names
+    )
+    return given.model_copy(
+        update={"model_to_presidio_entity_mapping": names, "labels_to_ignore": sorted(ignored)}
+    )
 
 
 # Presidio's recognizers over a Doc that is there already, for `PresidioSource`.
@@ -334,7 +436,9 @@ class DocEngine(SpacyNlpEngine):
         return super().is_punct(word, language) or bool(self.get_nlp(language).vocab[word].is_space)
 
 
-def make_engine(recognizers: list[str | Mapping[str, Any]], *, language: str, vocab: Vocab) -> AnalyzerEngine:
+def make_engine(
+    recognizers: list[str | Mapping[str, Any]], *, language: str, vocab: Vocab
+) -> AnalyzerEngine:
     """Presidio's engine with the recognizers of the settings. RAISES (PiiError): E842 to E844, as `make_recognizer`."""
     nlp_engine = DocEngine()
     nlp_engine.nlp = {language: SimpleNamespace(vocab=vocab)}  # type: ignore[assignment]
@@ -351,13 +455,19 @@ def make_recognizer(entry: str | Mapping[str, Any], *, language: str) -> EntityR
     kind = _class_of(name)
     if kind is None and "patterns" not in given and "deny_list" not in given:
         known = known_recognizers()
-        like = difflib.get_close_matches(name, known, n=5) or ["IbanRecognizer", "UsSsnRecognizer", f"{len(known) - 2} more"]
+        like = difflib.get_close_matches(name, known, n=5) or [
+            "IbanRecognizer",
+            "UsSsnRecognizer",
+            f"{len(known) - 2} more",
+        ]
         raise PiiError(Errors.E842, name=name[:60], known=", ".join(like))
     if kind is not None and not _is_local(kind, given):
         raise PiiError(Errors.E843, name=name)
     try:
         if kind is None:
-            return PatternRecognizer.from_dict({"name": name or "PatternRecognizer", "supported_language": language, **given})
+            return PatternRecognizer.from_dict(
+                {"name": name or "PatternRecognizer", "supported_language": language, **given}
+            )
         return kind(supported_language=language, **given)  # type: ignore[no-any-return]
     except Exception as err:
         raise PiiError(Errors.E844, name=name[:60], reason=type(err).__name__) from err
@@ -371,10 +481,16 @@ def _class_of(name: str) -> Any:
 def _is_local(kind: Any, given: Mapping[str, Any]) -> bool:
     """Whether a class neither calls a service nor fetches a model, where it has one by name that is no folder."""
     path = given.get("model_name")
-    fetches = "model_name" in inspect.signature(kind).parameters and not (isinstance(path, str) and Path(path).is_dir())
+    fetches = "model_name" in inspect.signature(kind).parameters and not (
+        isinstance(path, str) and Path(path).is_dir()
+    )
     return not issubclass(kind, RemoteRecognizer) and not fetches
 
 
 def known_recognizers() -> list[str]:
     """Names of Presidio's recognizers that neither call a service nor fetch a model."""
-    return [name for name in dir(predefined_recognizers) if (kind := _class_of(name)) is not None and _is_local(kind, {})]
+    return [
+        name
+        for name in dir(predefined_recognizers)
+        if (kind := _class_of(name)) is not None and _is_local(kind, {})
+    ]

@@ -34,8 +34,18 @@ from .settings import label_of, presidio_needed
 
 presidio_needed("the operators", package="presidio_anonymizer")
 
-from presidio_anonymizer import AnonymizerEngine, ConflictResolutionStrategy, DeanonymizeEngine, OperatorConfig  # noqa: E402
-from presidio_anonymizer.entities import EngineResult, InvalidParamError, OperatorResult, RecognizerResult  # noqa: E402
+from presidio_anonymizer import (  # noqa: E402
+    AnonymizerEngine,
+    ConflictResolutionStrategy,
+    DeanonymizeEngine,
+    OperatorConfig,
+)
+from presidio_anonymizer.entities import (  # noqa: E402
+    EngineResult,
+    InvalidParamError,
+    OperatorResult,
+    RecognizerResult,
+)
 from presidio_anonymizer.operators import Operator, OperatorType  # noqa: E402
 
 HIPS, PSEUDO, REIDENTIFY = "hips", "pseudonym", "reidentify"
@@ -67,9 +77,13 @@ class OperatorError(PiiError, InvalidParamError):
         self.err_msg = str(self)
 
 
-def _expect(operator: str, name: str, value: object, types: tuple[type, ...], expected: str) -> None:
+def _expect(
+    operator: str, name: str, value: object, types: tuple[type, ...], expected: str
+) -> None:
     if not isinstance(value, types):  # what it holds is not told
-        raise OperatorError(Errors.E832, operator=operator, name=name, type=type(value).__name__, expected=expected)
+        raise OperatorError(
+            Errors.E832, operator=operator, name=name, type=type(value).__name__, expected=expected
+        )
 
 
 def _check_place(text: str, start: int, end: int) -> None:
@@ -138,14 +152,23 @@ class DocumentPlan:
     def of(self, entity: str, old: str) -> str | None:
         """As `at`, by what stands there; the first one's where two people have the same text."""
         spans = [(row.start, row.end) for row in self.rows if row.entity == entity]
-        merged = spans[:1]  # neighbours with nothing but spaces between them, which Presidio makes one span
+        merged = spans[
+            :1
+        ]  # neighbours with nothing but spaces between them, which Presidio makes one span
         for start, end in spans[1:]:
             between = self.text[merged[-1][1] : start]
             if between and not between.strip(" "):
                 merged[-1] = merged[-1][0], end
             else:
                 merged.append((start, end))
-        return next((self.at(start, end, entity) for start, end in spans + merged if self.text[start:end] == old), None)
+        return next(
+            (
+                self.at(start, end, entity)
+                for start, end in spans + merged
+                if self.text[start:end] == old
+            ),
+            None,
+        )
 
 
 def plan_document(
@@ -159,7 +182,12 @@ def plan_document(
     ordered, profile, items = sorted(found), settings.profile, []
     roles = [role_of(span.label) for span in ordered]
     if profile.by_role:
-        roles = [owner.role for owner in detail_owners(text, [(span.start, span.end, span.label) for span in ordered])]
+        roles = [
+            owner.role
+            for owner in detail_owners(
+                text, [(span.start, span.end, span.label) for span in ordered]
+            )
+        ]
     for span, role in zip(ordered, roles, strict=True):
         action = profile.action(span.label, role) if span.entity in how else TAG
         if action != KEEP and how.get(span.entity) == PSEUDO:
@@ -168,19 +196,30 @@ def plan_document(
     chance, local = Chance(settings.key, settings.scope), settings.scope == DOCUMENT
     if local:
         chance = chance.within("document:" + chance.digest("document", text).hex())
-    replacements = plan(text, items, profile=profile, chance=chance, reserved=settings.reserved, local=local)
+    replacements = plan(
+        text, items, profile=profile, chance=chance, reserved=settings.reserved, local=local
+    )
     new_at = {(rep.start, rep.end): rep.new for rep in replacements if rep.label != HEADER}
-    headers = [EntitySpan(rep.start, rep.end, HEADER, HEADER, rep.new) for rep in replacements if rep.label == HEADER]
+    headers = [
+        EntitySpan(rep.start, rep.end, HEADER, HEADER, rep.new)
+        for rep in replacements
+        if rep.label == HEADER
+    ]
     rows = [
         span._replace(new=new_at.get((span.start, span.end), text[span.start : span.end]))
         for span in ordered
-        if span.entity in how and not any(header.start <= span.start < header.end for header in headers)
+        if span.entity in how
+        and not any(header.start <= span.start < header.end for header in headers)
     ]
     return DocumentPlan(text, sorted(headers + rows))
 
 
 def found_in(
-    text: str, results: Sequence[Any], labels: Mapping[str, str], *, conflict_resolution: ConflictResolutionStrategy = MERGE
+    text: str,
+    results: Sequence[Any],
+    labels: Mapping[str, str],
+    *,
+    conflict_resolution: ConflictResolutionStrategy = MERGE,
 ) -> list[EntitySpan]:
     """What Presidio will anonymize, sorted, conflicts resolved in its own way, neighbours not yet merged; a result that says our label keeps
     it. labels: Entity -> our label. RAISES (OperatorError): E838 for a span outside of the text."""
@@ -191,12 +230,22 @@ def found_in(
             said[result.start, result.end, result.entity_type] = ours
     copies = sorted(_ENGINE._copy_recognizer_results(list(results)), key=lambda r: (r.start, r.end))
     found = []
-    for result in _ENGINE._remove_conflicts_and_get_text_manipulation_data(copies, conflict_resolution):
+    for result in _ENGINE._remove_conflicts_and_get_text_manipulation_data(
+        copies, conflict_resolution
+    ):
         start, end, entity = place = result.start, result.end, result.entity_type
         _check_place(text, start, end)
         # Where Presidio has made one of several, or has cut one: of what they said, the label that protects most.
-        inside = [label for (s, e, kind), label in said.items() if kind == entity and s < end and start < e]
-        label = said.get(place) or max(inside, key=PRIORITY.__getitem__, default=None) or label_of(entity, labels)
+        inside = [
+            label
+            for (s, e, kind), label in said.items()
+            if kind == entity and s < end and start < e
+        ]
+        label = (
+            said.get(place)
+            or max(inside, key=PRIORITY.__getitem__, default=None)
+            or label_of(entity, labels)
+        )
         found.append(EntitySpan(start, end, entity, label))
     return sorted(found)
 
@@ -215,7 +264,12 @@ class _Operator(Operator):
         given = {name: value for name, value in (params or {}).items() if name != "entity_type"}
         for name in given:
             if name not in cls.PARAMS:
-                raise OperatorError(Errors.E831, operator=cls.NAME, name=str(name)[:40], allowed=", ".join(cls.PARAMS))
+                raise OperatorError(
+                    Errors.E831,
+                    operator=cls.NAME,
+                    name=str(name)[:40],
+                    allowed=", ".join(cls.PARAMS),
+                )
         return {**cls.defaults, **given}
 
     def operator_name(self) -> str:
@@ -239,7 +293,9 @@ class HipsOperator(_Operator):
     PARAMS = (*_PARAMS, "document", "place")
 
     @classmethod
-    def settings(cls, params: Mapping[str, Any] | None, *, document: bool = False) -> SurrogateSettings:
+    def settings(
+        cls, params: Mapping[str, Any] | None, *, document: bool = False
+    ) -> SurrogateSettings:
         """Check what a user gave. document (bool): Whether it is known; then the default of the scope is the profile's, else "corpus".
 
         RAISES (OperatorError): E830 to E833; E002, E402, E422 to E426 for key, profile and labels.
@@ -249,7 +305,13 @@ class HipsOperator(_Operator):
             _expect(cls.NAME, name, given.get(name), types, expected)
         key, labels = given.get("key"), dict(given.get("labels") or {})
         try:
-            secret = load_key(env=KEY_ENV) if key is None else key.strip().encode("utf8") if isinstance(key, str) else key
+            secret = (
+                load_key(env=KEY_ENV)
+                if key is None
+                else key.strip().encode("utf8")
+                if isinstance(key, str)
+                else key
+            )
             if secret is None:
                 raise PiiError(Errors.E830, operator=cls.NAME, least=MIN_KEY_BYTES, env=KEY_ENV)
             for label in labels.values():
@@ -290,7 +352,9 @@ class HipsOperator(_Operator):
             return plan_document(text, [span], settings, how={entity: self.NAME}).rows[0].new
         new = document.at(*values["place"]) if "place" in values else document.of(entity, text)
         if new is None:
-            raise OperatorError(Errors.E835, entity=values["place"][2] if "place" in values else entity)
+            raise OperatorError(
+                Errors.E835, entity=values["place"][2] if "place" in values else entity
+            )
         return new
 
 
@@ -322,7 +386,13 @@ class ReidentifyOperator(_Operator):
             _expect(self.NAME, name, values.get(name), (str, type(None)), "text")
         if values.get("missing", "error") not in ("error", "keep"):
             expected = '"error" or "keep"'
-            raise OperatorError(Errors.E832, operator=self.NAME, name="missing", type="another value", expected=expected)
+            raise OperatorError(
+                Errors.E832,
+                operator=self.NAME,
+                name="missing",
+                type="another value",
+                expected=expected,
+            )
 
     def operate(self, text: str = "", params: dict[str, Any] | None = None) -> str:
         """What stood in the place of a surrogate. RAISES (OperatorError): E837, if the vault has none, or several."""
@@ -330,11 +400,15 @@ class ReidentifyOperator(_Operator):
         if values.get("document") is not None:
             return _original_between(values["document"], text, *values["place"][:2])
         with _VAULT_LOCK:
-            found: list[str] = values["vault"].lookup(text, id=values.get("id"), scope=values.get("scope"))
+            found: list[str] = values["vault"].lookup(
+                text, id=values.get("id"), scope=values.get("scope")
+            )
         if not found and values.get("missing") == "keep":
             return text
         if len(found) != 1:
-            raise OperatorError(Errors.E837, entity=str((params or {}).get("entity_type") or ""), n=len(found))
+            raise OperatorError(
+                Errors.E837, entity=str((params or {}).get("entity_type") or ""), n=len(found)
+            )
         return found[0]
 
 
@@ -357,8 +431,12 @@ def _original_between(entry: Entry, text: str, start: int, end: int) -> str:
 
 
 def register_operators(
-    anonymizer: AnonymizerEngine | None = None, deanonymizer: DeanonymizeEngine | None = None, *, vault: Vault | None = None, **bound: Any
-) -> None:  # fmt: skip
+    anonymizer: AnonymizerEngine | None = None,
+    deanonymizer: DeanonymizeEngine | None = None,
+    *,
+    vault: Vault | None = None,
+    **bound: Any,
+) -> None:
     """Make `hips`, `pseudonym` and `reidentify` selectable by name, in Python and in the body of a request.
 
     vault, and key, profile, scope, reserved, labels as for `HipsOperator`: What a call does not give. So no request has to bring a secret.
@@ -371,13 +449,19 @@ def register_operators(
             anonymizer.add_anonymizer(type(base.__name__, (base,), {"defaults": defaults}))
     if deanonymizer is not None:
         back = {"defaults": {"vault": vault} if vault is not None else {}}
-        deanonymizer.add_deanonymizer(type(ReidentifyOperator.__name__, (ReidentifyOperator,), back))
+        deanonymizer.add_deanonymizer(
+            type(ReidentifyOperator.__name__, (ReidentifyOperator,), back)
+        )
 
 
 def hips_operators(
-    text: str, analyzer_results: Sequence[Any], *, operator: str = HIPS, conflict_resolution: ConflictResolutionStrategy = MERGE,
+    text: str,
+    analyzer_results: Sequence[Any],
+    *,
+    operator: str = HIPS,
+    conflict_resolution: ConflictResolutionStrategy = MERGE,
     **settings: Any,
-) -> dict[str, OperatorConfig]:  # fmt: skip
+) -> dict[str, OperatorConfig]:
     """Operators for one text, with all of its people, addresses and dates linked.
 
         engine.anonymize(text, results, hips_operators(text, results, key=key))
@@ -388,7 +472,9 @@ def hips_operators(
     """
     base = {HIPS: HipsOperator, PSEUDO: PseudonymOperator}.get(operator)
     if base is None:
-        raise OperatorError(Errors.E831, operator=str(operator)[:40], name="operator", allowed=f"{HIPS}, {PSEUDO}")
+        raise OperatorError(
+            Errors.E831, operator=str(operator)[:40], name="operator", allowed=f"{HIPS}, {PSEUDO}"
+        )
     chosen = base.settings(settings, document=True)
     _refuse_headers(chosen.profile)
     found = found_in(text, analyzer_results, chosen.labels, conflict_resolution=conflict_resolution)
@@ -411,9 +497,15 @@ class PiiEduAnonymizer(AnonymizerEngine):
         register_operators(self, **bound)
 
     def anonymize(
-        self, text: str, analyzer_results: Sequence[Any], operators: dict[str, OperatorConfig] | None = None,
-        conflict_resolution: ConflictResolutionStrategy = MERGE, merge_entities_with_spaces: bool = True, *, document_id: str = "",
-    ) -> EngineResult:  # fmt: skip
+        self,
+        text: str,
+        analyzer_results: Sequence[Any],
+        operators: dict[str, OperatorConfig] | None = None,
+        conflict_resolution: ConflictResolutionStrategy = MERGE,
+        merge_entities_with_spaces: bool = True,
+        *,
+        document_id: str = "",
+    ) -> EngineResult:
         """Anonymize a text.
 
         operators (dict[str, OperatorConfig] | None): By type of entity; None for `hips` throughout. Where a dict is given, what it
@@ -425,8 +517,12 @@ class PiiEduAnonymizer(AnonymizerEngine):
         wanted = {_DEFAULT: OperatorConfig(HIPS)} if operators is None else dict(operators)
         wanted.setdefault(_DEFAULT, OperatorConfig("replace"))
         results = self._copy_recognizer_results(list(analyzer_results))
-        asked: list[tuple[SurrogateSettings, dict[str, str]]] = []  # settings, and the operator of each type that wants them
-        for entity, kind, config in _ours(HipsOperator, self.operators_factory.get_anonymizers(), wanted, results):
+        asked: list[
+            tuple[SurrogateSettings, dict[str, str]]
+        ] = []  # settings, and the operator of each type that wants them
+        for entity, kind, config in _ours(
+            HipsOperator, self.operators_factory.get_anonymizers(), wanted, results
+        ):
             if "document" not in config.params:
                 settings = kind.settings(config.params, document=True)
                 how = next((how for known, how in asked if known == settings), None)
@@ -435,15 +531,23 @@ class PiiEduAnonymizer(AnonymizerEngine):
                 how[entity] = kind.NAME
         for settings, how in asked:
             _expect(HIPS, "text", text, (str,), "text")
-            found = found_in(text, analyzer_results, settings.labels, conflict_resolution=conflict_resolution)
+            found = found_in(
+                text, analyzer_results, settings.labels, conflict_resolution=conflict_resolution
+            )
             document = plan_document(text, found, settings, how=how)
-            wanted |= {entity: OperatorConfig(name, {"document": document}) for entity, name in how.items()}
-            headers = [row for row in document.rows if row.entity == HEADER]  # that the profile removes
+            wanted |= {
+                entity: OperatorConfig(name, {"document": document}) for entity, name in how.items()
+            }
+            headers = [
+                row for row in document.rows if row.entity == HEADER
+            ]  # that the profile removes
             if headers and HEADER not in wanted:
                 results += [RecognizerResult(HEADER, row.start, row.end, 1.0) for row in headers]
                 wanted[HEADER] = OperatorConfig(HIPS, {"document": document})
         results.sort(key=lambda r: (r.start, r.end))
-        entities = self._remove_conflicts_and_get_text_manipulation_data(results, conflict_resolution)
+        entities = self._remove_conflicts_and_get_text_manipulation_data(
+            results, conflict_resolution
+        )
         if merge_entities_with_spaces:
             entities = self._merge_entities_with_spaces_between(text, entities)
         old = sorted((e.start, e.end, e.entity_type) for e in entities)
@@ -451,14 +555,21 @@ class PiiEduAnonymizer(AnonymizerEngine):
         if self.vault is not None:
             scope = asked[-1][0].scope if asked else DOCUMENT
             with _VAULT_LOCK:
-                self.vault.append(Release(document_id, text, result.text, tuple(_hidden(text, old, result)), scope))
+                self.vault.append(
+                    Release(
+                        document_id, text, result.text, tuple(_hidden(text, old, result)), scope
+                    )
+                )
         return result
 
 
 def _hidden(text: str, old: list[tuple[int, int, str]], result: EngineResult) -> Iterator[Hidden]:
     """What was replaced, for the vault. old: Places and types of the spans in the text, sorted."""
     # A span that reaches into the next one was replaced up to there.
-    ends = [min(end, after[0]) for (_, end, _), after in zip(old, [*old[1:], (len(text), 0, "")], strict=True)]
+    ends = [
+        min(end, after[0])
+        for (_, end, _), after in zip(old, [*old[1:], (len(text), 0, "")], strict=True)
+    ]
     items = sorted(result.items, key=lambda item: (item.start, item.end))
     for (start, _, entity), end, item in zip(old, ends, items, strict=True):
         if item.text != text[start:end]:
@@ -478,7 +589,10 @@ class PiiEduDeanonymizer(DeanonymizeEngine):
         register_operators(None, self, vault=vault)
 
     def deanonymize(
-        self, text: str, entities: list[OperatorResult], operators: dict[str, OperatorConfig] | None = None
+        self,
+        text: str,
+        entities: list[OperatorResult],
+        operators: dict[str, OperatorConfig] | None = None,
     ) -> EngineResult:
         """De-anonymize a text as it was released.
 
@@ -487,7 +601,9 @@ class PiiEduDeanonymizer(DeanonymizeEngine):
         """
         wanted = {_DEFAULT: OperatorConfig(REIDENTIFY)} if operators is None else dict(operators)
         ours: dict[str, tuple[Vault, Entry]] = {}
-        for entity, kind, config in _ours(ReidentifyOperator, self.operators_factory.get_deanonymizers(), wanted, entities):
+        for entity, kind, config in _ours(
+            ReidentifyOperator, self.operators_factory.get_deanonymizers(), wanted, entities
+        ):
             kind().validate(config.params)
             values = kind.merged(config.params)
             with _VAULT_LOCK:
@@ -498,14 +614,22 @@ class PiiEduDeanonymizer(DeanonymizeEngine):
         result = _operate(self, text, [copy(e) for e in entities], wanted, OperatorType.Deanonymize)
         if ours and all(e.entity_type in ours for e in entities):
             vault, entry = next(iter(ours.values()))
-            everything = all(any(start <= h.start and h.end <= end for start, end in places) for h in entry.hidden)
-            if everything and not hmac.compare_digest(vault.digest("original", result.text), entry.original):
+            everything = all(
+                any(start <= h.start and h.end <= end for start, end in places)
+                for h in entry.hidden
+            )
+            if everything and not hmac.compare_digest(
+                vault.digest("original", result.text), entry.original
+            ):
                 raise PiiError(Errors.E461, document=1)
         return result
 
 
 def _ours(
-    base: type[_Operator], classes: Mapping[str, Any], wanted: Mapping[str, OperatorConfig], spans: Iterable[Any]
+    base: type[_Operator],
+    classes: Mapping[str, Any],
+    wanted: Mapping[str, OperatorConfig],
+    spans: Iterable[Any],
 ) -> list[tuple[str, Any, OperatorConfig]]:
     """Types of spans whose operator is one of ours, with its class and what is said of it. classes: Of operators, by name."""
     found = []
@@ -518,8 +642,12 @@ def _ours(
 
 
 def _operate(
-    engine: AnonymizerEngine | DeanonymizeEngine, text: str, entities: list[Any], operators: Mapping[str, OperatorConfig], kind: OperatorType
-) -> EngineResult:  # fmt: skip
+    engine: AnonymizerEngine | DeanonymizeEngine,
+    text: str,
+    entities: list[Any],
+    operators: Mapping[str, OperatorConfig],
+    kind: OperatorType,
+) -> EngineResult:
     """Presidio's loop over spans. It looks an operator up by the type of a span; so that ours learn where a span stands, each span
     of ours has a type of its own while the loop runs."""
     configs = dict(operators)
@@ -530,7 +658,9 @@ def _operate(
         start, end, name = place = entity.start, entity.end, entity.entity_type
         _check_place(text, start, end)
         entity.entity_type = f"{name}{_AT}{start}{_AT}{end}"
-        configs[entity.entity_type] = OperatorConfig(config.operator_name, {**config.params, "place": place})
+        configs[entity.entity_type] = OperatorConfig(
+            config.operator_name, {**config.params, "place": place}
+        )
     result = engine._operate(text, entities, configs, kind)
     for item in result.items:
         item.entity_type = item.entity_type.partition(_AT)[0]

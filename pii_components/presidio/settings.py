@@ -26,14 +26,28 @@ PRESIDIO, OURS = LABEL_STYLES = ("presidio", "ours")
 # People who are no private matter of the writer's: authors and public figures, and figures in a story.
 _PUBLIC = ("NAME_CITED", "NAME_CHARACTER")
 # Countries whose recognizers Presidio 2.2.366 has; what they find are numbers, and codes of numbers and letters.
-_COUNTRIES = frozenset("AU CA DE ES FI IN IT KR NG PH PL SE SG TH TR UK US ZA".split())  # noqa: SIM905
-_NUMBERS = ("IBAN_CODE", "CREDIT_CARD", "CRYPTO", "MEDICAL_LICENSE", "ABA_ROUTING_NUMBER", "IP_ADDRESS", "MAC_ADDRESS", "UUID")
+_COUNTRIES = frozenset("AU CA DE ES FI IN IT KR NG PH PL SE SG TH TR UK US ZA".split())
+_NUMBERS = (
+    "IBAN_CODE",
+    "CREDIT_CARD",
+    "CRYPTO",
+    "MEDICAL_LICENSE",
+    "ABA_ROUTING_NUMBER",
+    "IP_ADDRESS",
+    "MAC_ADDRESS",
+    "UUID",
+)
 LABEL_OF_ENTITY: dict[str, str] = {
-    **{entity: label for label, entity in PRESIDIO_ENTITIES.items()}, **{label: label for label in LABELS},
-    "PERSON": "NAME_STUDENT", "DATE_TIME": "DATE", "ORGANIZATION": "EMPLOYER", "URL": "URL_PERSONAL",
-    "ZA_MOBILE_NUMBER": "PHONE_NUM", "ZA_TELEPHONE_NUMBER": "PHONE_NUM",
+    **{entity: label for label, entity in PRESIDIO_ENTITIES.items()},
+    **{label: label for label in LABELS},
+    "PERSON": "NAME_STUDENT",
+    "DATE_TIME": "DATE",
+    "ORGANIZATION": "EMPLOYER",
+    "URL": "URL_PERSONAL",
+    "ZA_MOBILE_NUMBER": "PHONE_NUM",
+    "ZA_TELEPHONE_NUMBER": "PHONE_NUM",
     **dict.fromkeys(_NUMBERS, ID_NUM),
-}  # fmt: skip
+}
 
 
 def config_path(name: str = "analyzer") -> Path:
@@ -108,9 +122,13 @@ class Naming:
 
     def __post_init__(self) -> None:
         if self.labels not in LABEL_STYLES:
-            raise PiiError(Errors.E801, name="labels", value=self.labels, allowed=" or ".join(LABEL_STYLES))
+            raise PiiError(
+                Errors.E801, name="labels", value=self.labels, allowed=" or ".join(LABEL_STYLES)
+            )
         if not isinstance(self.return_cited, bool):
-            raise PiiError(Errors.E801, name="return_cited", value=self.return_cited, allowed="true or false")
+            raise PiiError(
+                Errors.E801, name="return_cited", value=self.return_cited, allowed="true or false"
+            )
 
     def entity(self, label: str) -> str:
         """What Presidio is told for a label of ours; the empty string if it is left out."""

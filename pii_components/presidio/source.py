@@ -30,7 +30,12 @@ from .settings import label_of
 if TYPE_CHECKING:
     from presidio_analyzer import AnalyzerEngine, RecognizerResult
 
-DEFAULT_RECOGNIZERS = ("IbanRecognizer", "CreditCardRecognizer", "UsSsnRecognizer", "UsPassportRecognizer")
+DEFAULT_RECOGNIZERS = (
+    "IbanRecognizer",
+    "CreditCardRecognizer",
+    "UsSsnRecognizer",
+    "UsPassportRecognizer",
+)
 # What Presidio gives a weak pattern that has a word of context near it; alone, such a pattern has .05.
 DEFAULT_THRESHOLD = 0.4
 
@@ -67,17 +72,37 @@ class PresidioSource(Configured, Pipe):
     """
 
     def __init__(
-        self, nlp: Language, name: str = "presidio_source", *, recognizers: Sequence[str | dict[str, Any]] | None = None,
-        labels: dict[str, str] | None = None, score_threshold: float | None = None, context: Sequence[str] = (),
-        language: str | None = None, spans_key: str = SPANS_KEY,
-    ) -> None:  # fmt: skip
+        self,
+        nlp: Language,
+        name: str = "presidio_source",
+        *,
+        recognizers: Sequence[str | dict[str, Any]] | None = None,
+        labels: dict[str, str] | None = None,
+        score_threshold: float | None = None,
+        context: Sequence[str] = (),
+        language: str | None = None,
+        spans_key: str = SPANS_KEY,
+    ) -> None:
         self.vocab, self.name = nlp.vocab, name
-        asked: dict[str, Any] = {"labels": labels or None, "context": list(context) or None, "language": language}
+        asked: dict[str, Any] = {
+            "labels": labels or None,
+            "context": list(context) or None,
+            "language": language,
+        }
         if recognizers is not None:
-            asked["recognizers"] = [dict(entry) if isinstance(entry, Mapping) else entry for entry in recognizers]
-        defaults: dict[str, Any] = {"recognizers": [*DEFAULT_RECOGNIZERS], "labels": {}, "context": [], "language": nlp.lang}
+            asked["recognizers"] = [
+                dict(entry) if isinstance(entry, Mapping) else entry for entry in recognizers
+            ]
+        defaults: dict[str, Any] = {
+            "recognizers": [*DEFAULT_RECOGNIZERS],
+            "labels": {},
+            "context": [],
+            "language": nlp.lang,
+        }
         defaults["score_threshold"] = DEFAULT_THRESHOLD
-        self.configure(defaults, asked | {"score_threshold": score_threshold, "spans_key": spans_key})
+        self.configure(
+            defaults, asked | {"score_threshold": score_threshold, "spans_key": spans_key}
+        )
         # Made now and not at the first document: wrong names are errors here, and worker processes share it.
         self.engine  # noqa: B018
 
@@ -122,12 +147,21 @@ class PresidioSource(Configured, Pipe):
         if not len(doc):
             return known
         artifacts = artifacts_of(doc, self.engine.nlp_engine, language, list(doc.ents))
-        options = {"score_threshold": self.cfg["score_threshold"], "context": self.cfg["context"] or None}
+        options = {
+            "score_threshold": self.cfg["score_threshold"],
+            "context": self.cfg["context"] or None,
+        }
         try:
-            results = self.engine.analyze(doc.text, language, nlp_artifacts=artifacts, return_decision_process=True, **options)
+            results = self.engine.analyze(
+                doc.text, language, nlp_artifacts=artifacts, return_decision_process=True, **options
+            )
         except Exception as err:  # its message may quote the text
             raise PiiError(Errors.E845, reason=type(err).__name__) from None
-        found = [cand for result in results if (cand := _candidate(doc, result, self.cfg["labels"])) is not None]
+        found = [
+            cand
+            for result in results
+            if (cand := _candidate(doc, result, self.cfg["labels"])) is not None
+        ]
         return merge_found(doc, known, found) if found else known
 
     def set_annotations(self, doc: Doc, candidates: Iterable[Candidate]) -> None:
@@ -137,10 +171,14 @@ class PresidioSource(Configured, Pipe):
     # Saved are the settings.
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        return bytes(util.to_bytes({"cfg": lambda: srsly.json_dumps(self.cfg).encode("utf8")}, exclude))
+        return bytes(
+            util.to_bytes({"cfg": lambda: srsly.json_dumps(self.cfg).encode("utf8")}, exclude)
+        )
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        return self._load(lambda readers: util.from_bytes(bytes_data, readers, exclude), srsly.json_loads)
+        return self._load(
+            lambda readers: util.from_bytes(bytes_data, readers, exclude), srsly.json_loads
+        )
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         util.to_disk(path, {"cfg": lambda p: srsly.write_json(p, self.cfg)}, exclude)

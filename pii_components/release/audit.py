@@ -56,9 +56,18 @@ _POINTS = (
     ("(a) the student's name", ("NAME_STUDENT",)),
     ("(b) names of parents and other family members", ("NAME_CONNECTED",)),
     ("(c) address of the student or the family", ("STREET_ADDRESS",)),
-    ("(d) personal identifiers, such as a student number", ("ID_NUM", "USERNAME", "EMAIL", "PHONE_NUM", "URL_PERSONAL")),
-    ("(e) other indirect identifiers, such as date and place of birth", ("DATE", "AGE", "LOCATION")),
-    ("(f) other information that is linkable to a student", ("NAME_INSTRUCTOR", "EDUCATION", "EMPLOYER", "OTHER")),
+    (
+        "(d) personal identifiers, such as a student number",
+        ("ID_NUM", "USERNAME", "EMAIL", "PHONE_NUM", "URL_PERSONAL"),
+    ),
+    (
+        "(e) other indirect identifiers, such as date and place of birth",
+        ("DATE", "AGE", "LOCATION"),
+    ),
+    (
+        "(f) other information that is linkable to a student",
+        ("NAME_INSTRUCTOR", "EDUCATION", "EMPLOYER", "OTHER"),
+    ),
 )
 
 
@@ -68,7 +77,10 @@ def hypergeometric_cdf(x: int, bad: int, drawn: int, documents: int) -> float:
         return 1.0
     ways = _log_choose(documents, drawn)
     least = max(0, drawn - (documents - bad))
-    terms = (_log_choose(bad, i) + _log_choose(documents - bad, drawn - i) - ways for i in range(least, x + 1))
+    terms = (
+        _log_choose(bad, i) + _log_choose(documents - bad, drawn - i) - ways
+        for i in range(least, x + 1)
+    )
     return min(1.0, math.fsum(map(math.exp, terms)))
 
 
@@ -76,7 +88,11 @@ def binomial_cdf(x: int, n: int, p: float) -> float:
     """RETURNS (float): Chance of at most `x` in `n` where each comes with the probability `p`."""
     if x >= n or p <= 0:
         return 1.0
-    terms = (_log_choose(n, i) + i * math.log(p) + (n - i) * math.log1p(-p) for i in range(x + 1) if p < 1)
+    terms = (
+        _log_choose(n, i) + i * math.log(p) + (n - i) * math.log1p(-p)
+        for i in range(x + 1)
+        if p < 1
+    )
     return min(1.0, math.fsum(map(math.exp, terms)))
 
 
@@ -90,21 +106,38 @@ def bad_documents(found: int, drawn: int, documents: int, *, error: float) -> tu
     error (float): On each side. RETURNS (tuple[int, int]): Fewest and most."""
     possible = range(found, documents - (drawn - found) + 1)
     least = bisect_left(
-        possible, True, key=lambda bad: not found or 1 - hypergeometric_cdf(found - 1, bad, drawn, documents) > error
+        possible,
+        True,
+        key=lambda bad: (
+            not found or 1 - hypergeometric_cdf(found - 1, bad, drawn, documents) > error
+        ),
     )
-    over = bisect_left(possible, True, key=lambda bad: hypergeometric_cdf(found, bad, drawn, documents) <= error + _ROUND)
+    over = bisect_left(
+        possible,
+        True,
+        key=lambda bad: hypergeometric_cdf(found, bad, drawn, documents) <= error + _ROUND,
+    )
     return possible[least], possible[over - 1]
 
 
 def clopper_pearson(found: int, n: int, *, error: float) -> tuple[float, float]:
     """Bounds of a share (Clopper and Pearson 1934), to the outer millionth. error (float): On each side. RETURNS (tuple[float, float]): 0 to 1."""
     grid = range(_GRID)
-    low = bisect_left(grid, True, key=lambda p: not found or 1 - binomial_cdf(found - 1, n, p / _GRID) > error)
-    return max(0, low - 1) / _GRID, bisect_left(grid, True, key=lambda p: binomial_cdf(found, n, p / _GRID) <= error) / _GRID
+    low = bisect_left(
+        grid, True, key=lambda p: not found or 1 - binomial_cdf(found - 1, n, p / _GRID) > error
+    )
+    return max(0, low - 1) / _GRID, bisect_left(
+        grid, True, key=lambda p: binomial_cdf(found, n, p / _GRID) <= error
+    ) / _GRID
 
 
 def leak_estimate(
-    *, reviewed: int, missed_in: int, documents: int, spans_missed: int | None = None, spans_there: int | None = None
+    *,
+    reviewed: int,
+    missed_in: int,
+    documents: int,
+    spans_missed: int | None = None,
+    spans_there: int | None = None,
 ) -> dict[str, Any]:
     """What a review says of the whole release.
 
@@ -114,28 +147,45 @@ def leak_estimate(
         of three comes near to). RAISES (PiiError): E586 for numbers that cannot be.
     """
     spans = (
-        spans_missed is not None and spans_there is not None and 0 <= spans_missed <= spans_there and spans_missed >= missed_in
+        spans_missed is not None
+        and spans_there is not None
+        and 0 <= spans_missed <= spans_there
+        and spans_missed >= missed_in
     )
-    if not (0 <= missed_in <= reviewed <= documents and reviewed) or not (spans or spans_missed is spans_there is None):
+    if not (0 <= missed_in <= reviewed <= documents and reviewed) or not (
+        spans or spans_missed is spans_there is None
+    ):
         raise PiiError(
-            Errors.E586, reviewed=reviewed, missed=missed_in, documents=documents, spans=spans_missed, there=spans_there
+            Errors.E586,
+            reviewed=reviewed,
+            missed=missed_in,
+            documents=documents,
+            spans=spans_missed,
+            there=spans_there,
         )
     least, most = bad_documents(missed_in, reviewed, documents, error=_ERROR / 2)
     upper = bad_documents(missed_in, reviewed, documents, error=_ERROR)[1]
     found: dict[str, Any] = {
         "documents": {
-            "reviewed": reviewed, "with_a_miss": missed_in, "of": documents, "rate": missed_in / reviewed,
-            "interval_95": [least / documents, most / documents], "upper_95": upper / documents, "at_most_in_release": upper,
+            "reviewed": reviewed,
+            "with_a_miss": missed_in,
+            "of": documents,
+            "rate": missed_in / reviewed,
+            "interval_95": [least / documents, most / documents],
+            "upper_95": upper / documents,
+            "at_most_in_release": upper,
             "method": "hypergeometric, exact, documents drawn without putting back",
         }
-    }  # fmt: skip
+    }
     if spans_there and spans_missed is not None:
         found["spans"] = {
-            "there": spans_there, "missed": spans_missed, "rate": spans_missed / spans_there,
+            "there": spans_there,
+            "missed": spans_missed,
+            "rate": spans_missed / spans_there,
             "interval_95": list(clopper_pearson(spans_missed, spans_there, error=_ERROR / 2)),
             "upper_95": clopper_pearson(spans_missed, spans_there, error=_ERROR)[1],
             "method": "binomial, exact (Clopper-Pearson), as if spans of one document were independent: truly it is wider",
-        }  # fmt: skip
+        }
     return found
 
 
@@ -143,11 +193,20 @@ def documents_to_review(bound: float, *, documents: int, misses: int = 0) -> int
     """RETURNS (int | None): How many documents to draw, so that with no more than `misses` bad ones among them at most the share `bound` of all is
     bad, at 95 %; None if no review can show that. RAISES (PiiError): E519, if the bound is not above 0 and below 1."""
     if not 0 < bound < 1:
-        raise PiiError(Errors.E519, value=bound, what="bound", allowed="a share above 0 and below 1, such as 0.01")
+        raise PiiError(
+            Errors.E519,
+            value=bound,
+            what="bound",
+            allowed="a share above 0 and below 1, such as 0.01",
+        )
     bad = int(bound * documents + 1e-9) + 1
     if misses >= bad:
         return None
-    return bisect_left(range(documents), True, key=lambda n: hypergeometric_cdf(misses, bad, n, documents) <= _ERROR + _ROUND)
+    return bisect_left(
+        range(documents),
+        True,
+        key=lambda n: hypergeometric_cdf(misses, bad, n, documents) <= _ERROR + _ROUND,
+    )
 
 
 def review_plan(bounds: Sequence[float], *, documents: int, spans: int) -> list[dict[str, Any]]:
@@ -158,19 +217,29 @@ def review_plan(bounds: Sequence[float], *, documents: int, spans: int) -> list[
         see = math.ceil(math.log(_ERROR) / math.log1p(-bound))
         about = math.ceil(see * documents / spans) if see <= spans else None
         rows.append(
-            {"bound": bound, "documents_if_none": none, "documents_if_one": one, "spans": see, "documents_for_spans": about}
+            {
+                "bound": bound,
+                "documents_if_none": none,
+                "documents_if_one": one,
+                "spans": see,
+                "documents_for_spans": about,
+            }
         )
     return rows
 
 
-def sample_records(n: int, *, documents: int, skipped: Sequence[int], n_skipped: int = 0, seed: int = 0) -> list[int]:
+def sample_records(
+    n: int, *, documents: int, skipped: Sequence[int], n_skipped: int = 0, seed: int = 0
+) -> list[int]:
     """RETURNS (list[int]): Numbers of records drawn at random among those released, sorted; the same for the same seed.
 
     skipped (Sequence[int]): Numbers of records left out; n_skipped (int): How many there are, listed or not.
     RAISES (PiiError): E588, if there are fewer documents, or if not all that were left out are known."""
     left_out = set(skipped)
     if not 0 < n <= documents or n_skipped > len(left_out):
-        raise PiiError(Errors.E588, n=n, documents=documents, skipped=n_skipped, listed=len(left_out))
+        raise PiiError(
+            Errors.E588, n=n, documents=documents, skipped=n_skipped, listed=len(left_out)
+        )
     chance, drawn = random.Random(seed), set[int]()
     while len(drawn) < n:
         number = chance.randrange(documents + len(left_out)) + 1
@@ -194,7 +263,9 @@ def digest(path: Path, data: bytes | None = None) -> dict[str, Any]:
         found = _digests(path)
         listed = sorted(filter(None, found))
         out |= {"files": len(found), "files_not_hashed": found.count("")}
-        out["sha256_of_list"] = sha256("".join(f"{one}\n" for one in listed).encode("ascii")).hexdigest()
+        out["sha256_of_list"] = sha256(
+            "".join(f"{one}\n" for one in listed).encode("ascii")
+        ).hexdigest()
         out |= {"sha256_of_files": listed} if len(listed) <= _MOST_LISTED else {}
     return out
 
@@ -206,15 +277,21 @@ def _digests(path: Path) -> list[str]:
         if path.is_dir():
             files = [path / name for name in files_below(path)[0] if not is_hidden(name)]
             todo: list[tuple[Callable[[], Any], bool]] = [
-                (partial(open, file, "rb"), file.is_file() and not file.is_symlink()) for file in files
+                (partial(open, file, "rb"), file.is_file() and not file.is_symlink())
+                for file in files
             ]
         else:
             archive = stack.enter_context(ZipFile(path))
             shown = (
-                i for i in archive.infolist() if not (i.is_dir() or is_hidden(i.filename) or i.filename[:9] == "__MACOSX/")
+                i
+                for i in archive.infolist()
+                if not (i.is_dir() or is_hidden(i.filename) or i.filename[:9] == "__MACOSX/")
             )
             most = [(i, min(MAX_BYTES, max(1 << 20, 200 * i.compress_size))) for i in shown]
-            todo = [(partial(archive.open, i), not i.flag_bits & 1 and i.file_size <= limit) for i, limit in most]
+            todo = [
+                (partial(archive.open, i), not i.flag_bits & 1 and i.file_size <= limit)
+                for i, limit in most
+            ]
         for opened, is_read in todo:
             try:
                 with opened() if is_read else BytesIO() as file:
@@ -234,16 +311,35 @@ def thresholds(nlp: "Language") -> dict[str, Any]:
     return {name: values for name, values in found.items() if values}
 
 
-def provenance(nlp: "Language", profile: Profile, source: Source, out: Path, *, fingerprint: str) -> dict[str, Any]:
+def provenance(
+    nlp: "Language", profile: Profile, source: Source, out: Path, *, fingerprint: str
+) -> dict[str, Any]:
     """What a report says beyond its counts. fingerprint (str): Of INPUT as it was read; another one has no digest."""
     try:
         unchanged = source.fingerprint() == fingerprint
     except OSError:
         unchanged = False
-    found = {dist.name.lower(): dist.version for dist in metadata.distributions() if dist.name.lower() in _LIBRARIES}
+    found = {
+        dist.name.lower(): dist.version
+        for dist in metadata.distributions()
+        if dist.name.lower() in _LIBRARIES
+    }
     settings = profile.to_dict(private=False)
-    actions = {label: profile.action(label) for label in LABELS} | {k: v for k, v in settings["actions"].items() if "/" in k}
-    kept = ("scope", "locale", "header", "reserved", "strategy", "repeat", "pool", "length", "age_spread", "age_border")
+    actions = {label: profile.action(label) for label in LABELS} | {
+        k: v for k, v in settings["actions"].items() if "/" in k
+    }
+    kept = (
+        "scope",
+        "locale",
+        "header",
+        "reserved",
+        "strategy",
+        "repeat",
+        "pool",
+        "length",
+        "age_spread",
+        "age_border",
+    )
     return {
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": {"python": platform.python_version(), **dict(sorted(found.items()))},
@@ -262,21 +358,37 @@ def find_report(run: Path) -> tuple[Path, dict[str, Any]]:
 
     One beside OUTPUT counts if it has OUTPUT's digest. RAISES (PiiError): E585."""
     beside = run.with_name(REPORT_NAME)
-    for path in (run / REPORT_NAME,) if run.is_dir() else (run, run.with_name(run.name + ".report.json"), beside):
+    for path in (
+        (run / REPORT_NAME,)
+        if run.is_dir()
+        else (run, run.with_name(run.name + ".report.json"), beside)
+    ):
         try:
             with open(path, "rb") as file:
-                report = json.loads(_BEGIN + file.read()) if file.read(len(_BEGIN)) == _BEGIN else None
+                report = (
+                    json.loads(_BEGIN + file.read()) if file.read(len(_BEGIN)) == _BEGIN else None
+                )
         except (OSError, ValueError):
             continue
         mine = path != beside or run == beside
-        if report and (mine or (run.is_file() and (report.get("output") or {}).get("sha256") == digest(run)["sha256"])):
+        if report and (
+            mine
+            or (
+                run.is_file()
+                and (report.get("output") or {}).get("sha256") == digest(run)["sha256"]
+            )
+        ):
             return path, report
     raise PiiError(Errors.E585, path=run)
 
 
 def page_path(report: Path) -> Path:
     """RETURNS (Path): Where the page lies: beside the report, with its name."""
-    return report.with_suffix(".html") if report.suffix == ".json" else report.with_name(report.name + ".html")
+    return (
+        report.with_suffix(".html")
+        if report.suffix == ".json"
+        else report.with_name(report.name + ".html")
+    )
 
 
 def report_text(report: Mapping[str, Any]) -> str:
@@ -298,7 +410,9 @@ def number(value: Any) -> str:
         return str(value)
     if isinstance(value, int):
         return f"{value:,}".replace(",", "\u202f") if abs(value) >= 10_000 else str(value)
-    return f"{value:.4g}" if value and abs(value) < 0.001 else f"{value:.4f}".rstrip("0").rstrip(".")
+    return (
+        f"{value:.4g}" if value and abs(value) < 0.001 else f"{value:.4f}".rstrip("0").rstrip(".")
+    )
 
 
 def share(value: float) -> str:
@@ -309,16 +423,22 @@ def share(value: float) -> str:
 def template(name: str) -> Template:
     """RETURNS (Template): One of resources/report (Jinja, which escapes everything)."""
     env = Environment(
-        loader=PackageLoader("pii_components", "resources/report"), autoescape=True, undefined=ChainableUndefined,
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.do"],
-    )  # fmt: skip
+        loader=PackageLoader("pii_components", "resources/report"),
+        autoescape=True,
+        undefined=ChainableUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.do"],
+    )
     env.filters |= {"number": number, "share": share}
     return env.get_template(name)
 
 
 def build_page(report: Mapping[str, Any]) -> str:
     """RETURNS (str): HTML of a report.json, complete in itself: no script, no other file."""
-    counts, roles, sources = ({label: Counter[str]() for label in report["actions"]} for _ in range(3))
+    counts, roles, sources = (
+        {label: Counter[str]() for label in report["actions"]} for _ in range(3)
+    )
     for row in report["spans"]:
         counts[row["label"]][row["action"]] += row["count"]
         roles[row["label"]][row["role"]] += row["count"]
@@ -327,12 +447,18 @@ def build_page(report: Mapping[str, Any]) -> str:
     kept = {label: count[KEEP] for label, count in counts.items()}
     gone = {label: count.total() - kept[label] for label, count in counts.items()}
     law = [
-        [point, ", ".join(labels), *(sum(n.get(name, 0) for name in labels) for n in (gone, kept))] for point, labels in _POINTS
+        [point, ", ".join(labels), *(sum(n.get(name, 0) for name in labels) for n in (gone, kept))]
+        for point, labels in _POINTS
     ]
     codes = Counter(row["code"] for row in report["skipped"]["records"])
-    skipped = [[code, re.sub(r"\{[^}]*\}", "…", str(getattr(Errors, code))[7:]), n] for code, n in sorted(codes.items())]
+    skipped = [
+        [code, re.sub(r"\{[^}]*\}", "…", str(getattr(Errors, code))[7:]), n]
+        for code, n in sorted(codes.items())
+    ]
     found = [
-        [name, action, counts[name], roles[name], sources[name]] for name, action in report["actions"].items() if name in counts
+        [name, action, counts[name], roles[name], sources[name]]
+        for name, action in report["actions"].items()
+        if name in counts
     ]
     tables = {"law": law, "skipped": skipped, "found": found, "kept": kept, "gone": gone}
     return template("audit.html").render(tables, r=report, unsure=UNSURE).lstrip()

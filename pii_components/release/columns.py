@@ -50,7 +50,9 @@ _PERSON = "student|pupil|learner|author|writer|teacher|instructor|user"
 # How Canvas, Moodle and Blackboard name the files of an export: by the student, in forms that no table of names knows ("sorelina_4711_").
 _EXPORTED = re.compile(r"_\d{4,}_\d{4,}_|_\d+_assignsubmission_|_attempt_\d{4}-\d\d-\d\d-")
 _HEADERS = {
-    NAMES: re.compile(rf"(?:.*_)?(?:(?:sur|fore|nick|user|first|last|full)?names?|(?:{_PERSON})s?|first|last|login|handle)"),
+    NAMES: re.compile(
+        rf"(?:.*_)?(?:(?:sur|fore|nick|user|first|last|full)?names?|(?:{_PERSON})s?|first|last|login|handle)"
+    ),
     MAIL: re.compile(r"(?:.*_)?e?_?mails?(?:_address(?:es)?)?"),
     NUMBERS: re.compile(
         rf"(?:.*_)?(?:{_PERSON}|person|participant|candidate|sis|login|net|matriculation|enrolment)s?_?(?:ids?|nos?|nr|num|number|code)"
@@ -61,15 +63,28 @@ _HEADERS = {
 
 def holds_name(text: str) -> bool:
     """Whether a file name or an ID holds the name of a person, as far as the name table knows: "Ilse_Okoro_essay2", "okoro3"."""
-    words = [word for part in _WORD.findall(normalize("NFC", text)) for word in _CAMEL.sub(" ", part).split()]
+    words = [
+        word
+        for part in _WORD.findall(normalize("NFC", text))
+        for word in _CAMEL.sub(" ", part).split()
+    ]
     table = name_table()
     before, was_name = (10, 10), False
     for i, word in enumerate(words):
         given, surname = now = table.rarity(word)
-        is_name = len(word) > 2 and (min(now) <= _ALWAYS or (min(now) < 10 and not is_common(norm(word))))
-        if (is_name and (was_name or min(now) <= _ALONE)) or (len(word) > 1 and _NOT_LATIN.search(word)):
+        is_name = len(word) > 2 and (
+            min(now) <= _ALWAYS or (min(now) < 10 and not is_common(norm(word)))
+        )
+        if (is_name and (was_name or min(now) <= _ALONE)) or (
+            len(word) > 1 and _NOT_LATIN.search(word)
+        ):
             return True
-        capitals = i > 0 and min(len(word), len(words[i - 1])) > 1 and word[0].isupper() and words[i - 1][0].isupper()
+        capitals = (
+            i > 0
+            and min(len(word), len(words[i - 1])) > 1
+            and word[0].isupper()
+            and words[i - 1][0].isupper()
+        )
         if capitals and min(max(before[0], surname), max(given, before[1])) <= _PAIRED:
             return True
         before, was_name = now, is_name
@@ -78,7 +93,9 @@ def holds_name(text: str) -> bool:
 
 @cache
 def _mail_rules() -> tuple[RegexRule, ...]:
-    return compile_patterns(entry for entry in shipped_patterns() if entry["label"] == EMAIL).regexes
+    return compile_patterns(
+        entry for entry in shipped_patterns() if entry["label"] == EMAIL
+    ).regexes
 
 
 def kind_of_cell(cell: str) -> str:
@@ -98,7 +115,9 @@ def kind_of_column(name: str, cells: Iterable[str]) -> str:
     for kind, form in _HEADERS.items():
         if any(map(form.fullmatch, headers)):
             return kind
-    if 2 * sum(_NUMBER.fullmatch(cell.strip()) is not None and not is_date(cell) for cell in cells) > len(cells):
+    if 2 * sum(
+        _NUMBER.fullmatch(cell.strip()) is not None and not is_date(cell) for cell in cells
+    ) > len(cells):
         return NUMBERS
     return NAMES if 2 * sum(holds_name(cell[:200]) for cell in cells) > len(cells) else ""
 
@@ -112,7 +131,9 @@ class Columns:
 
     def check(self, first: Source) -> None:
         """Look at the first records of the same input. RAISES (PiiError): E543, if a column would tell who somebody is."""
-        cells: dict[str, list[str]] = {name: [] for name in self.source.others if self.source.has_columns}
+        cells: dict[str, list[str]] = {
+            name: [] for name in self.source.others if self.source.has_columns
+        }
         try:
             for item in islice(first, SAMPLE) if cells else ():
                 for name, cell in item.others if isinstance(item, Record) else ():
@@ -120,8 +141,16 @@ class Columns:
         finally:
             first.close()
         self.seen = set(cells)
-        found = {name: kind_of_column(name, some) for name, some in cells.items() if name not in self.free}
-        told = [f"'{safe_name(name, i)}' ({found[name]})" for i, name in enumerate(cells, 1) if found.get(name)]
+        found = {
+            name: kind_of_column(name, some)
+            for name, some in cells.items()
+            if name not in self.free
+        }
+        told = [
+            f"'{safe_name(name, i)}' ({found[name]})"
+            for i, name in enumerate(cells, 1)
+            if found.get(name)
+        ]
         if told:
             raise PiiError(Errors.E543, columns=", ".join(told))
 
@@ -133,7 +162,13 @@ class Columns:
                 continue
             kind = kind_of_cell(cell) if name in self.seen else kind_of_column(name, [cell])
             if kind:
-                return Skip.of(Errors.E544, number=item.number, id=item.id, what=kind, column=safe_name(name, i))
+                return Skip.of(
+                    Errors.E544,
+                    number=item.number,
+                    id=item.id,
+                    what=kind,
+                    column=safe_name(name, i),
+                )
         return item
 
 
@@ -156,8 +191,14 @@ class Ids:
     def __call__(self, item: Record | Skip) -> Record | Skip:
         """The item under the name that it has in OUTPUT."""
         field = self.source.id_field or FILE_NAME
-        has_id = item.id and item.id != "-" and (self.source.id_field or not self.source.has_columns)
-        if isinstance(item, Record) and self.source.id_field and value_of(item, self.source, field) is None:
+        has_id = (
+            item.id and item.id != "-" and (self.source.id_field or not self.source.has_columns)
+        )
+        if (
+            isinstance(item, Record)
+            and self.source.id_field
+            and value_of(item, self.source, field) is None
+        ):
             has_id = False  # the number of the record stands in its place
         if not has_id or self.how == KEEP_IDS:
             return item
@@ -167,31 +208,51 @@ class Ids:
         if not (self.how or holds_name(item.id)):
             return item
         if isinstance(item, Skip) and isinstance(self.source, FolderSource):
-            return replace(item, id=self.safe(item.id))  # it is not in OUTPUT, and the user must find it
+            return replace(
+                item, id=self.safe(item.id)
+            )  # it is not in OUTPUT, and the user must find it
         new = self._pseudonym(item.id)
-        return renamed(item, self.source, field, new) if isinstance(item, Record) else replace(item, id=new)
+        return (
+            renamed(item, self.source, field, new)
+            if isinstance(item, Record)
+            else replace(item, id=new)
+        )
 
     def _known(self, item: Record) -> str:
         """The name that people make of it; nothing, if they make none."""
         if isinstance(self.source, FolderSource):
             return self._files.get(item.id, "")
         made = self.rename(item.thread, item.id) if self.rename is not None else None
-        return f"{made[0]}_{self.token(item.id)}" if made else ""  # nobody knows which IDs are still to come
+        return (
+            f"{made[0]}_{self.token(item.id)}" if made else ""
+        )  # nobody knows which IDs are still to come
 
     @cached_property
     def _files(self) -> dict[str, str]:
         """File -> its name of people. Where two would have one name, or something was left out, a pseudonym stands behind it."""
         made: dict[str, tuple[str, str]] = {}
         files = self.source.files if isinstance(self.source, FolderSource) else ()
-        for ident in (name + ".txt" * name.lower().endswith(".pdf") for name in files if "/" in name):
+        for ident in (
+            name + ".txt" * name.lower().endswith(".pdf") for name in files if "/" in name
+        ):
             path = PurePath(ident)
             new = self.rename(path.parts[0], path.stem) if self.rename is not None else None
             if new:
-                short = str(PurePath(*map(self.token, path.parts[:-1]), new[0])) + path.suffix.lower()
-                long = short.removesuffix(path.suffix.lower()) + "_" + self.token(path.name) + path.suffix.lower()
+                short = (
+                    str(PurePath(*map(self.token, path.parts[:-1]), new[0])) + path.suffix.lower()
+                )
+                long = (
+                    short.removesuffix(path.suffix.lower())
+                    + "_"
+                    + self.token(path.name)
+                    + path.suffix.lower()
+                )
                 made[ident] = (long if new[1] else short, long)
         wanted = Counter(short.casefold() for short, _ in made.values())
-        return {ident: short if wanted[short.casefold()] == 1 else long for ident, (short, long) in made.items()}
+        return {
+            ident: short if wanted[short.casefold()] == 1 else long
+            for ident, (short, long) in made.items()
+        }
 
     def safe(self, ident: str) -> str:
         """What a document may be called beside OUTPUT, even where IDs are kept."""

@@ -51,8 +51,14 @@ def gold_of(record: Record) -> list[GoldSpan] | None:
     if not isinstance(body, JsonBody) or not body.at.keys() >= set(TOKEN_FIELDS):
         return None
     tokens, spaces, labels = (body.value(name) for name in TOKEN_FIELDS)
-    lists = all(isinstance(value, list) for value in (tokens, spaces, labels)) and len(tokens) == len(spaces) == len(labels)
-    if not lists or not all(isinstance(token, str) for token in tokens) or join_tokens(tokens, spaces) != record.text:
+    lists = all(isinstance(value, list) for value in (tokens, spaces, labels)) and len(
+        tokens
+    ) == len(spaces) == len(labels)
+    if (
+        not lists
+        or not all(isinstance(token, str) for token in tokens)
+        or join_tokens(tokens, spaces) != record.text
+    ):
         return None
     return from_tokens(tokens, spaces, labels, number=record.number, names=TOKEN_FIELDS)[1]
 
@@ -61,7 +67,9 @@ def moved(spans: Sequence[GoldSpan], offsets: OffsetMap) -> tuple[GoldSpan, ...]
     """Carry labels over to the new text, sorted. What was removed is gone; neighbours of one label that have become parts of one
     surrogate are one."""
     out: list[GoldSpan] = []
-    for start, end, label in sorted((*offsets.span_to_new(start, end), label) for start, end, label in spans):
+    for start, end, label in sorted(
+        (*offsets.span_to_new(start, end), label) for start, end, label in spans
+    ):
         if out and start < out[-1][1] and label == out[-1][2]:
             out[-1] = (out[-1][0], max(end, out[-1][1]), label)
         elif start < end:
@@ -126,7 +134,11 @@ class Result:
         body = record.body
         has_tokens = self.fields and isinstance(body, JsonBody)
         tokens = pack_tokens(*(body.value(name) for name in TOKEN_FIELDS)) if has_tokens else None
-        scope = (f"{THREAD}:{record.thread}" if record.thread else "document") if scope == THREAD else scope
+        scope = (
+            (f"{THREAD}:{record.thread}" if record.thread else "document")
+            if scope == THREAD
+            else scope
+        )
         return Release(record.id, record.text, self.text, self.hidden, scope, tokens, record.given)
 
 
@@ -163,7 +175,11 @@ class Engine:
             from .threads import Threads
 
             self.threads = Threads()
-        todo = [record for record in records if record.text.strip() and len(record.text) <= self.nlp.max_length]
+        todo = [
+            record
+            for record in records
+            if record.text.strip() and len(record.text) <= self.nlp.max_length
+        ]
         with self._batch():
             for record, doc in self._docs(todo, self._find):
                 if isinstance(doc, Skip):
@@ -173,7 +189,9 @@ class Engine:
                     self.threads.learn(record.thread, doc, self.profile)
                 spans = [doc[c.start : c.end] for c in read_spans(doc) if is_name(c.label)]
                 hidden = [s for s in spans if self.profile.action(s.label_, s._.pii_role) != KEEP]
-                self.surnames.add(record.text, [(s.start_char, s.end_char, s._.pii_person) for s in hidden])
+                self.surnames.add(
+                    record.text, [(s.start_char, s.end_char, s._.pii_person) for s in hidden]
+                )
                 del doc
 
     def learn_all(self, batches: Iterable[Sequence[Record | Skip]]) -> None:
@@ -181,7 +199,9 @@ class Engine:
         for batch in batches:
             self.learn([item for item in batch if isinstance(item, Record)])
 
-    def stream(self, batches: Iterable[list[Record | Skip]]) -> Iterator[tuple[list[Record | Skip], list[Result | Skip]]]:
+    def stream(
+        self, batches: Iterable[list[Record | Skip]]
+    ) -> Iterator[tuple[list[Record | Skip], list[Result | Skip]]]:
         """YIELDS (tuple): Each batch, in order, with the `results` of its records."""
         for batch in batches:
             yield batch, self.results([item for item in batch if isinstance(item, Record)])
@@ -195,7 +215,9 @@ class Engine:
             if not record.text.strip():
                 found[record.number] = Result(text=record.text)
             elif length > limit:
-                found[record.number] = Skip.of(Errors.E528, number=record.number, length=length, limit=limit)
+                found[record.number] = Skip.of(
+                    Errors.E528, number=record.number, length=length, limit=limit
+                )
             else:
                 todo.append(record)
         with self._batch():
@@ -210,7 +232,9 @@ class Engine:
         libraries may quote a text; ours are counted as notes."""
         from spacy.tokenizer import Tokenizer
 
-        has_zones = type(self.nlp.tokenizer) is Tokenizer or hasattr(self.nlp.tokenizer, "memory_zone")
+        has_zones = type(self.nlp.tokenizer) is Tokenizer or hasattr(
+            self.nlp.tokenizer, "memory_zone"
+        )
         with self.nlp.memory_zone() if has_zones else nullcontext(), warnings.catch_warnings():
             if not self.debug:
                 warnings.simplefilter("ignore")
@@ -224,7 +248,9 @@ class Engine:
     def _find(self, records: Sequence[Record]) -> "list[Doc]":
         """Documents with what was found or decided, and nothing replaced."""
         texts = [record.text for record in records]
-        docs = list(self.nlp.pipe(texts, batch_size=max(1, len(texts)), disable=surrogate_pipes(self.nlp)))
+        docs = list(
+            self.nlp.pipe(texts, batch_size=max(1, len(texts)), disable=surrogate_pipes(self.nlp))
+        )
         self._overrule(docs)
         return docs
 
@@ -237,11 +263,15 @@ class Engine:
         """Documents that went through the pipeline; with surnames of the whole corpus and who is in the thread, if they are known; and with
         decisions."""
         if self.surnames is None and self.threads is None and not self.decisions:
-            return list(self.nlp.pipe([record.text for record in records], batch_size=max(1, len(records))))
+            return list(
+                self.nlp.pipe([record.text for record in records], batch_size=max(1, len(records)))
+            )
         done: list[Doc] = []
         # One that failed is not among those found: then each is tried alone.
         pairs = zip(records, self._find(records), strict=True)
-        for thread, group in groupby(pairs, key=lambda pair: pair[0].thread if self.threads is not None else ""):
+        for thread, group in groupby(
+            pairs, key=lambda pair: pair[0].thread if self.threads is not None else ""
+        ):
             docs, known = [doc for _, doc in group], dict[str, Any]()
             if self.threads is not None and thread:
                 known = {"thread": thread, "everyone": self.threads.known(thread).everyone}
@@ -257,7 +287,11 @@ class Engine:
 
     def rename(self, thread: str, name: str) -> tuple[str, bool] | None:
         """See `Threads.rename`."""
-        return self.threads.rename(thread, name, self.hips, self.profile) if self.threads is not None and thread else None
+        return (
+            self.threads.rename(thread, name, self.hips, self.profile)
+            if self.threads is not None and thread
+            else None
+        )
 
     @staticmethod
     def _done(record: Record, doc: "Doc") -> "Doc | Skip":
@@ -272,7 +306,11 @@ class Engine:
         try:
             docs = pipe(records)
             if len(docs) == len(records):
-                yield from zip(records, (self._done(*pair) for pair in zip(records, docs, strict=True)), strict=True)
+                yield from zip(
+                    records,
+                    (self._done(*pair) for pair in zip(records, docs, strict=True)),
+                    strict=True,
+                )
                 return
         except PiiStop:
             raise
@@ -283,7 +321,9 @@ class Engine:
             try:
                 doc: Doc | Skip = self._done(record, pipe([record])[0])
             except Exception as err:
-                doc = Skip.of(Errors.E526, number=record.number, type=getattr(err, "code", type(err).__name__))
+                doc = Skip.of(
+                    Errors.E526, number=record.number, type=getattr(err, "code", type(err).__name__)
+                )
             yield record, doc
 
     def _result(self, record: Record, doc: "Doc") -> Result | Skip:
@@ -300,7 +340,9 @@ class Engine:
                 cand.score,
                 cand.source,
                 cand.reason,
-                self.profile.action(cand.label, cand.role or span._.pii_role) if self.replace else "",
+                self.profile.action(cand.label, cand.role or span._.pii_role)
+                if self.replace
+                else "",
                 cand.person,
             )
             for cand in read_spans(doc)
@@ -331,15 +373,26 @@ class Engine:
             ),
             fields=self._fields(record, text, gold, offsets) if text != record.text else {},
             fields_with_found=tuple(
-                name for name, content in record.others if any(len(v) > 3 and v in content for v in values)
+                name
+                for name, content in record.others
+                if any(len(v) > 3 and v in content for v in values)
             ),
-            headers=tuple(edit[:2] for edit, row in zip(offsets.edits, made, strict=True) if row["label"] == HEADER),
+            headers=tuple(
+                edit[:2]
+                for edit, row in zip(offsets.edits, made, strict=True)
+                if row["label"] == HEADER
+            ),
             left_over=stands_elsewhere(record.text, values, spans),
             hidden=hide(record.text, text, offsets, labels_at),
-            labels=moved([(s.start_char, s.end_char, s.label) for s in spans] if gold is None else gold, offsets),
+            labels=moved(
+                [(s.start_char, s.end_char, s.label) for s in spans] if gold is None else gold,
+                offsets,
+            ),
         )
 
-    def _fields(self, record: Record, text: str, gold: list[GoldSpan] | None, offsets: OffsetMap) -> dict[str, Any]:
+    def _fields(
+        self, record: Record, text: str, gold: list[GoldSpan] | None, offsets: OffsetMap
+    ) -> dict[str, Any]:
         """Tokens of the new text, and the labels that the record had, on the new tokens."""
         body = record.body
         if not isinstance(body, JsonBody) or "tokens" not in body.at:
@@ -390,7 +443,9 @@ def use_roster(nlp: "Language", roster: "Roster | None") -> None:
     if roster is None:
         return
     add_roster(nlp, roster)
-    doc = Doc(Vocab(), words=sorted(roster.words))  # words of a vocabulary are saved with its pipeline
+    doc = Doc(
+        Vocab(), words=sorted(roster.words)
+    )  # words of a vocabulary are saved with its pipeline
     write_spans(doc, [Candidate(i, i + 1, NAME_STUDENT) for i in range(len(doc))])
     for name in surrogate_pipes(nlp):
         hips: Any = nlp.get_pipe(name)
@@ -442,7 +497,12 @@ def load_engine(
     if operating_point:
         nlp = _load(model, {f"components.{NER}.operating_point": operating_point}, debug=debug)
     meta, pipes = nlp.meta, surrogate_pipes(nlp)
-    engine = Engine(nlp=nlp, name=f"{meta.get('lang')}_{meta.get('name')} {meta.get('version')}", replace=replace, debug=debug)
+    engine = Engine(
+        nlp=nlp,
+        name=f"{meta.get('lang')}_{meta.get('name')} {meta.get('version')}",
+        replace=replace,
+        debug=debug,
+    )
     if replace and not pipes:
         raise PiiError(Errors.E518, model=model, factory=SURROGATES, what="make surrogates")
     if replace:

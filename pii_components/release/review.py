@@ -89,13 +89,23 @@ def apply_decisions(doc: "Doc", decided: Sequence[Decided]) -> None:
         if not span:  # white space
             continue
         if not label:
-            cands = [c for c in cands if not (start <= doc[c.start].idx and doc[c.end - 1 : c.end].end_char <= end)]
+            cands = [
+                c
+                for c in cands
+                if not (start <= doc[c.start].idx and doc[c.end - 1 : c.end].end_char <= end)
+            ]
             continue
         same = next((c for c in cands if (c.start, c.end) == (span.start, span.end)), None)
-        new = Candidate(span.start, span.end, label, 1.0, SOURCE, _REASON, person=same.person if same else None)
+        new = Candidate(
+            span.start, span.end, label, 1.0, SOURCE, _REASON, person=same.person if same else None
+        )
         taken = set(range(span.start, span.end))
         cands = [
-            piece for c in cands for piece in ([c] if taken.isdisjoint(range(c.start, c.end)) else uncovered(doc, c, taken))
+            piece
+            for c in cands
+            for piece in (
+                [c] if taken.isdisjoint(range(c.start, c.end)) else uncovered(doc, c, taken)
+            )
         ]
         cands.append(new)
         roles[new.start, new.end] = "" if is_name(label) else role
@@ -167,7 +177,10 @@ class Decisions:
         """Take an action in. RAISES (ValueError, TypeError, KeyError): If it is not of the form."""
         number, do = int(row["id"]), row["do"]
         _need(number not in self.actions and do in (*VERDICTS, REVIEWED, REOPENED, UNDO))
-        _need(do not in VERDICTS or (isinstance(row["role"], str) and (row["label"] == "" or is_label(row["label"]))))
+        _need(
+            do not in VERDICTS
+            or (isinstance(row["role"], str) and (row["label"] == "" or is_label(row["label"])))
+        )
         _need(do != UNDO or row["of"] in self.actions)
         places: dict[int, list[tuple[int, int]]] = {}
         if "seen" in row:  # where it was said; it can be taken back there, too
@@ -284,41 +297,74 @@ class ReviewFile:
     def close(self) -> None:
         self._file.close()
 
-    def suspects(self, row: Mapping[str, Any], swept: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+    def suspects(
+        self, row: Mapping[str, Any], swept: Sequence[Sequence[Any]]
+    ) -> list[dict[str, Any]]:
         """RETURNS (list[dict]): Places of INPUT where nothing was found, and a part of what was hidden stands: here or, says the sweep,
         in another document."""
         found = [(span[0], span[1]) for span in row["spans"]]
         old, new = row["length"]
         offsets = OffsetMap(old, new, tuple(Edit(*edit) for edit in row["edits"])).inverse()
-        here = [(*where, risk, "a part of what is hidden in this document") for *where, risk in row["parts"]]
-        there = [(*offsets.span_to_new(a, b), risk, "hidden in another document") for a, b, risk in swept if b <= new]
+        here = [
+            (*where, risk, "a part of what is hidden in this document")
+            for *where, risk in row["parts"]
+        ]
+        there = [
+            (*offsets.span_to_new(a, b), risk, "hidden in another document")
+            for a, b, risk in swept
+            if b <= new
+        ]
         out: list[dict[str, Any]] = []
         for start, end, risk, why in [*here, *sorted(there)]:
             if all(end <= a or start >= b for a, b in found):
                 found.append((start, end))
                 about = {"score": None, "source": "sweep", "risk": risk, "action": KEEP}
                 about["reason"] = f"in clear, {why}; risk {risk}"
-                out.append({"start": start, "end": end, "label": "", "role": "", "state": SUSPECT} | about)
+                out.append(
+                    {"start": start, "end": end, "label": "", "role": "", "state": SUSPECT} | about
+                )
         return out
 
     def items(
-        self, row: Mapping[str, Any], decided: Sequence[Decided], swept: Sequence[Sequence[Any]] = ()
+        self,
+        row: Mapping[str, Any],
+        decided: Sequence[Decided],
+        swept: Sequence[Sequence[Any]] = (),
     ) -> list[dict[str, Any]]:
         """RETURNS (list[dict]): What there is to see in a document: found, suspected, decided; sorted, without overlaps."""
         names = ("start", "end", "label", "role", "score", "source", "reason", "action")
-        items = [dict(zip(names, span, strict=False), state=FOUND) for span in row["spans"]] + self.suspects(row, swept)
+        items = [
+            dict(zip(names, span, strict=False), state=FOUND) for span in row["spans"]
+        ] + self.suspects(row, swept)
         for start, end, label, role, verdict in decided:
             if not label:
                 inside = [item for item in items if start <= item["start"] and item["end"] <= end]
                 blank = {"start": start, "end": end, "label": "", "role": "", "score": None}
                 for item in inside or [blank]:
-                    item |= {"state": REJECTED, "action": KEEP, "source": SOURCE, "reason": "a person says: nothing personal"}
+                    item |= {
+                        "state": REJECTED,
+                        "action": KEEP,
+                        "source": SOURCE,
+                        "reason": "a person says: nothing personal",
+                    }
                 items += [] if inside else [blank]
                 continue
-            score = next((i["score"] for i in items if (i["start"], i["end"]) == (start, end)), None)
+            score = next(
+                (i["score"] for i in items if (i["start"], i["end"]) == (start, end)), None
+            )
             items = [item for item in items if item["end"] <= start or item["start"] >= end]
-            new = {"start": start, "end": end, "label": label, "role": role_of(label) or role, "score": score, "source": SOURCE}
-            items.append(new | {"reason": _REASON, "action": self.profile.action(label, role), "state": verdict})
+            new = {
+                "start": start,
+                "end": end,
+                "label": label,
+                "role": role_of(label) or role,
+                "score": score,
+                "source": SOURCE,
+            }
+            items.append(
+                new
+                | {"reason": _REASON, "action": self.profile.action(label, role), "state": verdict}
+            )
         return sorted(items, key=lambda item: (item["start"], item["end"]))
 
     @staticmethod
@@ -341,11 +387,21 @@ def decisions_path(run: Path) -> Path:
 def reviewed(run: Path, decisions: Path | None = None) -> list[tuple[int, int, int]]:
     """RETURNS (list[tuple[int, int, int]]): Number of each document that was reviewed, how many protected spans its release had left in clear,
     and how many there are. RAISES (PiiError): E501, E576, E577."""
-    file, said = ReviewFile(run), Decisions.load(decisions or decisions_path(run), new=decisions is None)
+    file, said = (
+        ReviewFile(run),
+        Decisions.load(decisions or decisions_path(run), new=decisions is None),
+    )
     try:
-        rows = (row for row in file.rows() if said.is_reviewed(row["n"]) and said.hashes[row["n"]] == row["hash"])
+        rows = (
+            row
+            for row in file.rows()
+            if said.is_reviewed(row["n"]) and said.hashes[row["n"]] == row["hash"]
+        )
         seen = ((row, file.items(row, said.decided(row["n"]))) for row in rows)
-        return [(row["n"], file.missed(row, items), sum(i["action"] != KEEP for i in items)) for row, items in seen]
+        return [
+            (row["n"], file.missed(row, items), sum(i["action"] != KEEP for i in items))
+            for row, items in seen
+        ]
     finally:
         file.close()
 
@@ -358,14 +414,18 @@ class Spool:
         try:
             from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
         except ImportError as err:
-            raise PiiError(Errors.E005, package="cryptography", what="the review page", extra="serve") from err
+            raise PiiError(
+                Errors.E005, package="cryptography", what="the review page", extra="serve"
+            ) from err
         self._cipher = ChaCha20Poly1305(ChaCha20Poly1305.generate_key())
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (lives as long as the page)
         self._lock, self._end = threading.Lock(), 0
 
     def put(self, *texts: str) -> tuple[int, int]:
         """RETURNS (tuple[int, int]): Where they lie, for `get`."""
-        data = self._cipher.encrypt(self._end.to_bytes(12, "big"), json.dumps(texts).encode("ascii"), None)
+        data = self._cipher.encrypt(
+            self._end.to_bytes(12, "big"), json.dumps(texts).encode("ascii"), None
+        )
         at, self._end = self._end, self._end + len(data)
         self._file.write(data)
         return at, len(data)
@@ -402,7 +462,10 @@ class Review:
         self.entries: dict[int, Entry] = {}  # by risk
         self.swept: dict[int, list[list[Any]]] = {}
         self.lacks_report = False  # then places of the sweep are not known
-        self._others: tuple[tuple[int, int], list[tuple[int, int, int]]] = ((0, 0), [])  # found last, and when
+        self._others: tuple[tuple[int, int], list[tuple[int, int, int]]] = (
+            (0, 0),
+            [],
+        )  # found last, and when
 
     @classmethod
     def open(cls, path: Path, decisions: Path | None = None) -> Self:
@@ -412,7 +475,9 @@ class Review:
         RAISES (PiiError): E501 to E508, E576, E577; E575, if INPUT is not what it was.
         """
         file = ReviewFile(path)
-        review = cls(file, Decisions.load(decisions or decisions_path(path), new=True), Spool(path.parent))
+        review = cls(
+            file, Decisions.load(decisions or decisions_path(path), new=True), Spool(path.parent)
+        )
         try:
             review._read()
         except BaseException:
@@ -438,9 +503,16 @@ class Review:
                     changed.append(number)
                     continue
                 suspects = self.file.suspects(row, self.swept.get(number, ()))
-                risk = sum(WEIGHTS[s["risk"]] for s in suspects) + sum(1 - span[4] for span in row["spans"])
-                place, release = self.spool.put(record.id, record.text), released.get(row["release"])
-                entries.append(Entry(number, digest, place, release, risk, len(row["spans"]), len(suspects)))
+                risk = sum(WEIGHTS[s["risk"]] for s in suspects) + sum(
+                    1 - span[4] for span in row["spans"]
+                )
+                place, release = (
+                    self.spool.put(record.id, record.text),
+                    released.get(row["release"]),
+                )
+                entries.append(
+                    Entry(number, digest, place, release, risk, len(row["spans"]), len(suspects))
+                )
         if changed:
             raise PiiError(Errors.E575, n=len(changed), number=changed[0])
         self.entries = {e.number: e for e in sorted(entries, key=lambda e: (-e.risk, e.number))}
@@ -459,7 +531,11 @@ class Review:
 
     def listed(self, *, unreviewed: bool = False) -> list[Entry]:
         """RETURNS (list[Entry]): Documents by risk. unreviewed (bool): Only those that nobody has marked."""
-        return [e for e in self.entries.values() if not (unreviewed and self.decisions.is_reviewed(e.number))]
+        return [
+            e
+            for e in self.entries.values()
+            if not (unreviewed and self.decisions.is_reviewed(e.number))
+        ]
 
     def state(self, number: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """RETURNS (tuple): The row of a document, and its items (see `ReviewFile.items`)."""
@@ -474,10 +550,15 @@ class Review:
         release = self.spool.get(entry.release)[0] if entry.release else None
         about = {"number": number, "name": ident, "text": text, "items": items, "risk": entry.risk}
         about |= {"release": release, "edits": row["edits"]}
-        marks = {"reviewed": self.decisions.is_reviewed(number), "missed": self.file.missed(row, items)}
+        marks = {
+            "reviewed": self.decisions.is_reviewed(number),
+            "missed": self.file.missed(row, items),
+        }
         return about | marks | {"can_undo": bool(self.decisions.last(number))}
 
-    def decide(self, number: int, verdict: str, start: int, end: int, label: str = "", role: str = "") -> int:
+    def decide(
+        self, number: int, verdict: str, start: int, end: int, label: str = "", role: str = ""
+    ) -> int:
         """Keep what a person says of a stretch. label (str): For RELABEL and ADD; ACCEPT keeps what there is, REJECT has none.
         RETURNS (int): The number of the action. RAISES (PiiError): E580, if that cannot be; E002, E003, E512."""
         (_, text), (_, items) = self.spool.get(self.entries[number].text), self.state(number)
@@ -485,17 +566,29 @@ class Review:
         touched = [
             item
             for item in items
-            if item["label"] and item["state"] != REJECTED and start < item["end"] and item["start"] < end
+            if item["label"]
+            and item["state"] != REJECTED
+            and start < item["end"]
+            and item["start"] < end
         ]
         if not 0 <= start < end <= len(text) or not text[start:end].strip():
             raise PiiError(Errors.E580, start=start, end=end, reason="there is no text")
         if verdict != ADD and exact is None:
-            raise PiiError(Errors.E580, start=start, end=end, reason="it is no span of the document")
+            raise PiiError(
+                Errors.E580, start=start, end=end, reason="it is no span of the document"
+            )
         if any(item["start"] < start or item["end"] > end for item in touched):
-            raise PiiError(Errors.E580, start=start, end=end, reason="it cuts through a span; reject that one first")
+            raise PiiError(
+                Errors.E580,
+                start=start,
+                end=end,
+                reason="it cuts through a span; reject that one first",
+            )
         if exact is not None and verdict == ACCEPT:
             if exact["state"] in (SUSPECT, REJECTED) or not exact["label"]:
-                raise PiiError(Errors.E580, start=start, end=end, reason="it has no label yet; give it one")
+                raise PiiError(
+                    Errors.E580, start=start, end=end, reason="it has no label yet; give it one"
+                )
             label, role = exact["label"], exact["role"]
         elif verdict == REJECT:
             label = role = ""
@@ -504,7 +597,9 @@ class Review:
         elif role and role not in (*ROLES, ORGANISATION):
             raise PiiError(Errors.E003, role=role, allowed=", ".join((*ROLES, ORGANISATION)))
         role = "" if is_name(label) else role
-        return self.decisions.append(verdict, [self._at(number, start, end)], label=label, role=role)
+        return self.decisions.append(
+            verdict, [self._at(number, start, end)], label=label, role=role
+        )
 
     def _at(self, number: int, *where: int) -> tuple[Any, ...]:
         return number, self.entries[number].digest, *where
@@ -513,7 +608,11 @@ class Review:
         """Mark a document as reviewed, or no longer: what is not decided about is right as it is. RETURNS (int): How many protected spans the
         release had left in clear. RAISES (PiiError): E512."""
         missed = self.file.missed(*self.state(number))
-        self.decisions.append(REVIEWED if done else REOPENED, [self._at(number)], **({"missed": missed} if done else {}))
+        self.decisions.append(
+            REVIEWED if done else REOPENED,
+            [self._at(number)],
+            **({"missed": missed} if done else {}),
+        )
         return missed
 
     def undo(self, number: int) -> dict[str, Any] | None:
@@ -534,9 +633,21 @@ class Review:
             return self._others[1]
         start, end = said["at"][number][0]
         value = self.spool.get(self.entries[number].text)[1][start:end]
-        was = next((span[2] for span in self.file.row(number)["spans"] if (span[0], span[1]) == (start, end)), "")
-        form = re.compile(r"(?<!\w)" + r"\s+".join(map(re.escape, value.split())) + r"(?!\w)", re.IGNORECASE)
-        hides = said["do"] in (ADD, RELABEL) and self.file.profile.action(said["label"], said["role"]) != KEEP
+        was = next(
+            (
+                span[2]
+                for span in self.file.row(number)["spans"]
+                if (span[0], span[1]) == (start, end)
+            ),
+            "",
+        )
+        form = re.compile(
+            r"(?<!\w)" + r"\s+".join(map(re.escape, value.split())) + r"(?!\w)", re.IGNORECASE
+        )
+        hides = (
+            said["do"] in (ADD, RELABEL)
+            and self.file.profile.action(said["label"], said["role"]) != KEEP
+        )
         found, longest = list[tuple[int, int, int]](), max(value.split(), key=len).casefold()
         for entry in self.entries.values():
             text = self.spool.get(entry.text)[1]
@@ -576,8 +687,12 @@ class Review:
             raise PiiError(Errors.E581)
         for number in numbers:
             ident, text = self.spool.get(self.entries[number].text)
-            live = (item for item in self.state(number)[1] if item["state"] not in (SUSPECT, REJECTED))
-            yield LabelledText(ident, text, tuple((item["start"], item["end"], item["label"]) for item in live))
+            live = (
+                item for item in self.state(number)[1] if item["state"] not in (SUSPECT, REJECTED)
+            )
+            yield LabelledText(
+                ident, text, tuple((item["start"], item["end"], item["label"]) for item in live)
+            )
 
 
 def _items(path: Path, reading: Mapping[str, Any]) -> Generator[Record]:

@@ -41,7 +41,13 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-_TELEMETRY_OFF = {"tracing": False, "metrics": False, "logs": False, "operation_spans": False, "auto_configure": False}
+_TELEMETRY_OFF = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
 _FILES = {"review.js": "text/javascript; charset=utf-8", "review.css": "text/css; charset=utf-8"}
 
 
@@ -72,7 +78,9 @@ def create_app(review: Review, token: str, host: str) -> FastAPI:
         return _refused(PiiError(Errors.E584, reason="its fields"), 400)
 
     @app.middleware("http")
-    async def _guard(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
+    async def _guard(
+        request: Request, call_next: Callable[[Request], Awaitable[Response]]
+    ) -> Response:
         given = request.url.path.split("/")[1]
         origin, length = request.headers.get("origin"), request.headers.get("content-length", "0")
         try:
@@ -89,7 +97,9 @@ def create_app(review: Review, token: str, host: str) -> FastAPI:
         except PiiError as err:
             response = _refused(err, 507 if err.code == "E512" else 400)
         except (KeyError, IndexError):
-            response = _refused(PiiError(Errors.E584, reason="there is no such document or action"), 404)
+            response = _refused(
+                PiiError(Errors.E584, reason="there is no such document or action"), 404
+            )
         except Exception as err:  # whose message may hold text
             response = _refused(PiiError(Errors.E533, type=type(err).__name__), 500)
         response.headers.update(_HEADERS)
@@ -103,7 +113,11 @@ def _refused(err: PiiError, status: int) -> Response:
 
 
 def _page(review: Review) -> str:
-    env = Environment(loader=PackageLoader("pii_components", "resources/review"), autoescape=True, undefined=StrictUndefined)
+    env = Environment(
+        loader=PackageLoader("pii_components", "resources/review"),
+        autoescape=True,
+        undefined=StrictUndefined,
+    )
     head = review.file.head
     about = {
         "run": review.file.path.name,
@@ -130,7 +144,11 @@ def _routes(review: Review) -> APIRouter:
     def document(number: int, **more: Any) -> dict[str, Any]:
         shown, order = review.document(number), list(review.entries)
         at = order.index(number)
-        return shown | {"at": at + 1, "before": order[at - 1 : at], "after": order[at + 1 : at + 2]} | more
+        return (
+            shown
+            | {"at": at + 1, "before": order[at - 1 : at], "after": order[at + 1 : at + 2]}
+            | more
+        )
 
     @router.get("/")
     async def index() -> Response:
@@ -150,7 +168,13 @@ def _routes(review: Review) -> APIRouter:
         for row in rows:
             del row["digest"], row["text"], row["release"]
         done = sum(marks.is_reviewed(n) for n in marks.history)
-        return {"documents": rows, "listed": len(listed), "all": len(review.entries), "reviewed": done, "page": PAGE}
+        return {
+            "documents": rows,
+            "listed": len(listed),
+            "all": len(review.entries),
+            "reviewed": done,
+            "page": PAGE,
+        }
 
     @router.get("/api/next")
     async def following(after: int = 0) -> dict[str, Any]:
@@ -185,7 +209,11 @@ def _routes(review: Review) -> APIRouter:
     @router.post("/api/documents/{number}/undo")
     async def undo(number: int) -> dict[str, Any]:
         action = review.undo(number)
-        told = {"do": action["do"], "mentions": sum(map(len, action["at"].values()))} if action else None
+        told = (
+            {"do": action["do"], "mentions": sum(map(len, action["at"].values()))}
+            if action
+            else None
+        )
         return document(number, undone=told)
 
     return router
@@ -200,10 +228,21 @@ def answer(app: FastAPI, sock: socket.socket, *, ready: Callable[[], Any] = lamb
             ready()
 
     config = uvicorn.Config(
-        app, log_config=None, log_level="critical", access_log=False, server_header=False, proxy_headers=False, http="h11", ws="none",
-        loop="asyncio", timeout_graceful_shutdown=2,
-    )  # fmt: skip
+        app,
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        http="h11",
+        ws="none",
+        loop="asyncio",
+        timeout_graceful_shutdown=2,
+    )
     with ExitStack() as stack:
-        for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises the signal once more when it has ended
+        for number in (
+            signal.SIGINT,
+            signal.SIGTERM,
+        ):  # uvicorn raises the signal once more when it has ended
             stack.callback(signal.signal, number, signal.signal(number, lambda *_: None))
         Server(config).run(sockets=[sock])

@@ -72,8 +72,16 @@ class LabelsOut(GrowingFile):
         self.tally, self.skipped = Tally(), []
         settled = Tally()
         skip = self.skipped.append
-        essays = read_corpus(self.path, "jsonl", text_field="text", id_field="id", on_skip=skip, tally=settled)
-        write_corpus(essays if self.path.stat().st_size else (), self.out, self.form, on_skip=skip, tally=self.tally)
+        essays = read_corpus(
+            self.path, "jsonl", text_field="text", id_field="id", on_skip=skip, tally=settled
+        )
+        write_corpus(
+            essays if self.path.stat().st_size else (),
+            self.out,
+            self.form,
+            on_skip=skip,
+            tally=self.tally,
+        )
         self.tally.masked += settled.masked
 
     def as_json(self) -> dict[str, Any]:
@@ -168,7 +176,10 @@ class Report:
         report = cls(**data)
         for name in ("spans", "sources", "risk", "notes", "in_fields", "unread"):
             setattr(report, name, Counter(getattr(report, name)))
-        report.skipped = [(int(number), str(code), int(line), str(ident)) for number, code, line, ident in report.skipped]
+        report.skipped = [
+            (int(number), str(code), int(line), str(ident))
+            for number, code, line, ident in report.skipped
+        ]
         return report
 
     def as_json(self, head: Mapping[str, Any], others: list[str]) -> dict[str, Any]:
@@ -184,9 +195,13 @@ class Report:
             "words": self.words,
             "seconds": round(self.seconds, 2),
             "words_per_second": round(self.words / self.seconds) if self.seconds else None,
-            "spans": [{"label": label, "role": role, "action": action, "count": n} for label, role, action, n in rows],
+            "spans": [
+                {"label": label, "role": role, "action": action, "count": n}
+                for label, role, action, n in rows
+            ],
             "sources": [
-                dict(zip(("label", "action", "source"), key.split("|", 2), strict=True)) | {"count": n}
+                dict(zip(("label", "action", "source"), key.split("|", 2), strict=True))
+                | {"count": n}
                 for key, n in sorted(self.sources.items())
             ],
             "risk": {
@@ -199,17 +214,25 @@ class Report:
             "skipped": {
                 "count": self.n_skipped,
                 "records": [
-                    {"record": n, "code": code} | ({"line": line} if line else {}) | ({name: ident} if ident else {})
+                    {"record": n, "code": code}
+                    | ({"line": line} if line else {})
+                    | ({name: ident} if ident else {})
                     for n, code, line, ident in self.skipped
                 ],
             },
             "to_review": {
-                "replaced_value_stands_elsewhere_in_text": {"count": self.n_left_over, "records": self.left_over},
+                "replaced_value_stands_elsewhere_in_text": {
+                    "count": self.n_left_over,
+                    "records": self.left_over,
+                },
                 "replaced_value_stands_in_unchanged_field": {
                     shown.get(name, "(another)"): n for name, n in sorted(self.in_fields.items())
                 },
             },
-            "not_read_in_documents": {"parts": dict(sorted(self.unread.items())), "records": self.unread_in},
+            "not_read_in_documents": {
+                "parts": dict(sorted(self.unread.items())),
+                "records": self.unread_in,
+            },
             "unchanged_fields": list(shown.values()),
         }
 
@@ -323,7 +346,10 @@ class Swept:
             "unread": self.unread,
             "found": self.n_found,
             "by_risk": {risk: self.by_risk[risk] for risk in RISKS},
-            "places": [{"record": p.record, "start_char": p.start, "end_char": p.end, "risk": p.risk} for p in self.found],
+            "places": [
+                {"record": p.record, "start_char": p.start, "end_char": p.end, "risk": p.risk}
+                for p in self.found
+            ],
             "common_words": {"surnames": self.a_lot[0], "in_small_letters": self.a_lot[1]},
             "documents_with_a_surrogate_that_is_a_hidden_surname": self.n_alike,
         }
@@ -333,7 +359,9 @@ class SweepLog(GrowingFile):
     """`--sweep`: remembers, as digests under the key of the run, what was hidden; then sweeps over OUTPUT. roster (Roster | None): Whose names are
     looked for, too. show (bool): Whether the text of what is found is wanted, for the screen."""
 
-    def __init__(self, out: Path, key: bytes, *, roster: "Roster | None" = None, show: bool = False) -> None:
+    def __init__(
+        self, out: Path, key: bytes, *, roster: "Roster | None" = None, show: bool = False
+    ) -> None:
         super().__init__(out.with_name(out.name + ".sweep.jsonl"))
         self.out, self.roster, self.show = out, roster, show
         self.token = token_under(key)
@@ -345,18 +373,35 @@ class SweepLog(GrowingFile):
         hidden = [(s.start_char, s.end_char, s.person) for s in names if s.action != KEEP]
         kept = [(s.start_char, s.end_char) for s in names if s.action == KEEP]
         alone, pairs = Surnames(self.token).add(record.text, hidden)
-        row: dict[str, Any] = {"a": alone, "p": pairs, "k": sorted(map(self.token, words_of(record.text, kept)))}
+        row: dict[str, Any] = {
+            "a": alone,
+            "p": pairs,
+            "k": sorted(map(self.token, words_of(record.text, kept))),
+        }
         row["s"] = [[a, b] for a, b, _ in result.surrogates]
         whole = Originals(self.token)
         for span in result.spans:
             if span.action != KEEP and not is_name(span.label):
-                whole.add(record.text[span.start_char : span.end_char], HIGH if span.label in DETAIL_LABELS else LOW)
+                whole.add(
+                    record.text[span.start_char : span.end_char],
+                    HIGH if span.label in DETAIL_LABELS else LOW,
+                )
         for given, family in names_of(record.text, hidden):
             whole.add_person(given, family)
-        row["w"] = {token: risk for token, risk in whole.whole.items() if self.written.whole.get(token) != risk}
-        row["f"] = {token: n for token, n in whole.first.items() if n > max(1, self.written.first.get(token, 0))}
+        row["w"] = {
+            token: risk
+            for token, risk in whole.whole.items()
+            if self.written.whole.get(token) != risk
+        }
+        row["f"] = {
+            token: n
+            for token, n in whole.first.items()
+            if n > max(1, self.written.first.get(token, 0))
+        }
         self.written.put(whole.whole, whole.first)
-        row = {"n": record.number, "i": self.token(f"id {record.id}")} | {name: value for name, value in row.items() if value}
+        row = {"n": record.number, "i": self.token(f"id {record.id}")} | {
+            name: value for name, value in row.items() if value
+        }
         self.write(json.dumps(row).encode("ascii") + b"\n")
 
     def sweep(self, source: Source) -> Swept:
@@ -375,14 +420,21 @@ class SweepLog(GrowingFile):
         swept.surnames = len(surnames)
         if len(surnames) or originals.whole:
             columns: dict[str, Any] = {"text_field": source.text_field, "more": source.more}
-            again = open_source(self.out, **columns, encoding=source.encoding, spreadsheet_safe=source.spreadsheet_safe)
+            again = open_source(
+                self.out,
+                **columns,
+                encoding=source.encoding,
+                spreadsheet_safe=source.spreadsheet_safe,
+            )
             try:
                 self._look(again, surnames, originals, swept)
             finally:
                 again.close()
         return swept
 
-    def _look(self, again: Iterable[Record | Skip], surnames: Surnames, originals: Originals, swept: Swept) -> None:
+    def _look(
+        self, again: Iterable[Record | Skip], surnames: Surnames, originals: Originals, swept: Swept
+    ) -> None:
         rows: Iterable[dict[str, Any]] = self._rows()
         if isinstance(again, FolderSource):
             # Other files may lie in the folder.
@@ -419,7 +471,11 @@ class SweepLog(GrowingFile):
                     n_small += 1  # it is a word here: only a count is kept from now on
             for place in places if self.show else ():
                 a, b = place.start, place.end
-                swept.shown[place] = (item.text[max(0, a - _AROUND) : a], item.text[a:b], item.text[b : b + _AROUND])
+                swept.shown[place] = (
+                    item.text[max(0, a - _AROUND) : a],
+                    item.text[a:b],
+                    item.text[b : b + _AROUND],
+                )
         for word, places in small.items():
             if len(small_in[word]) > _A_LOT:
                 words_only, n_small = words_only + 1, n_small + len(places)
@@ -427,7 +483,9 @@ class SweepLog(GrowingFile):
                 for place in places:
                     swept.add(place)
         swept.a_lot = (words_only, n_small)
-        swept.found = sorted(swept.found, key=lambda place: (RISKS.index(place.risk), place))[:_MOST_LISTED]
+        swept.found = sorted(swept.found, key=lambda place: (RISKS.index(place.risk), place))[
+            :_MOST_LISTED
+        ]
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         with open(self.path, encoding="ascii") as file:
@@ -438,7 +496,9 @@ def token_under(key: bytes) -> Callable[[str], str]:
     """RETURNS (Callable): What stands for a folded word outside of this process: 64 bits of an HMAC under the key."""
 
     def token(word: str) -> str:
-        return hmac.new(key, b"pii-edu|sweep|" + word.encode("utf-8", "surrogatepass"), "sha256").hexdigest()[:16]
+        return hmac.new(
+            key, b"pii-edu|sweep|" + word.encode("utf-8", "surrogatepass"), "sha256"
+        ).hexdigest()[:16]
 
     return lru_cache(maxsize=100_000)(token)
 
@@ -484,11 +544,30 @@ class ReviewOut(Beside):
             edits.append((h.start - shift, h.start - shift + len(h.old), h.start, h.end))
             shift += len(h.new) - len(h.old)
         spans = [
-            (s.start_char, s.end_char, s.label, s.role, round(s.score, 4), s.source, s.reason, s.action, s.person)
+            (
+                s.start_char,
+                s.end_char,
+                s.label,
+                s.role,
+                round(s.score, 4),
+                s.source,
+                s.reason,
+                s.action,
+                s.person,
+            )
             for s in result.spans
         ]
-        row = {"n": record.number, "hash": text_hash(record.text), "release": text_hash(result.text), "spans": spans}
-        row |= {"edits": edits, "length": [len(record.text), len(result.text)], "parts": _parts_in_clear(record.text, result)}
+        row = {
+            "n": record.number,
+            "hash": text_hash(record.text),
+            "release": text_hash(result.text),
+            "spans": spans,
+        }
+        row |= {
+            "edits": edits,
+            "length": [len(record.text), len(result.text)],
+            "parts": _parts_in_clear(record.text, result),
+        }
         self.write(json.dumps(row).encode("ascii") + b"\n")
 
 
@@ -506,12 +585,18 @@ def _parts_in_clear(text: str, result: Result) -> list[tuple[int, int, str]]:
     hidden = [span for span in result.spans if span.action != KEEP]
     for span in hidden:
         if not is_name(span.label):
-            values.add(text[span.start_char : span.end_char], HIGH if span.label in DETAIL_LABELS else LOW)
-    for given, family in names_of(text, [(s.start_char, s.end_char, s.person) for s in hidden if is_name(s.label)]):
+            values.add(
+                text[span.start_char : span.end_char], HIGH if span.label in DETAIL_LABELS else LOW
+            )
+    for given, family in names_of(
+        text, [(s.start_char, s.end_char, s.person) for s in hidden if is_name(s.label)]
+    ):
         values.add_person(given, family)
         for surname in family:
             values.add(surname, MEDIUM)
-    kept = [(s.start_char, s.end_char) for s in result.spans if is_name(s.label) and s.action == KEEP]
+    kept = [
+        (s.start_char, s.end_char) for s in result.spans if is_name(s.label) and s.action == KEEP
+    ]
     return values.find(text, spans=known, exempt=words_of(text, kept))
 
 
@@ -687,17 +772,25 @@ class Run:
             return Skip(number=record.number, error=err)
         if self.labels is not None:
             # A name that it was given is safe.
-            self.labels.add(record.id if record.given is not None else self.safe_id(record.id), result.text, result.labels)
+            self.labels.add(
+                record.id if record.given is not None else self.safe_id(record.id),
+                result.text,
+                result.labels,
+            )
         if self.sweep is not None:
             self.sweep.add(record, result)
         if self.headers is not None:
             for start, end in result.headers:
-                self.headers.add(*map(safe_cell, (self._name_of(record), record.text[start:end].strip())))
+                self.headers.add(
+                    *map(safe_cell, (self._name_of(record), record.text[start:end].strip()))
+                )
         if self.review is not None:
             self.review.add(record, result)
         return result
 
-    def _into_vault(self, records: list[Record], results: list[Result | Skip]) -> list[Result | Skip]:
+    def _into_vault(
+        self, records: list[Record], results: list[Result | Skip]
+    ) -> list[Result | Skip]:
         """The results; a skip where the vault could not promise that the original comes back."""
         if self.vault is None:
             return results
@@ -710,7 +803,9 @@ class Run:
                 except PiiError as err:
                     if err.code != "E470":
                         raise
-                    kept = Skip(number=record.number, error=PiiError(Errors.E470, document=record.number))
+                    kept = Skip(
+                        number=record.number, error=PiiError(Errors.E470, document=record.number)
+                    )
             out.append(kept)
         self.vault.sync()
         return out

@@ -89,7 +89,9 @@ class Worker:
 
     def __init__(self, recipe: Recipe) -> None:
         profile = Profile.from_dict(json.loads(recipe.profile))
-        self.engine = load_engine(recipe.model, profile=profile, key=recipe.key, scope=profile.scope)
+        self.engine = load_engine(
+            recipe.model, profile=profile, key=recipe.key, scope=profile.scope
+        )
         versions = Recipe.of(self.engine, recipe.model, recipe.key).versions
         if versions != recipe.versions:
             raise PiiError(Errors.E562, got=versions, wanted=recipe.versions)
@@ -102,7 +104,9 @@ class Worker:
         self.engine.surnames = found = Surnames(self._token)
         self.engine.learn_all([batch])
         learnt = [NAME + digest for digest in self.engine.hips.learnt()]
-        learnt += [ALONE + word.encode() for word in found.alone] + [PAIR + word.encode() for word in found.pairs]
+        learnt += [ALONE + word.encode() for word in found.alone] + [
+            PAIR + word.encode() for word in found.pairs
+        ]
         self._forget()
         return frozenset(learnt)
 
@@ -111,9 +115,13 @@ class Worker:
         if self._knows != (shared.name if shared else ""):
             self._forget()
             if shared is not None:
-                names, alone, pairs = ({d[1:] for d in shared.get() if d[:1] == kind} for kind in (NAME, ALONE, PAIR))
+                names, alone, pairs = (
+                    {d[1:] for d in shared.get() if d[:1] == kind} for kind in (NAME, ALONE, PAIR)
+                )
                 self.engine.hips.learn_from(names)
-                self.engine.surnames = Surnames(self._token, {d.decode() for d in alone}, {d.decode() for d in pairs})
+                self.engine.surnames = Surnames(
+                    self._token, {d.decode() for d in alone}, {d.decode() for d in pairs}
+                )
                 self._knows = shared.name
         return self.engine.results([item for item in batch if isinstance(item, Record)])
 
@@ -145,7 +153,11 @@ class RayWorkers:
         ray = self._ray = _ray()
         self._started = not ray.is_initialized()
         if self._started:
-            here: dict[str, Any] = {} if os.environ.get("RAY_ADDRESS") else {"include_dashboard": False, "num_cpus": n or None}
+            here: dict[str, Any] = (
+                {}
+                if os.environ.get("RAY_ADDRESS")
+                else {"include_dashboard": False, "num_cpus": n or None}
+            )
             ray.init(log_to_driver=False, logging_level="ERROR", **here)
         self._n = n or max(1, int(ray.cluster_resources().get("CPU", 1)))
         actor = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=_TRIES - 1)(RayActor)
@@ -185,11 +197,19 @@ class SparkWorkers:
         self._recipe, active = recipe, session.getActiveSession()
         conf = import_module("pyspark").SparkConf()
         if n and (active or conf.contains("spark.master")):
-            raise PiiError(Errors.E560, engine=SPARK, what="--workers where Spark has a master already")
-        conf.setIfMissing("spark.master", f"local[{n or '*'},{_TRIES}]").setIfMissing("spark.app.name", "pii-edu")
+            raise PiiError(
+                Errors.E560, engine=SPARK, what="--workers where Spark has a master already"
+            )
+        conf.setIfMissing("spark.master", f"local[{n or '*'},{_TRIES}]").setIfMissing(
+            "spark.app.name", "pii-edu"
+        )
         # What Spark puts on a disk for a while is encrypted; no page shows the job, unless spark-submit says so.
-        conf.setIfMissing("spark.io.encryption.enabled", "true").setIfMissing("spark.ui.enabled", "false")
-        conf.setIfMissing("spark.ui.showConsoleProgress", "false").setIfMissing("spark.log.level", "ERROR")
+        conf.setIfMissing("spark.io.encryption.enabled", "true").setIfMissing(
+            "spark.ui.enabled", "false"
+        )
+        conf.setIfMissing("spark.ui.showConsoleProgress", "false").setIfMissing(
+            "spark.log.level", "ERROR"
+        )
         self._spark = active or session.builder.config(conf=conf).getOrCreate()
         self._started = active is None
         self.per_piece = _AHEAD * self._spark.sparkContext.defaultParallelism
@@ -211,14 +231,28 @@ class SparkWorkers:
         def deidentified(given: "Iterator[pyarrow.RecordBatch]") -> "Iterator[pyarrow.RecordBatch]":
             for rows in given:
                 # One answer a batch: those of a piece are joined below.
-                answers = [work(recipe, step, [pickle.loads(batch.as_py())], *args) for batch in rows.column(1)]
+                answers = [
+                    work(recipe, step, [pickle.loads(batch.as_py())], *args)
+                    for batch in rows.column(1)
+                ]
                 data = pa.array([pickle.dumps(answer) for answer in answers], pa.binary())
                 yield pa.RecordBatch.from_arrays([rows.column(0), data], ["n", "data"])
 
-        table = pa.table({"n": range(len(todo)), "data": pa.array([pickle.dumps(batch) for batch in todo], pa.binary())})
-        rows = self._spark.createDataFrame(table).mapInArrow(deidentified, "n long, data binary").collect()
+        table = pa.table(
+            {
+                "n": range(len(todo)),
+                "data": pa.array([pickle.dumps(batch) for batch in todo], pa.binary()),
+            }
+        )
+        rows = (
+            self._spark.createDataFrame(table)
+            .mapInArrow(deidentified, "n long, data binary")
+            .collect()
+        )
         answers = [pickle.loads(row.data) for row in sorted(rows)]
-        return next((err for err in answers if isinstance(err, PiiError)), [answer[0] for answer in answers])
+        return next(
+            (err for err in answers if isinstance(err, PiiError)), [answer[0] for answer in answers]
+        )
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -263,7 +297,9 @@ class SpreadEngine(Engine):
                 yield from zip(given, answers, strict=True)
 
 
-def spread(engine: Engine, how: str, *, model: str, key: bytes, workers: int = 0, learns: bool = False) -> SpreadEngine:
+def spread(
+    engine: Engine, how: str, *, model: str, key: bytes, workers: int = 0, learns: bool = False
+) -> SpreadEngine:
     """The engine with workers; close those at the end (`.workers.close()`).
 
     engine (Engine): Loaded here, with all its settings. how (str): "ray" or "spark". model (str): The name or path that it came from,
@@ -284,9 +320,17 @@ def spread(engine: Engine, how: str, *, model: str, key: bytes, workers: int = 0
 
 def _check_can(profile: Profile, how: str, *, learns: bool) -> None:
     if profile.scope == THREAD:
-        raise PiiError(Errors.E560, engine=how, what="the scope 'thread' (names of its people would travel in clear)")
+        raise PiiError(
+            Errors.E560,
+            engine=how,
+            what="the scope 'thread' (names of its people would travel in clear)",
+        )
     if learns and profile.pool == "corpus":
-        raise PiiError(Errors.E560, engine=how, what="sweep with a profile whose pool is 'corpus' (its values never travel)")
+        raise PiiError(
+            Errors.E560,
+            engine=how,
+            what="sweep with a profile whose pool is 'corpus' (its values never travel)",
+        )
 
 
 def _ray() -> Any:
@@ -322,14 +366,24 @@ class Frames:
         import pyarrow as pa
 
         items = self._items(rows)
-        done = iter([result for results in self._work(RESULTS, items, self.shared) for result in results])
+        done = iter(
+            [result for results in self._work(RESULTS, items, self.shared) for result in results]
+        )
         all_done = [next(done) if isinstance(item, Record) else item for item in items]
-        columns = {name: rows.column(name) for name in rows.schema.names if name in (self.id, *self.keep)}
+        columns = {
+            name: rows.column(name) for name in rows.schema.names if name in (self.id, *self.keep)
+        }
         if self.id and str(columns[self.id].type).endswith("string"):
             safe = Ids(Source(Path(self.id), kind="frame", id_field=self.id), self.recipe.key).safe
-            columns[self.id] = pa.array([value and safe(value) for value in columns[self.id].to_pylist()], pa.string())
-        columns[self.text] = pa.array([done.text if isinstance(done, Result) else None for done in all_done], pa.string())
-        columns[SKIPPED] = pa.array([done.code if isinstance(done, Skip) else "" for done in all_done], pa.string())
+            columns[self.id] = pa.array(
+                [value and safe(value) for value in columns[self.id].to_pylist()], pa.string()
+            )
+        columns[self.text] = pa.array(
+            [done.text if isinstance(done, Result) else None for done in all_done], pa.string()
+        )
+        columns[SKIPPED] = pa.array(
+            [done.code if isinstance(done, Skip) else "" for done in all_done], pa.string()
+        )
         return type(rows).from_arrays(list(columns.values()), names=list(columns))
 
     def learnt(self, rows: Any) -> Any:
@@ -362,7 +416,9 @@ class Frames:
 
 
 def _parts(todo: Callable[[Any], Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    def deidentified(given: Iterator[Any]) -> Iterator[Any]:  # its name is what a page of Spark shows
+    def deidentified(
+        given: Iterator[Any],
+    ) -> Iterator[Any]:  # its name is what a page of Spark shows
         return map(todo, given)
 
     return deidentified
@@ -379,23 +435,47 @@ class FramesActor:
 
 
 def _frames(
-    columns: Sequence[str], text: str, id: str, keep: Sequence[str], sweep: bool, how: str, /, *,
-    model: str = "en_pii_edu", profile: str | Profile = "crapii", scope: str = "", key: bytes | None = None,
-    key_file: str | Path | None = None, batch_size: int = 16,
-) -> Frames:  # fmt: skip
+    columns: Sequence[str],
+    text: str,
+    id: str,
+    keep: Sequence[str],
+    sweep: bool,
+    how: str,
+    /,
+    *,
+    model: str = "en_pii_edu",
+    profile: str | Profile = "crapii",
+    scope: str = "",
+    key: bytes | None = None,
+    key_file: str | Path | None = None,
+    batch_size: int = 16,
+) -> Frames:
     for name in filter(None, (text, id, *keep)):
         if name not in columns:
-            raise PiiError(Errors.E625, what="The frame", name=name, needed="the columns of text, id and keep")
+            raise PiiError(
+                Errors.E625, what="The frame", name=name, needed="the columns of text, id and keep"
+            )
     secret = key or load_key(path=key_file)
     if secret is None:
         raise PiiError(Errors.E563, env=KEY_ENV)
     engine = load_engine(model, profile=profile, key=secret, scope=scope)
     _check_can(engine.profile, how, learns=sweep)
-    return Frames(Recipe.of(engine, model, secret, batch_size), text, id, tuple(name for name in keep if name != text))
+    return Frames(
+        Recipe.of(engine, model, secret, batch_size),
+        text,
+        id,
+        tuple(name for name in keep if name != text),
+    )
 
 
 def deidentify_frame(
-    df: Any, text: str = "text", *, id: str = "", keep: Sequence[str] = (), sweep: bool = False, **settings: Any
+    df: Any,
+    text: str = "text",
+    *,
+    id: str = "",
+    keep: Sequence[str] = (),
+    sweep: bool = False,
+    **settings: Any,
 ) -> Any:
     """A Spark DataFrame with its texts de-identified, for a job of your own; lazy, in the same order and parts.
 
@@ -411,8 +491,15 @@ def deidentify_frame(
     frames = _frames(df.columns, text, id, keep, sweep, SPARK, **settings)
     used = df.select(*dict.fromkeys(filter(None, (id, *keep, text))))
     if sweep:
-        rows = used.select(text).mapInArrow(_parts(frames.learnt), "digest binary").distinct().collect()
-        frames = frames.with_learnt((bytes(row.digest) for row in rows), df.sparkSession.sparkContext.broadcast)
+        rows = (
+            used.select(text)
+            .mapInArrow(_parts(frames.learnt), "digest binary")
+            .distinct()
+            .collect()
+        )
+        frames = frames.with_learnt(
+            (bytes(row.digest) for row in rows), df.sparkSession.sparkContext.broadcast
+        )
     schema = types.StructType([used.schema[name] for name in used.columns if name != text])
     for name in (text, SKIPPED):
         schema.add(name, types.StringType())
@@ -440,11 +527,17 @@ def deidentify_dataset(
 
     def spread_over(what: str) -> Any:
         pool = import_module("ray.data").ActorPoolStrategy(min_size=1, max_size=workers or None)
-        options: dict[str, Any] = {"batch_format": "pyarrow", "batch_size": 64 * frames.recipe.batch_size, "compute": pool}
+        options: dict[str, Any] = {
+            "batch_format": "pyarrow",
+            "batch_size": 64 * frames.recipe.batch_size,
+            "compute": pool,
+        }
         return used.map_batches(FramesActor, fn_constructor_args=(frames, what), **options)
 
     if sweep:
-        frames = frames.with_learnt((row["digest"] for row in spread_over(Frames.learnt.__name__).iter_rows()), ray.put)
+        frames = frames.with_learnt(
+            (row["digest"] for row in spread_over(Frames.learnt.__name__).iter_rows()), ray.put
+        )
     made = spread_over(Frames.new.__name__)
     made.context.execution_options.preserve_order = True
     return made

@@ -54,17 +54,26 @@ class Hit:
 Words = tuple[str, ...]
 
 
-def names_of(text: str, names: Sequence[tuple[int, int, int | None]]) -> Iterator[tuple[Words, Words]]:
+def names_of(
+    text: str, names: Sequence[tuple[int, int, int | None]]
+) -> Iterator[tuple[Words, Words]]:
     """YIELDS (tuple[Words, Words]): The folded given names and surnames of each person of a text. names: start, end, and whose it is as
     `span._.pii_person` says; sorted. The one place where the sweep asks who is who."""
     mentions = [read_mention(text[a:b], before=text[max(0, a - 20) : a]) for a, b, _ in names]
     people, *_ = links_of(mentions, [person for *_, person in names])
     for person in people:
-        words = [(w, kind) for w, kind in zip(person.words, person.kinds, strict=True) if len(w) > 1]
-        yield tuple(w for w, kind in words if kind == GIVEN), tuple(w for w, kind in words if kind == FAMILY)
+        words = [
+            (w, kind) for w, kind in zip(person.words, person.kinds, strict=True) if len(w) > 1
+        ]
+        yield (
+            tuple(w for w, kind in words if kind == GIVEN),
+            tuple(w for w, kind in words if kind == FAMILY),
+        )
 
 
-def people_in(text: str, names: Sequence[tuple[int, int, int | None]]) -> Iterator[tuple[str, Words]]:
+def people_in(
+    text: str, names: Sequence[tuple[int, int, int | None]]
+) -> Iterator[tuple[str, Words]]:
     """YIELDS (tuple[str, Words]): Each folded surname of a text, and the folded given names of who bears it."""
     yield from ((surname, given) for given, family in names_of(text, names) for surname in family)
 
@@ -100,7 +109,9 @@ class Surnames:
     def __len__(self) -> int:
         return len(self.alone) + len(self.pairs)
 
-    def add(self, text: str, names: Sequence[tuple[int, int, int | None]]) -> tuple[list[str], list[str]]:
+    def add(
+        self, text: str, names: Sequence[tuple[int, int, int | None]]
+    ) -> tuple[list[str], list[str]]:
         """Remember the surnames of a document in which names are hidden: see `people_in`.
 
         RETURNS (tuple[list[str], list[str]]): What was added to `alone` and to `pairs`.
@@ -116,7 +127,9 @@ class Surnames:
         self.pairs |= pairs
         return sorted(alone), sorted(pairs)
 
-    def find(self, text: str, *, spans: Sequence[tuple[int, int]] = (), exempt: Collection[str] = ()) -> list[Hit]:
+    def find(
+        self, text: str, *, spans: Sequence[tuple[int, int]] = (), exempt: Collection[str] = ()
+    ) -> list[Hit]:
         """What is protected and stands in a text, sorted.
 
         spans (Sequence[tuple[int, int]]): Stretches that are known: surrogates, names that stay. exempt (Collection[str]): Tokens
@@ -191,7 +204,11 @@ class Originals:
     def add_person(self, given: Sequence[str], family: Sequence[str], *, risk: str = LOW) -> None:
         """Remember a name, folded words of it: whole in either order, high; given names alone, at another risk."""
         for first in given if family else ():
-            for full in (f"{first} {' '.join(family)}", f"{' '.join(family)} {first}", f"{first} {family[-1]}"):
+            for full in (
+                f"{first} {' '.join(family)}",
+                f"{' '.join(family)} {first}",
+                f"{first} {family[-1]}",
+            ):
                 self.add(full, HIGH)
         for word in given:
             self.add(word, risk)
@@ -211,10 +228,18 @@ class Originals:
             for n in range(most, 0, -1):
                 run = parts[i : i + n]
                 value = [part for *_, part in run]
-                risk = self.whole.get(self.token("".join(value))) if len(run) == n and run[-1][1] <= stop else None
+                risk = (
+                    self.whole.get(self.token("".join(value)))
+                    if len(run) == n and run[-1][1] <= stop
+                    else None
+                )
                 # In small letters and all of it words ("I will hope"): nobody's name.
                 words_only = text[start:end].islower() and all(map(is_common, value))
-                if risk and not words_only and not all(self.token(part) in exempt for part in value):
+                if (
+                    risk
+                    and not words_only
+                    and not all(self.token(part) in exempt for part in value)
+                ):
                     if risk == HIGH or text[start].isupper():
                         found.append((start, run[-1][1], risk))
                         done = run[-1][1]
@@ -228,13 +253,21 @@ def add_swept(doc: "Doc", surnames: Surnames, profile: Profile) -> None:
     from ..spans import Candidate, free_of, read_spans, write_spans
 
     spans = list(doc.spans["pii"]) if "pii" in doc.spans else []
-    kept = [s for s in spans if is_name(s.label_) and profile.action(s.label_, s._.pii_role) == KEEP]
-    exempt = set(map(surnames.token, words_of(doc.text, [(s.start_char, s.end_char) for s in kept])))
+    kept = [
+        s for s in spans if is_name(s.label_) and profile.action(s.label_, s._.pii_role) == KEEP
+    ]
+    exempt = set(
+        map(surnames.token, words_of(doc.text, [(s.start_char, s.end_char) for s in kept]))
+    )
     candidates = read_spans(doc)
-    for hit in surnames.find(doc.text, spans=[(s.start_char, s.end_char) for s in spans], exempt=exempt):
+    for hit in surnames.find(
+        doc.text, spans=[(s.start_char, s.end_char) for s in spans], exempt=exempt
+    ):
         span = doc.char_span(hit.start, hit.end, alignment_mode="expand")
         # In small letters it may be a word; the report lists where it stands so.
         if span is not None and not hit.lower and free_of(candidates, span.start, span.end):
-            candidates.append(Candidate(span.start, span.end, NAME_STUDENT, source="sweep", reason=_SWEPT))
+            candidates.append(
+                Candidate(span.start, span.end, NAME_STUDENT, source="sweep", reason=_SWEPT)
+            )
     if len(candidates) > len(spans):
         write_spans(doc, candidates)

@@ -58,7 +58,9 @@ def measures(score: str = "") -> dict[str, Measure]:
     try:
         from textstat.textstat import textstatistics
     except ImportError as err:
-        raise PiiError(Errors.E005, package="textstat", what="readability", extra="utility") from err
+        raise PiiError(
+            Errors.E005, package="textstat", what="readability", extra="utility"
+        ) from err
     stats = textstatistics()
     # For "en_US" it would download a dictionary; under this name it counts syllables by pyphen's patterns for American English, which it brings.
     stats.set_lang("en-US")
@@ -130,8 +132,14 @@ class Measured:
             if self.by_id:
                 times[item.id] += 1
                 key = (self.names.get(item.id, item.id), times[item.id])
-            types = numpy.unique(numpy.array([hash(word) for word in words_of(item.text)], dtype=numpy.int64))
-            self.rows[key] = (item.number, [self._value(*pair, item, side) for pair in self.measures.items()], types)
+            types = numpy.unique(
+                numpy.array([hash(word) for word in words_of(item.text)], dtype=numpy.int64)
+            )
+            self.rows[key] = (
+                item.number,
+                [self._value(*pair, item, side) for pair in self.measures.items()],
+                types,
+            )
         source.close()
 
     @staticmethod
@@ -147,7 +155,11 @@ class Measured:
 
 
 def compare(
-    before: Measured, source: Source, *, names: Mapping[str, str] | None = None, about: str = "AFTER"
+    before: Measured,
+    source: Source,
+    *,
+    names: Mapping[str, str] | None = None,
+    about: str = "AFTER",
 ) -> dict[str, Any]:
     """Lay a release beside what it was made from.
 
@@ -161,19 +173,30 @@ def compare(
     keys = [key for key in before.rows if key in after.rows]
     if not keys:
         raise PiiError(Errors.E591, before="BEFORE", after=about)
-    if not (before.by_id and after.by_id) and (len(before.rows) != len(after.rows) or before.unread != after.unread):
-        raise PiiError(Errors.E770, n=abs(len(before.rows) - len(after.rows)), first="BEFORE", second=about)
+    if not (before.by_id and after.by_id) and (
+        len(before.rows) != len(after.rows) or before.unread != after.unread
+    ):
+        raise PiiError(
+            Errors.E770, n=abs(len(before.rows) - len(after.rows)), first="BEFORE", second=about
+        )
     one_sided = {
         f"only_{name}": sorted(row[0] for key, row in mine.rows.items() if key not in other.rows)
         for name, mine, other in (("before", before, after), ("after", after, before))
     }
-    found = {name: {"count": len(numbers), "records": numbers[:_MOST_LISTED]} for name, numbers in one_sided.items()}
+    found = {
+        name: {"count": len(numbers), "records": numbers[:_MOST_LISTED]}
+        for name, numbers in one_sided.items()
+    }
     unread = {"before": len(before.unread), "after": len(after.unread)}
     old, new = (numpy.array([side.rows[key][1] for key in keys]) for side in (before, after))
     report: dict[str, Any] = {"documents": len(keys), **found, "unread": unread, "measures": {}}
     for i, name in enumerate(before.measures):
         report["measures"][name] = paired(old[:, i], new[:, i])
-    kept = [numpy.isin(before.rows[key][2], after.rows[key][2]).mean() for key in keys if len(before.rows[key][2])]
+    kept = [
+        numpy.isin(before.rows[key][2], after.rows[key][2]).mean()
+        for key in keys
+        if len(before.rows[key][2])
+    ]
     report["types_kept"] = float(numpy.mean(kept)) if kept else None
     return report
 
@@ -183,22 +206,44 @@ def paired(old: numpy.ndarray, new: numpy.ndarray) -> dict[str, Any]:
     try:
         from scipy import stats
     except ImportError as err:
-        raise PiiError(Errors.E005, package="scipy", what="the paired test", extra="utility") from err
+        raise PiiError(
+            Errors.E005, package="scipy", what="the paired test", extra="utility"
+        ) from err
     gain = new - old
-    spread = float(gain.std(ddof=1)) if len(gain) > 1 and not numpy.allclose(gain, gain[0], atol=0) else 0.0  # not of rounding
+    spread = (
+        float(gain.std(ddof=1))
+        if len(gain) > 1 and not numpy.allclose(gain, gain[0], atol=0)
+        else 0.0
+    )  # not of rounding
     low = high = float(gain.mean())
     p = None
     if len(gain) > 1:
         p = 1.0
         if gain.any():
-            options: dict[str, Any] = {"n_resamples": _RESAMPLES, "batch": max(1, 10**7 // len(gain)), "vectorized": True}
+            options: dict[str, Any] = {
+                "n_resamples": _RESAMPLES,
+                "batch": max(1, 10**7 // len(gain)),
+                "vectorized": True,
+            }
             draw = numpy.random.default_rng  # the same draws for all measures and all releases
-            p = float(stats.permutation_test((gain,), numpy.mean, permutation_type="samples", rng=draw(0), **options).pvalue)
+            p = float(
+                stats.permutation_test(
+                    (gain,), numpy.mean, permutation_type="samples", rng=draw(0), **options
+                ).pvalue
+            )
             low, high = map(
-                float, stats.bootstrap((gain,), numpy.mean, method="percentile", rng=draw(0), **options).confidence_interval
+                float,
+                stats.bootstrap(
+                    (gain,), numpy.mean, method="percentile", rng=draw(0), **options
+                ).confidence_interval,
             )
     return {
-        "before": float(old.mean()), "after": float(new.mean()), "difference": float(gain.mean()), "interval_95": [low, high],
-        "effect": float(gain.mean()) / spread if spread else None, "p": p,
-        "differ": float((gain != 0).mean()), "largest": float(abs(gain).max()),
-    }  # fmt: skip
+        "before": float(old.mean()),
+        "after": float(new.mean()),
+        "difference": float(gain.mean()),
+        "interval_95": [low, high],
+        "effect": float(gain.mean()) / spread if spread else None,
+        "p": p,
+        "differ": float((gain != 0).mean()),
+        "largest": float(abs(gain).max()),
+    }

@@ -12,7 +12,16 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ..labels import EMAIL, ID_NUM, NAME_CITED, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME, is_name
+from ..labels import (
+    EMAIL,
+    ID_NUM,
+    NAME_CITED,
+    PHONE_NUM,
+    STREET_ADDRESS,
+    URL_PERSONAL,
+    USERNAME,
+    is_name,
+)
 from ..names import word_list
 from ..spans import Candidate
 from .merge import Page
@@ -23,9 +32,13 @@ _DETAILS = (EMAIL, PHONE_NUM, ID_NUM, URL_PERSONAL, USERNAME)
 _NEAR, _LONGEST, _MOST_PARTS = 2, 240, 6  # lines, characters of a line, parts behind the street
 _DIGIT = re.compile(r"\d")
 _LINE = re.compile(r"[^\r\n\u2028\u2029]+")
-_TOKEN = re.compile(r"c/|\d[\w/-]*|[^\W\d_]+\d\w*|[^\W\d_]+(?:['’.-][^\W\d_]+)*\.?|\S", re.IGNORECASE)  # noqa: RUF001
+_TOKEN = re.compile(
+    r"c/|\d[\w/-]*|[^\W\d_]+\d\w*|[^\W\d_]+(?:['’.-][^\W\d_]+)*\.?|\S", re.IGNORECASE
+)  # noqa: RUF001
 _HOUSE = re.compile(r"\d{1,5}[A-Za-z]?(?:[-/]\d{1,4}[A-Za-z]?)*")
-_CODE = re.compile(r"\d{4,6}(?:-\d{3,4})?|\d{2}-\d{3}|[A-Za-z]{1,2}\d[A-Za-z\d]?|[A-Za-z]\d[A-Za-z]|\d[A-Za-z]{2}|\d[A-Za-z]\d")
+_CODE = re.compile(
+    r"\d{4,6}(?:-\d{3,4})?|\d{2}-\d{3}|[A-Za-z]{1,2}\d[A-Za-z\d]?|[A-Za-z]\d[A-Za-z]|\d[A-Za-z]{2}|\d[A-Za-z]\d"
+)
 _CUE = re.compile(
     r"(?i)(?:\b(?:i|we|family|parents)\s+(?:(?:still|now|both|all|have|has|had|used\s+to)\s+)*"
     r"(?:live[sd]?|living|resid(?:e|es|ed|ing)|stay(?:s|ed)?|moved|grew\s+up)\s+(?:(?:on|at|in|to)\s+)+(?:(?:number|no\.?|house)\s+)?"
@@ -33,10 +46,12 @@ _CUE = re.compile(
 )
 _PARTS = frozenset("|;•·,–—-/:\t")  # noqa: RUF001
 # What may follow an address in a sentence; a name before another word is somebody who does something.
-_FOLLOWS = frozenset("with and in near where which since for above behind next but until when because".split())  # noqa: SIM905
+_FOLLOWS = frozenset(
+    "with and in near where which since for above behind next but until when because".split()
+)
 _SHORT = frozenset(("blvd.", "pkwy.", "cres.", "bldg."))
 _BARS = frozenset("|;•·")
-_SIGNS = frozenset(", : . # º ° n n. no no. nr nr. num num.".split())  # noqa: SIM905
+_SIGNS = frozenset(", : . # º ° n n. no no. nr nr. num num.".split())
 
 Token = tuple[int, int, str]  # characters of the normalised text, end exclusive, and the word
 
@@ -55,7 +70,11 @@ def addresses(page: Page, known: Sequence[Candidate]) -> list[Candidate]:
     firsts = [start for start, _ in lines]
     spans = [(*page.chars(c.start, c.end), c) for c in known]
     detailed = {bisect_right(firsts, start) - 1 for start, _, c in spans if c.label in _DETAILS}
-    named = {bisect_right(firsts, start) - 1 for start, _, c in spans if is_name(c.label) and c.label != NAME_CITED}
+    named = {
+        bisect_right(firsts, start) - 1
+        for start, _, c in spans
+        if is_name(c.label) and c.label != NAME_CITED
+    }
     proposed = [(start, end, c) for start, end, c in spans if c.label == STREET_ADDRESS]
     found: list[Candidate] = []
     for n, (low, high) in enumerate(lines):
@@ -64,7 +83,10 @@ def addresses(page: Page, known: Sequence[Candidate]) -> list[Candidate]:
             continue
         near = range(n - _NEAR, n + _NEAR + 1)
         tokens = _tokens(text, low, high)
-        held = [[k for k, token in enumerate(tokens) if start <= token[0] and token[1] <= end] for start, end in inside]
+        held = [
+            [k for k, token in enumerate(tokens) if start <= token[0] and token[1] <= end]
+            for start, end in inside
+        ]
         for first, street in (*_streets(tokens), *((part[0], part[-1]) for part in held if part)):
             start = tokens[first][0]
             cue = _CUE.search(text[max(low, start - 60) : start]) is not None
@@ -72,17 +94,32 @@ def addresses(page: Page, known: Sequence[Candidate]) -> list[Candidate]:
             last = _further(tokens, street, listed=begins and not cue)
             below = lines[n + 1 : n + 2] if last == len(tokens) - 1 else _part_behind(tokens, last)
             town = _town_of(text, *below[0]) if begins and below else 0
-            end = max(tokens[last][1] - tokens[last][2].endswith("."), town)  # "St." is one token with its full stop anyway
-            beside = not detailed.isdisjoint(near) or ((town or last > street) and not named.isdisjoint(near))
+            end = max(
+                tokens[last][1] - tokens[last][2].endswith("."), town
+            )  # "St." is one token with its full stop anyway
+            beside = not detailed.isdisjoint(near) or (
+                (town or last > street) and not named.isdisjoint(near)
+            )
             if cue or (begins and beside) or any(a < end and start < b for a, b in inside):
-                for here in page.found(start, end, STREET_ADDRESS, _SCORE, SOURCE, "form of an address"):
-                    same = [here, *(c for _, _, c in proposed if c.start < here.end and here.start < c.end)]
-                    found.append(replace(here, start=min(c.start for c in same), end=max(c.end for c in same)))
+                for here in page.found(
+                    start, end, STREET_ADDRESS, _SCORE, SOURCE, "form of an address"
+                ):
+                    same = [
+                        here,
+                        *(c for _, _, c in proposed if c.start < here.end and here.start < c.end),
+                    ]
+                    found.append(
+                        replace(
+                            here, start=min(c.start for c in same), end=max(c.end for c in same)
+                        )
+                    )
     return found
 
 
 def _tokens(text: str, low: int, high: int) -> list[Token]:
-    return [(match.start(), match.end(), match.group()) for match in _TOKEN.finditer(text, low, high)]
+    return [
+        (match.start(), match.end(), match.group()) for match in _TOKEN.finditer(text, low, high)
+    ]
 
 
 def _part_behind(tokens: Sequence[Token], last: int) -> list[tuple[int, int]]:
@@ -146,7 +183,9 @@ def _is_ending(tokens: Sequence[Token], i: int) -> bool:
     word = tokens[i][2].lower()
     if word in _words("ending"):
         return i > 0 and tokens[i - 1][2][0].isupper()
-    return tokens[i][2][0].isupper() and any(word.endswith(end) and len(word) >= len(end) + 3 for end in _words("ending"))
+    return tokens[i][2][0].isupper() and any(
+        word.endswith(end) and len(word) >= len(end) + 3 for end in _words("ending")
+    )
 
 
 def _number_behind(tokens: Sequence[Token], i: int) -> int | None:
@@ -174,11 +213,18 @@ def _further(tokens: Sequence[Token], street: int, *, listed: bool) -> int:
             last, codes = behind - 1, True
         elif (comma or codes) and word[0].isupper():
             end = at
-            while end + 1 < len(tokens) and end - at < 4 and not _ends(tokens[end][2]) and _in_name(tokens[end + 1][2]):
+            while (
+                end + 1 < len(tokens)
+                and end - at < 4
+                and not _ends(tokens[end][2])
+                and _in_name(tokens[end + 1][2])
+            ):
                 end += 1
             while tokens[end][2].lower() in _words("small"):
                 end -= 1
-            follows = tokens[end + 1][2] if end + 1 < len(tokens) and not _ends(tokens[end][2]) else "."
+            follows = (
+                tokens[end + 1][2] if end + 1 < len(tokens) and not _ends(tokens[end][2]) else "."
+            )
             if not (listed or not follows[0].isalpha() or follows.lower() in _FOLLOWS):
                 break
             last, codes = end, False
@@ -201,9 +247,17 @@ def _town_of(text: str, low: int, high: int) -> int:
     codes = {k for n in range(len(tokens)) for k in range(n, _code(tokens, n))}
     words = [token[2] for n, token in enumerate(tokens) if n not in codes and token[2] != ","]
     code = "".join(tokens[n][2] for n in sorted(codes))
-    dated = re.search(r"(?<!\d)(?:19|20)\d\d(?!\d)", code) is not None  # "Fall 2023", "Week B2" are no towns
+    dated = (
+        re.search(r"(?<!\d)(?:19|20)\d\d(?!\d)", code) is not None
+    )  # "Fall 2023", "Week B2" are no towns
     long = len(code) > 4 or (len(code) == 4 and 0 in codes)  # "English 1012" is none either
-    fits = len(codes) <= 2 and long and not dated and 0 < len(words) <= 6 and all(_in_name(word) for word in words)
+    fits = (
+        len(codes) <= 2
+        and long
+        and not dated
+        and 0 < len(words) <= 6
+        and all(_in_name(word) for word in words)
+    )
     return tokens[-1][1] if fits else 0
 
 

@@ -68,7 +68,12 @@ class PiiRuler(Configured, SpanRuler):
         if wrong := [region for region in phone_regions or () if region not in SUPPORTED_REGIONS]:
             raise PiiError(Errors.E206, region=wrong[0])
         regions = list(phone_regions) if phone_regions is not None else None
-        asked = {"spans_key": spans_key, "phone_regions": regions, "native_names": native_names, "shipped": shipped}
+        asked = {
+            "spans_key": spans_key,
+            "phone_regions": regions,
+            "native_names": native_names,
+            "shipped": shipped,
+        }
         self.configure(DEFAULTS, asked)
         self._compiled: RuleSet | None = None
         super().__init__(nlp, name, spans_key=spans_key, validate=validate, scorer=None)
@@ -79,7 +84,9 @@ class PiiRuler(Configured, SpanRuler):
     def rules(self) -> RuleSet:
         """RETURNS (RuleSet): The patterns that spaCy does not match, compiled."""
         if self._compiled is None:
-            self._compiled = compile_patterns(entry for entry in self._patterns if kind_of(entry) != "pattern")
+            self._compiled = compile_patterns(
+                entry for entry in self._patterns if kind_of(entry) != "pattern"
+            )
         return self._compiled
 
     def __call__(self, doc: Doc) -> Doc:
@@ -111,7 +118,9 @@ class PiiRuler(Configured, SpanRuler):
         cleaned = [c for c in (clean_candidate(page, p, verdicts) for p in whole) if c is not None]
         found += addresses(page, [*cleaned, *found])
         found += in_contact_lines(page, [*cleaned, *found])
-        found += repeated(page, found, blocked=Intervals((v.hit.start, v.hit.end) for v in verdicts))
+        found += repeated(
+            page, found, blocked=Intervals((v.hit.start, v.hit.end) for v in verdicts)
+        )
         cued = frozenset(rule.id for rule in self.rules.regexes if rule.cue)
         merged = with_hidden(page, merge(page, cleaned, found, cued), regions)
         return with_native(doc, merged) if self.cfg.get("native_names", False) else merged
@@ -123,35 +132,60 @@ class PiiRuler(Configured, SpanRuler):
     def _judge_urls(self, page: Page, proposals: Sequence[Candidate]) -> list[Verdict]:
         """Every web address of the document, personal or not."""
         names = [page.hit(c).value for c in proposals if is_name(c.label) and c.label != NAME_CITED]
-        hits = (hit for rule in self.rules.regexes if rule.validate == "url" for hit in rule.hits(page.view.text, Context()))
-        return [verdict for hit in hits if (verdict := judge_url(hit, self.rules, names)) is not None]
+        hits = (
+            hit
+            for rule in self.rules.regexes
+            if rule.validate == "url"
+            for hit in rule.hits(page.view.text, Context())
+        )
+        return [
+            verdict for hit in hits if (verdict := judge_url(hit, self.rules, names)) is not None
+        ]
 
-    def _match_regexes(self, page: Page, proposals: Sequence[Candidate], verdicts: Sequence[Verdict]) -> list[Candidate]:
+    def _match_regexes(
+        self, page: Page, proposals: Sequence[Candidate], verdicts: Sequence[Verdict]
+    ) -> list[Candidate]:
         """What the expressions find, validated, as candidates."""
         text = page.view.text
         names = tuple(page.chars(c.start, c.end) for c in proposals if is_name(c.label))
         context = Context(regions=tuple(self.cfg["phone_regions"]), names=names)
-        blocked = Intervals([*((v.hit.start, v.hit.end) for v in verdicts), *(m.span() for m in _PUBLISHED.finditer(text))])
+        blocked = Intervals(
+            [
+                *((v.hit.start, v.hit.end) for v in verdicts),
+                *(m.span() for m in _PUBLISHED.finditer(text)),
+            ]
+        )
         found = []
         for v in verdicts:
             if v.personal == "yes":
-                found += page.found(v.hit.start, v.hit.end, URL_PERSONAL, v.score, v.source, v.reason)
+                found += page.found(
+                    v.hit.start, v.hit.end, URL_PERSONAL, v.score, v.source, v.reason
+                )
         for rule in self.rules.regexes:
             for hit in rule.hits(text, context) if rule.validate != "url" else ():
                 if rule.label == EMAIL or not blocked.cover(hit.start, hit.end):
-                    found += page.found(hit.start, hit.end, rule.label, hit.score, rule.id, rule.reason)
+                    found += page.found(
+                        hit.start, hit.end, rule.label, hit.score, rule.id, rule.reason
+                    )
         return found
 
     def _match_tokens(self, doc: Doc) -> list[Candidate]:
         """What spaCy's matchers find: token patterns and phrases that a user added."""
         if not len(self.matcher) and not len(self.phrase_matcher):
             return []
-        entries: dict[tuple[str, str], Any] = {(str(e["label"]), str(e.get("id", ""))): e for e in self._patterns}
+        entries: dict[tuple[str, str], Any] = {
+            (str(e["label"]), str(e.get("id", ""))): e for e in self._patterns
+        }
         found = []
         for span in self.match(doc):
             entry = entries[span.label_, span.id_]
-            about = (span.id_ or self.name, entry.get("reason", "") or f"pattern {span.id_}".strip())
-            found.append(Candidate(span.start, span.end, span.label_, float(entry.get("score", 1.0)), *about))
+            about = (
+                span.id_ or self.name,
+                entry.get("reason", "") or f"pattern {span.id_}".strip(),
+            )
+            found.append(
+                Candidate(span.start, span.end, span.label_, float(entry.get("score", 1.0)), *about)
+            )
         return found
 
     # --- patterns ---
@@ -202,22 +236,41 @@ class PiiRuler(Configured, SpanRuler):
     # --- to disk and back; `exclude` may hold "cfg" and "patterns" ---
 
     def to_bytes(self, *, exclude: Iterable[str] = SimpleFrozenList()) -> bytes:
-        writers = {"cfg": lambda: srsly.json_dumps(self.cfg), "patterns": lambda: srsly.json_dumps(self._patterns)}
+        writers = {
+            "cfg": lambda: srsly.json_dumps(self.cfg),
+            "patterns": lambda: srsly.json_dumps(self._patterns),
+        }
         return util.to_bytes(writers, exclude)
 
-    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = SimpleFrozenList()) -> "PiiRuler":
-        self._load(partial(util.from_bytes, bytes_data), srsly.json_loads, srsly.json_loads, exclude)
+    def from_bytes(
+        self, bytes_data: bytes, *, exclude: Iterable[str] = SimpleFrozenList()
+    ) -> "PiiRuler":
+        self._load(
+            partial(util.from_bytes, bytes_data), srsly.json_loads, srsly.json_loads, exclude
+        )
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = SimpleFrozenList()) -> None:
-        writers = {"cfg": lambda p: srsly.write_json(p, self.cfg), "patterns": lambda p: srsly.write_jsonl(p, self._patterns)}
+        writers = {
+            "cfg": lambda p: srsly.write_json(p, self.cfg),
+            "patterns": lambda p: srsly.write_jsonl(p, self._patterns),
+        }
         util.to_disk(util.ensure_path(path), writers, exclude)
 
-    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = SimpleFrozenList()) -> "PiiRuler":
-        self._load(partial(util.from_disk, util.ensure_path(path)), srsly.read_json, srsly.read_jsonl, exclude)
+    def from_disk(
+        self, path: str | Path, *, exclude: Iterable[str] = SimpleFrozenList()
+    ) -> "PiiRuler":
+        self._load(
+            partial(util.from_disk, util.ensure_path(path)),
+            srsly.read_json,
+            srsly.read_jsonl,
+            exclude,
+        )
         return self
 
-    def _load(self, load: Callable, read: Callable, read_patterns: Callable, exclude: Iterable[str]) -> None:
+    def _load(
+        self, load: Callable, read: Callable, read_patterns: Callable, exclude: Iterable[str]
+    ) -> None:
         patterns: list[Any] = list(self._patterns)
 
         def take(data: Any) -> None:

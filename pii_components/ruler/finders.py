@@ -19,7 +19,16 @@ from ..names.wordlists import in_table, is_glued
 from ..spans import Candidate
 from .merge import Intervals, Page, at_tokens
 from .patterns import RegexRule
-from .validators import VALIDATORS, Context, Hit, count_digits, is_amount, is_date, is_publication, is_years
+from .validators import (
+    VALIDATORS,
+    Context,
+    Hit,
+    count_digits,
+    is_amount,
+    is_date,
+    is_publication,
+    is_years,
+)
 
 SOURCE = "username-contact-line"
 ID_SOURCE = "id-contact-line"
@@ -28,7 +37,9 @@ _LONGEST, _MOST_WORDS, _MOST_PARTS = 240, 8, 12
 _LINE = re.compile(r"[^\r\n\u2028\u2029]+")
 _SIGNS = re.compile(r"[;|•·]+|,(?=\s)|\s[-–—/]+(?=\s)|\t+|\s{2,}")  # noqa: RUF001
 # Lower case before digits, or capitals inside, or joined by "_"; course codes (ENG101, Bio101) are none.
-_NAME = re.compile(r"@?(?:[a-z]{2,20}[._]?[a-z]{0,20}\d{1,5}|[A-Z]?[a-z]+[A-Z][a-z]+\d{1,5}|[A-Za-z]{2,20}_[A-Za-z\d]{1,20})")
+_NAME = re.compile(
+    r"@?(?:[a-z]{2,20}[._]?[a-z]{0,20}\d{1,5}|[A-Z]?[a-z]+[A-Z][a-z]+\d{1,5}|[A-Za-z]{2,20}_[A-Za-z\d]{1,20})"
+)
 _LABELLED = re.compile(
     r"(?:user(?:\s?-?name)?|handle|alias|nick(?:\s?name)?|login)\s{0,2}(?P<sign>[:=#]?)\s{1,2}(?P<value>@?\w[\w.-]{2,38})",
     re.IGNORECASE,
@@ -52,16 +63,23 @@ def in_contact_lines(page: Page, known: Sequence[Candidate]) -> list[Candidate]:
     taken = Intervals((start, end) for start, end, _ in spans)
     lines = [line.span() for line in _LINE.finditer(text)]
     detailed = [bisect_left(details, start) < bisect_left(details, end) for start, end in lines]
-    lists = [_as_list(text, *line) if any(detailed[max(0, n - 1) : n + 2]) else [] for n, line in enumerate(lines)]
+    lists = [
+        _as_list(text, *line) if any(detailed[max(0, n - 1) : n + 2]) else []
+        for n, line in enumerate(lines)
+    ]
     for n, parts in enumerate(lists):
         first_near, last_near = max(0, n - 1), min(n + 1, len(lines) - 1)
         beside = any(detailed[k] and (lists[k] or k == n) for k in range(first_near, last_near + 1))
-        near = bisect_left(details, lines[last_near][1]) - bisect_left(details, lines[first_near][0])
+        near = bisect_left(details, lines[last_near][1]) - bisect_left(
+            details, lines[first_near][0]
+        )
         for start, end in parts if beside else ():
             first, last, label = _value_in(text[start:end], dense=near >= _DENSE)
             at = (start + first, start + last)
             if label and not taken.touch(*at):
-                source, what = (SOURCE, "user name") if label == USERNAME else (ID_SOURCE, "ID number")
+                source, what = (
+                    (SOURCE, "user name") if label == USERNAME else (ID_SOURCE, "ID number")
+                )
                 found += page.found(*at, label, 0.8, source, f"{what}: alone among contact details")
     return found
 
@@ -111,7 +129,9 @@ _SCORE = 0.8
 _KNOWN = (EMAIL, URL_PERSONAL, PHONE_NUM, ID_NUM, STREET_ADDRESS, USERNAME)
 
 
-def with_hidden(page: Page, candidates: Sequence[Candidate], regions: Sequence[str] = ()) -> list[Candidate]:
+def with_hidden(
+    page: Page, candidates: Sequence[Candidate], regions: Sequence[str] = ()
+) -> list[Candidate]:
     """RETURNS (list[Candidate]): What was found, with one detail for what lay inside of each stretch that was hidden on purpose.
 
     What reaches beyond a stretch stays. regions (Sequence[str]): Countries whose national numbers count."""
@@ -121,12 +141,16 @@ def with_hidden(page: Page, candidates: Sequence[Candidate], regions: Sequence[s
     for low, high in _stretches(page.doc.text):
         span, touched = at_tokens(page.doc, out, low, high)
         whole = (span.start, span.end) if span is not None else (0, 0)
-        if span is None or any(c.start < whole[0] or c.end > whole[1] or (c.start, c.end) == whole for c in touched):
+        if span is None or any(
+            c.start < whole[0] or c.end > whole[1] or (c.start, c.end) == whole for c in touched
+        ):
             continue
         label = _label(Hit(page.view.text, *page.view.from_original(low, high)), touched, regions)
         if label:
             score = max([_SCORE, *(c.score for c in touched)])
-            cand = Candidate(*whole, label, score, SOURCE_HIDDEN, "written so that no program shall read it")
+            cand = Candidate(
+                *whole, label, score, SOURCE_HIDDEN, "written so that no program shall read it"
+            )
             out = [c for c in out if c not in touched] + [cand]
     return sorted(out, key=lambda c: c.start)
 
@@ -138,13 +162,21 @@ def _stretches(text: str) -> Iterator[tuple[int, int]]:
             yield match.start(), match.start() + len(match.group().rstrip())
     for match in _WIDE.finditer(text):
         if len(_WIDE_DIGIT.findall(match.group())) >= _LEAST_DIGITS:
-            yield match.start(), match.start() + len(match.group().rstrip("\uff0e\uff0c\u3000\uff1a\uff1b\uff01\uff1f"))
+            yield (
+                match.start(),
+                match.start()
+                + len(match.group().rstrip("\uff0e\uff0c\u3000\uff1a\uff1b\uff01\uff1f")),
+            )
 
 
 def _label(hit: Hit, touched: Sequence[Candidate], regions: Sequence[str]) -> str:
     """What a stretch is; empty for what may be a name, or anything."""
     value, digits = hit.value, count_digits(hit.value)
-    best = max((c for c in touched if c.label in _KNOWN), key=lambda c: (c.end - c.start, c.score), default=None)
+    best = max(
+        (c for c in touched if c.label in _KNOWN),
+        key=lambda c: (c.end - c.start, c.score),
+        default=None,
+    )
     if best is not None:
         return best.label
     if "@" in value:
@@ -157,11 +189,21 @@ def _label(hit: Hit, touched: Sequence[Candidate], regions: Sequence[str]) -> st
         if counted or is_date(value) or is_years(value) or is_amount(hit) or is_publication(hit):
             return ""
         context = Context(regions=tuple(regions))
-        return PHONE_NUM if VALIDATORS["phone"](hit, context) or re.match(r"\+|\(\d{2,3}\)", value) else ID_NUM
+        return (
+            PHONE_NUM
+            if VALIDATORS["phone"](hit, context) or re.match(r"\+|\(\d{2,3}\)", value)
+            else ID_NUM
+        )
     if digits and len(words) >= 2:
         return STREET_ADDRESS
     named = any(is_name(c.label) for c in touched)
-    return USERNAME if " " not in value and not named and (digits or "_" in value or "." in value or value.islower()) else ""
+    return (
+        USERNAME
+        if " " not in value
+        and not named
+        and (digits or "_" in value or "." in value or value.islower())
+        else ""
+    )
 
 
 # Numbers and addresses that a line end tore: searched as if the line went on.
@@ -188,7 +230,11 @@ _FORMS = ("phone-international", "phone-american", "email-plain", "id-beside-nam
 
 
 def find_torn(
-    page: Page, rules: Sequence[RegexRule], proposals: Sequence[Candidate] = (), *, regions: Sequence[str] = ()
+    page: Page,
+    rules: Sequence[RegexRule],
+    proposals: Sequence[Candidate] = (),
+    *,
+    regions: Sequence[str] = (),
 ) -> list[Candidate]:
     """RETURNS (list[Candidate]): EMAIL, PHONE_NUM, ID_NUM on two lines: what a rule finds over a line end, or the model on one side of it.
 
@@ -198,7 +244,11 @@ def find_torn(
     found: list[Candidate] = []
     if not (breaks := list(_breaks(text))):
         return found
-    chosen = [rule for rule in rules if rule.label in (EMAIL, PHONE_NUM, ID_NUM) and (rule.cue or rule.id in _FORMS)]
+    chosen = [
+        rule
+        for rule in rules
+        if rule.label in (EMAIL, PHONE_NUM, ID_NUM) and (rule.cue or rule.id in _FORMS)
+    ]
     names = [page.chars(c.start, c.end) for c in proposals if is_name(c.label)]
     halves = [(c, *page.chars(c.start, c.end)) for c in proposals if c.label in (PHONE_NUM, ID_NUM)]
     for low, at, to, high in breaks:
@@ -212,15 +262,32 @@ def find_torn(
             for hit in rule.hits(line, context):
                 more = _MORE.match(line, hit.end) if rule.label == ID_NUM else None
                 hit = hit.cut(0, more.end() - hit.start) if more else hit  # "880-817" and "-Q"
-                lies_over = hit.start < joint < hit.end - len(blank) and not _is_whole(rule, line[:joint], hit.start, context)
+                lies_over = hit.start < joint < hit.end - len(blank) and not _is_whole(
+                    rule, line[:joint], hit.start, context
+                )
                 if lies_over and _is_rest(rule, line, joint + len(blank), hit):
-                    end, reason = to + hit.end - joint - len(blank), f"{rule.reason}, torn at the end of a line"
-                    found += page.found(low + hit.start, end, rule.label, hit.score, rule.id, reason)
-        half = next((c for c, start, end in halves if low <= start and (end == at or start == to)), None)
+                    end, reason = (
+                        to + hit.end - joint - len(blank),
+                        f"{rule.reason}, torn at the end of a line",
+                    )
+                    found += page.found(
+                        low + hit.start, end, rule.label, hit.score, rule.id, reason
+                    )
+        half = next(
+            (c for c, start, end in halves if low <= start and (end == at or start == to)), None
+        )
         head, rest = _HEAD.search(text[low:at]), _REST.match(text, to, high)
-        if half is not None and head and rest and len(found) == before and _is_number(text, head.group(), rest):
+        if (
+            half is not None
+            and head
+            and rest
+            and len(found) == before
+            and _is_number(text, head.group(), rest)
+        ):
             reason = "a number, torn at the end of a line"
-            found += page.found(low + head.start(), rest.end(), half.label, half.score, half.source, reason)
+            found += page.found(
+                low + head.start(), rest.end(), half.label, half.score, half.source, reason
+            )
     return found
 
 
@@ -229,7 +296,11 @@ def _is_number(text: str, head: str, rest: re.Match[str]) -> bool:
     tail = rest.group()
     if not re.search(r"\d", head) or is_years(head) or is_years(tail) or is_date(tail):
         return False
-    return 5 <= count_digits(head + tail) <= 16 and count_digits(tail) >= 2 and _NO_REST.match(text, rest.end()) is None
+    return (
+        5 <= count_digits(head + tail) <= 16
+        and count_digits(tail) >= 2
+        and _NO_REST.match(text, rest.end()) is None
+    )
 
 
 def _breaks(text: str) -> Iterator[tuple[int, int, int, int]]:
@@ -256,6 +327,10 @@ def _is_rest(rule: RegexRule, line: str, joint: int, hit: Hit) -> bool:
     if rule.label == EMAIL:
         return True
     rest = _REST.match(line, joint)
-    if rest is None or is_years(rest.group()) or is_date(line[joint : joint + 10].partition(" ")[0]):
+    if (
+        rest is None
+        or is_years(rest.group())
+        or is_date(line[joint : joint + 10].partition(" ")[0])
+    ):
         return False
     return count_digits(line[joint : hit.end]) >= 2 and _NO_REST.match(line, hit.end) is None

@@ -16,12 +16,33 @@ from dataclasses import dataclass, replace
 
 from spacy.tokens import Doc, Span
 
-from ..labels import EMAIL, ID_NUM, PHONE_NUM, ROLES, STREET_ADDRESS, STUDENT, URL_PERSONAL, USERNAME, is_name, label_for_role
+from ..labels import (
+    EMAIL,
+    ID_NUM,
+    PHONE_NUM,
+    ROLES,
+    STREET_ADDRESS,
+    STUDENT,
+    URL_PERSONAL,
+    USERNAME,
+    is_name,
+    label_for_role,
+)
 from ..names.normalize import NormalizedView, normalize_token
 from ..names.scripts import native_names
 from ..spans import PROPAGATION, Candidate, resolve_overlaps
 from .urls import Verdict
-from .validators import VALIDATORS, Context, Hit, count_digits, is_date, is_dated, is_publication, is_years, not_a_phone
+from .validators import (
+    VALIDATORS,
+    Context,
+    Hit,
+    count_digits,
+    is_date,
+    is_dated,
+    is_publication,
+    is_years,
+    not_a_phone,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +67,22 @@ class Page:
         """RETURNS (Hit): A candidate as a piece of the normalised text."""
         return Hit(self.view.text, *self.chars(candidate.start, candidate.end), candidate.score)
 
-    def found(self, start: int, end: int, label: str, score: float, source: str, reason: str) -> list[Candidate]:
+    def found(
+        self, start: int, end: int, label: str, score: float, source: str, reason: str
+    ) -> list[Candidate]:
         """RETURNS (list[Candidate]): The tokens that characters of the normalised text touch, with a label; one, or none without tokens."""
         tokens = self.tokens(start, end)
         return [Candidate(*tokens, label, score, source, reason)] if tokens else []
 
 
-def at_tokens(doc: Doc, candidates: Iterable[Candidate], start: int, end: int) -> tuple[Span | None, list[Candidate]]:
+def at_tokens(
+    doc: Doc, candidates: Iterable[Candidate], start: int, end: int
+) -> tuple[Span | None, list[Candidate]]:
     """RETURNS: The tokens of these characters, None if letters or digits of one lie outside; and the candidates that touch them."""
     span = doc.char_span(start, end, alignment_mode="expand")
-    if span is None or any(char.isalnum() for char in doc.text[span.start_char : start] + doc.text[end : span.end_char]):
+    if span is None or any(
+        char.isalnum() for char in doc.text[span.start_char : start] + doc.text[end : span.end_char]
+    ):
         return None, []
     return span, [c for c in candidates if c.start < span.end and span.start < c.end]
 
@@ -92,7 +119,7 @@ _GROUPS = re.compile(
     r"(?:[-/](?:[A-Za-z]{0,3}\d[A-Za-z\d]{0,7}|[A-Za-z]{1,2})){1,6}(?![\w/@-])"
 )
 _ADDRESS_GAP, _ADDRESS_CHARS = 6, 20  # tokens and characters between two pieces of one address
-_IN_ADDRESS = frozenset("apt de del di do dos flat la no of room st the unit van von".split())  # noqa: SIM905
+_IN_ADDRESS = frozenset("apt de del di do dos flat la no of room st the unit van von".split())
 _ENDS = frozenset('!?;|:"“”')
 
 
@@ -107,7 +134,9 @@ def join_pieces(page: Page, proposals: Sequence[Candidate]) -> list[Candidate]:
         if cand.label == STREET_ADDRESS:
             last = next((i for i in range(last, -1, -1) if found[i].label == STREET_ADDRESS), -1)
         if last >= 0 and found[last].label == cand.label and _is_one(page, found[last], cand):
-            found[last:] = [replace(found[last], end=cand.end, score=max(found[last].score, cand.score))]
+            found[last:] = [
+                replace(found[last], end=cand.end, score=max(found[last].score, cand.score))
+            ]
         else:
             found.append(cand)
     return found
@@ -124,7 +153,12 @@ def _is_one(page: Page, first: Candidate, second: Candidate) -> bool:
         return False
     text = "".join(between)
     small = any(word.islower() and word not in _IN_ADDRESS for word in between)
-    return len(text) <= _ADDRESS_CHARS and text.count("\n") <= 1 and not small and not set(text) & _ENDS
+    return (
+        len(text) <= _ADDRESS_CHARS
+        and text.count("\n") <= 1
+        and not small
+        and not set(text) & _ENDS
+    )
 
 
 def _moved(page: Page, candidate: Candidate, start: int, end: int) -> Candidate | None:
@@ -140,7 +174,12 @@ def whole_group(page: Page, candidate: Candidate) -> Candidate:
     for match in _GROUPS.finditer(hit.text, max(line, hit.start - 24), hit.end + 24):
         low, high = match.span()
         inside = low <= hit.start and hit.end <= high and high - low > hit.end - hit.start
-        if inside and high - low <= 28 and count_digits(match.group()) >= 5 and not is_date(match.group()):
+        if (
+            inside
+            and high - low <= 28
+            and count_digits(match.group()) >= 5
+            and not is_date(match.group())
+        ):
             return _moved(page, candidate, low, high) or candidate
     return candidate
 
@@ -160,7 +199,9 @@ def trim(doc: Doc, candidate: Candidate, keep: str = "") -> Candidate | None:
     tokens = range(candidate.start, candidate.end)
     worth = {i for i in tokens if any(char.isalnum() for char in doc[i].text)}
     start = next((i for i in tokens if i in worth or doc[i].text[0] in keep), candidate.end)
-    end = next((i + 1 for i in reversed(tokens) if i in worth or (keep and doc[i].text[0] == ")")), 0)
+    end = next(
+        (i + 1 for i in reversed(tokens) if i in worth or (keep and doc[i].text[0] == ")")), 0
+    )
     return replace(candidate, start=start, end=end) if start < end else None
 
 
@@ -169,11 +210,17 @@ def _clean_url(page: Page, candidate: Candidate, verdicts: Sequence[Verdict]) ->
     hit = page.hit(candidate)
     for verdict in verdicts:
         if verdict.hit.start < hit.end and hit.start < verdict.hit.end:
-            if verdict.personal == "no" or (verdict.personal == "unlikely" and candidate.score < _VERY_SURE):
+            if verdict.personal == "no" or (
+                verdict.personal == "unlikely" and candidate.score < _VERY_SURE
+            ):
                 return None
             whole = _moved(page, candidate, verdict.hit.start, verdict.hit.end)
             return replace(whole, reason=whole.reason or verdict.reason) if whole else None
-    return trim(page.doc, candidate) if re.search(r"(?i)://\S|\bwww\.\w|\w\.[a-z]{2,}/", hit.value) else None
+    return (
+        trim(page.doc, candidate)
+        if re.search(r"(?i)://\S|\bwww\.\w|\w\.[a-z]{2,}/", hit.value)
+        else None
+    )
 
 
 def _clean_phone(page: Page, candidate: Candidate) -> Candidate | None:
@@ -191,8 +238,12 @@ def _clean_phone(page: Page, candidate: Candidate) -> Candidate | None:
 
 def _longest_part(doc: Doc, candidate: Candidate) -> Candidate:
     """The part with most digits of what a quote or a bar parts: '2 ” 123456789' is no one number."""
-    parts = _between(candidate, [i for i in range(candidate.start, candidate.end) if doc[i].text in _PARTING])
-    return max(parts, key=lambda part: count_digits(doc[part.start : part.end].text), default=candidate)
+    parts = _between(
+        candidate, [i for i in range(candidate.start, candidate.end) if doc[i].text in _PARTING]
+    )
+    return max(
+        parts, key=lambda part: count_digits(doc[part.start : part.end].text), default=candidate
+    )
 
 
 def _between(cand: Candidate, taken: Iterable[int]) -> list[Candidate]:
@@ -208,10 +259,16 @@ def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
     if found is None:
         return None
     # Words before the number ("Student ID No") are no part of it, unless they are joined to it ("AB-1234").
-    start = next((i for i in range(found.start, found.end) if any(c.isdigit() for c in doc[i].text)), None)
+    start = next(
+        (i for i in range(found.start, found.end) if any(c.isdigit() for c in doc[i].text)), None
+    )
     if start is None:
         return None
-    while start > found.start and not doc[start - 1].whitespace_ and _JOINED.fullmatch(normalize_token(doc[start - 1].text)):
+    while (
+        start > found.start
+        and not doc[start - 1].whitespace_
+        and _JOINED.fullmatch(normalize_token(doc[start - 1].text))
+    ):
         start -= 1
     end = found.end
     while end + 1 < len(doc) and not (doc[end - 1].whitespace_ or doc[end].whitespace_):
@@ -223,14 +280,23 @@ def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
     found = trim(doc, replace(found, start=start, end=end))
     if found is None:
         return None
-    if start and doc[start - 1].text == "(" and ")" in (text := doc[start : found.end].text) and "(" not in text:
+    if (
+        start
+        and doc[start - 1].text == "("
+        and ")" in (text := doc[start : found.end].text)
+        and "(" not in text
+    ):
         found = replace(found, start=start - 1)  # "(11) 98765-4321"
     hit = page.hit(found)
-    wrong = count_digits(hit.value) < 3 or is_years(hit.value) or is_publication(hit) or is_dated(hit)
+    wrong = (
+        count_digits(hit.value) < 3 or is_years(hit.value) or is_publication(hit) or is_dated(hit)
+    )
     return None if wrong else found
 
 
-def clean_candidate(page: Page, candidate: Candidate, verdicts: Sequence[Verdict] = ()) -> Candidate | None:
+def clean_candidate(
+    page: Page, candidate: Candidate, verdicts: Sequence[Verdict] = ()
+) -> Candidate | None:
     """Correct the ends of one proposal of the model; None, if it lacks the shape that its label demands.
 
     verdicts (Sequence[Verdict]): All web addresses of the document."""
@@ -252,7 +318,11 @@ def clean_candidate(page: Page, candidate: Candidate, verdicts: Sequence[Verdict
         return None
     value = page.hit(found).value
     if candidate.label == EMAIL:
-        return found if "@" in value or VALIDATORS["email_worded"](page.hit(found), Context()) else None
+        return (
+            found
+            if "@" in value or VALIDATORS["email_worded"](page.hit(found), Context())
+            else None
+        )
     if candidate.label == USERNAME:
         return found if sum(c.isalnum() for c in value) >= 2 else None
     return found
@@ -260,11 +330,16 @@ def clean_candidate(page: Page, candidate: Candidate, verdicts: Sequence[Verdict
 
 def _free(doc: Doc, cand: Candidate, taken: set[int]) -> list[Candidate]:
     """Stretches of a candidate whose tokens are not taken, without white space and punctuation around them."""
-    pieces = (trim(doc, piece) for piece in _between(cand, [i for i in range(cand.start, cand.end) if i in taken]))
+    pieces = (
+        trim(doc, piece)
+        for piece in _between(cand, [i for i in range(cand.start, cand.end) if i in taken])
+    )
     return [piece for piece in pieces if piece is not None]
 
 
-def cut_names(doc: Doc, candidates: Iterable[Candidate], details: Sequence[Candidate]) -> list[Candidate]:
+def cut_names(
+    doc: Doc, candidates: Iterable[Candidate], details: Sequence[Candidate]
+) -> list[Candidate]:
     """RETURNS (list[Candidate]): Names without the tokens of details: one that a detail covers is gone, of a longer one what holds letters stays."""
     taken = {i for detail in details for i in range(detail.start, detail.end)}
     kept: list[Candidate] = []
@@ -272,12 +347,19 @@ def cut_names(doc: Doc, candidates: Iterable[Candidate], details: Sequence[Candi
         if taken.isdisjoint(range(cand.start, cand.end)):
             kept.append(cand)
         else:
-            kept += [piece for piece in _free(doc, cand, taken) if any(c.isalpha() for c in doc[piece.start : piece.end].text)]
+            kept += [
+                piece
+                for piece in _free(doc, cand, taken)
+                if any(c.isalpha() for c in doc[piece.start : piece.end].text)
+            ]
     return kept
 
 
 def merge(
-    page: Page, model: Iterable[Candidate], found: Sequence[Candidate], cued: frozenset[str] = frozenset()
+    page: Page,
+    model: Iterable[Candidate],
+    found: Sequence[Candidate],
+    cued: frozenset[str] = frozenset(),
 ) -> list[Candidate]:
     """RETURNS (list[Candidate]): Names and cleaned proposals of the model with what the rules found, sorted, without overlaps.
 
@@ -291,7 +373,9 @@ def merge(
         touched = sorted({at[token] for token in range(cand.start, cand.end) if token in at})
         partners = [i for i in touched if rules[i].label == cand.label]
         holders = [rules[i] for i in touched if rules[i].label == STREET_ADDRESS]
-        if cand.label in (ID_NUM, PHONE_NUM) and any(h.start <= cand.start and cand.end <= h.end for h in holders):
+        if cand.label in (ID_NUM, PHONE_NUM) and any(
+            h.start <= cand.start and cand.end <= h.end for h in holders
+        ):
             continue  # its postal code
         for i in partners:
             rules[i] = replace(rules[i], score=max(rules[i].score, cand.score))
@@ -299,15 +383,27 @@ def merge(
             # A word for what a value is outweighs the model's opinion of the same value.
             if cand.label == STREET_ADDRESS or not any(rules[i].source in cued for i in touched):
                 kept.append(cand)
-        elif cand.label == ID_NUM and cand.end - cand.start > max(rules[i].end - rules[i].start for i in partners):
+        elif cand.label == ID_NUM and cand.end - cand.start > max(
+            rules[i].end - rules[i].start for i in partners
+        ):
             rule = rules[partners[0]]
             kept.append(replace(cand, score=rule.score, source=rule.source, reason=rule.reason))
     whole = resolve_overlaps([*kept, *rules])
     # Of each address that lost against others, stretches of two tokens or more that none of these covers.
     taken = {token for c in whole for token in range(c.start, c.end)}
-    left = [piece for c in (*kept, *rules) if c.label == STREET_ADDRESS for piece in _free(page.doc, c, taken)]
+    left = [
+        piece
+        for c in (*kept, *rules)
+        if c.label == STREET_ADDRESS
+        for piece in _free(page.doc, c, taken)
+    ]
     whole = resolve_overlaps([*whole, *(piece for piece in left if piece.end - piece.start > 1)])
-    return resolve_overlaps([*whole, *cut_names(page.doc, names, [c for c in whole if c.label in (*RULED, STREET_ADDRESS)])])
+    return resolve_overlaps(
+        [
+            *whole,
+            *cut_names(page.doc, names, [c for c in whole if c.label in (*RULED, STREET_ADDRESS)]),
+        ]
+    )
 
 
 def _resolve_cued(found: Sequence[Candidate], cued: frozenset[str]) -> list[Candidate]:
@@ -320,15 +416,23 @@ def _resolve_cued(found: Sequence[Candidate], cued: frozenset[str]) -> list[Cand
         if cand.label == EMAIL:
             # An e-mail address inside a personal web address goes with it.
             url = url_at.get(cand.start)
-            covered = url is not None and cand.end <= url.end and url.end - url.start > cand.end - cand.start
+            covered = (
+                url is not None
+                and cand.end <= url.end
+                and url.end - url.start > cand.end - cand.start
+            )
         else:
-            covered = cand.label != URL_PERSONAL and not called_tokens.isdisjoint(range(cand.start, cand.end))
+            covered = cand.label != URL_PERSONAL and not called_tokens.isdisjoint(
+                range(cand.start, cand.end)
+            )
         if not covered and cand.source not in cued:
             rest.append(cand)
     return resolve_overlaps([*called, *rest])
 
 
-def repeated(page: Page, found: Sequence[Candidate], *, blocked: Intervals | None = None) -> list[Candidate]:
+def repeated(
+    page: Page, found: Sequence[Candidate], *, blocked: Intervals | None = None
+) -> list[Candidate]:
     """RETURNS (list[Candidate]): The same values elsewhere in the document, of 5 characters or more.
 
     blocked (Intervals | None): Characters of the normalised text where nothing is looked for."""
@@ -341,7 +445,13 @@ def repeated(page: Page, found: Sequence[Candidate], *, blocked: Intervals | Non
         for match in re.finditer(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])", page.view.text):
             if blocked is not None and blocked.cover(*match.span()):
                 continue
-            again = page.found(*match.span(), label, first.score, PROPAGATION, f"same value as elsewhere: {first.reason}")
+            again = page.found(
+                *match.span(),
+                label,
+                first.score,
+                PROPAGATION,
+                f"same value as elsewhere: {first.reason}",
+            )
             more += [c for c in again if taken.isdisjoint(range(c.start, c.end))]
     return more
 
@@ -359,21 +469,38 @@ def with_native(doc: Doc, candidates: Sequence[Candidate]) -> list[Candidate]:
     text, out = doc.text, list(candidates)
     if text.isascii():
         return out
-    seen = [(doc[c.start : c.end].start_char, doc[c.start : c.end].end_char) for c in candidates if is_name(c.label)]
+    seen = [
+        (doc[c.start : c.end].start_char, doc[c.start : c.end].end_char)
+        for c in candidates
+        if is_name(c.label)
+    ]
     flat = (1 / len(ROLES),) * len(ROLES)
     for found in native_names(text, seen=seen):
         span, touched = at_tokens(doc, out, found.start, found.end)
         handle = span is not None and text[span.start_char] == "@"
         # A detail that a rule found, or a handle, is no name.
-        if span is None or any(c.label != USERNAME or c.source != "model" or handle for c in touched if not is_name(c.label)):
+        if span is None or any(
+            c.label != USERNAME or c.source != "model" or handle
+            for c in touched
+            if not is_name(c.label)
+        ):
             continue
         names = [c for c in touched if is_name(c.label)]
         best = max(names, key=lambda c: c.score, default=None)
         read = best.roles if best is not None and len(best.roles) == len(ROLES) else flat
-        roles = tuple((1 - _DOUBT) * role + _DOUBT * even for role, even in zip(read, flat, strict=True))
+        roles = tuple(
+            (1 - _DOUBT) * role + _DOUBT * even for role, even in zip(read, flat, strict=True)
+        )
         label = best.label if best is not None else label_for_role(STUDENT)
-        start, end = min([span.start, *(c.start for c in names)]), max([span.end, *(c.end for c in names)])
-        about = (max([_SCORE, *(c.score for c in names)]), SOURCE, f"a name in a script of its own: {found.reason}")
+        start, end = (
+            min([span.start, *(c.start for c in names)]),
+            max([span.end, *(c.end for c in names)]),
+        )
+        about = (
+            max([_SCORE, *(c.score for c in names)]),
+            SOURCE,
+            f"a name in a script of its own: {found.reason}",
+        )
         new = Candidate(start, end, label, *about, roles)
         out = [c for c in out if c not in touched] + [new]
     return sorted(out, key=lambda c: c.start)

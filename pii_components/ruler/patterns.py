@@ -46,7 +46,9 @@ class RegexRule(NamedTuple):
         validate, group = VALIDATORS[self.validate], "pii" if "pii" in self.find.groupindex else 0
         for match in self.find.finditer(text):
             start, end = match.span(group)
-            valid = validate(Hit(text, start, end, self.score, text[match.start() : start]), context)
+            valid = validate(
+                Hit(text, start, end, self.score, text[match.start() : start]), context
+            )
             if valid is not None and valid.start < valid.end:
                 yield valid
 
@@ -65,7 +67,16 @@ class SiteRule(NamedTuple):
         """RETURNS (bool): Whether the entry speaks about this host and what follows it."""
         if self.host.startswith("*."):
             below = host.removesuffix(self.host[1:])
-            known = below != host and below not in ("", "www", "m", "en", "support", "help", "about", "blog")
+            known = below != host and below not in (
+                "",
+                "www",
+                "m",
+                "en",
+                "support",
+                "help",
+                "about",
+                "blog",
+            )
         elif self.host.startswith("."):
             known = host.endswith(self.host)
         else:
@@ -122,7 +133,9 @@ def _score(entry: Mapping[str, Any]) -> float:
 def _one_of(entry: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> str:
     value = entry.get(name)
     if value not in allowed:
-        raise PiiError(Errors.E204, id=entry.get("id", ""), field=name, value=value, allowed=", ".join(allowed))
+        raise PiiError(
+            Errors.E204, id=entry.get("id", ""), field=name, value=value, allowed=", ".join(allowed)
+        )
     return str(value)
 
 
@@ -130,7 +143,9 @@ def _hosts(entry: Mapping[str, Any]) -> list[str]:
     given = entry["host"] if isinstance(entry["host"], list) else [entry["host"]]
     if not given or not all(isinstance(host, str) and host for host in given):
         allowed = "a host or a list of hosts"
-        raise PiiError(Errors.E204, id=entry.get("id", ""), field="host", value=entry["host"], allowed=allowed)
+        raise PiiError(
+            Errors.E204, id=entry.get("id", ""), field="host", value=entry["host"], allowed=allowed
+        )
     return [host.lower() for host in given]
 
 
@@ -147,20 +162,37 @@ def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
         if kind == "regex":
             validate = entry.get("validate", "accept")
             if validate not in VALIDATORS:
-                raise PiiError(Errors.E202, id=name, validate=validate, allowed=", ".join(VALIDATORS))
+                raise PiiError(
+                    Errors.E202, id=name, validate=validate, allowed=", ".join(VALIDATORS)
+                )
             only_if = _compile(entry, "only_if") if entry.get("only_if") else None
-            found = (entry["label"], _compile(entry, "regex"), validate, _score(entry), reason or f"pattern {name}")
+            found = (
+                entry["label"],
+                _compile(entry, "regex"),
+                validate,
+                _score(entry),
+                reason or f"pattern {name}",
+            )
             regexes.append(RegexRule(name, *found, bool(entry.get("cue", False)), only_if))
         elif kind == "host":
             path = _compile(entry, "path") if entry.get("path") else None
             personal = _one_of(entry, "personal", PERSONAL)
-            sites += [SiteRule(name, host, path, personal, _score(entry), reason) for host in _hosts(entry)]
+            sites += [
+                SiteRule(name, host, path, personal, _score(entry), reason)
+                for host in _hosts(entry)
+            ]
         elif kind == "near":
-            nears.append(NearRule(name, _compile(entry, "near"), _one_of(entry, "means", MEANS), reason))
+            nears.append(
+                NearRule(name, _compile(entry, "near"), _one_of(entry, "means", MEANS), reason)
+            )
     sites.reverse()
-    return RuleSet(tuple(regexes), tuple(sorted(sites, key=lambda s: s.rank, reverse=True)), tuple(nears))
+    return RuleSet(
+        tuple(regexes), tuple(sorted(sites, key=lambda s: s.rank, reverse=True)), tuple(nears)
+    )
 
 
 def shipped_patterns() -> list[Pattern]:
     """RETURNS (list[Pattern]): A fresh copy of the patterns that ship, in the order of `PATTERN_FILES`."""
-    return [dict(entry) for name in PATTERN_FILES for entry in resource(f"patterns/{name}")["patterns"]]
+    return [
+        dict(entry) for name in PATTERN_FILES for entry in resource(f"patterns/{name}")["patterns"]
+    ]

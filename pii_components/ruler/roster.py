@@ -33,7 +33,15 @@ from ..errors import Errors, PiiError, reason_of
 from ..labels import EMAIL, ID_NUM, NAME_STUDENT, USERNAME, is_name
 from ..names import word_list
 from ..names.letters import fold, forget, norm
-from ..names.link import by_letters_left, is_doubtful, is_slip, letters_left, match_form, nicknames, nicknames_of
+from ..names.link import (
+    by_letters_left,
+    is_doubtful,
+    is_slip,
+    letters_left,
+    match_form,
+    nicknames,
+    nicknames_of,
+)
 from ..names.normalize import NormalizedView
 from ..names.parse import FAMILY, GIVEN, LONE, PARTICLES, Form, Word, read_mention
 from ..names.table import name_table
@@ -64,7 +72,9 @@ _PARTS = re.compile(r"[^\W_]+")
 
 def _kind_of(header: str) -> str:
     name = "_".join(_PARTS.findall(fold(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", header))))
-    return next((kind for kind, expression in _HEADERS.items() if re.fullmatch(expression, name)), "")
+    return next(
+        (kind for kind, expression in _HEADERS.items() if re.fullmatch(expression, name)), ""
+    )
 
 
 def is_word_too(word: str) -> bool:
@@ -85,18 +95,37 @@ class Member(NamedTuple):
     def of(cls, cells: Mapping[str, str]) -> "Member":
         """cells (Mapping[str, str]): Kind of a column -> what stands there."""
         first, middle, last = (cells.get(kind, "") for kind in (FIRST, MIDDLE, LAST))
-        parts = [(first, GIVEN), (middle, GIVEN), (last, FAMILY)] if first or last else [(cells.get(NAME, ""), "")]
-        named = [(part, kind or word.kind.replace(LONE, GIVEN)) for text, kind in parts for part, word in _parts(text)]
+        parts = (
+            [(first, GIVEN), (middle, GIVEN), (last, FAMILY)]
+            if first or last
+            else [(cells.get(NAME, ""), "")]
+        )
+        named = [
+            (part, kind or word.kind.replace(LONE, GIVEN))
+            for text, kind in parts
+            for part, word in _parts(text)
+        ]
         preferred = tuple(part for part, _ in _parts(cells.get(PREFERRED, "")))
-        values = [(_key(cells[label], label), label) for label in (EMAIL, ID_NUM, USERNAME) if cells.get(label)]
+        values = [
+            (_key(cells[label], label), label)
+            for label in (EMAIL, ID_NUM, USERNAME)
+            if cells.get(label)
+        ]
         values += [(value.partition("@")[0], USERNAME) for value, label in values if label == EMAIL]
         own = {*preferred, *(word for word, _ in named)}
-        kept = [(v, label) for v, label in values if len(v) >= (_LEAST_ID if label == ID_NUM else _LEAST_USER) and v not in own]
+        kept = [
+            (v, label)
+            for v, label in values
+            if len(v) >= (_LEAST_ID if label == ID_NUM else _LEAST_USER) and v not in own
+        ]
         return cls(tuple(w for w, _ in named), tuple(k for _, k in named), preferred, tuple(kept))
 
     @property
     def given(self) -> tuple[str, ...]:
-        return (*(w for w, kind in zip(self.words, self.kinds, strict=True) if kind != FAMILY), *self.preferred)
+        return (
+            *(w for w, kind in zip(self.words, self.kinds, strict=True) if kind != FAMILY),
+            *self.preferred,
+        )
 
     @property
     def family(self) -> tuple[str, ...]:
@@ -105,7 +134,12 @@ class Member(NamedTuple):
 
 def _parts(text: str) -> Iterator[tuple[str, Word]]:
     """YIELDS (tuple[str, Word]): The folded words of a name, a hyphen parts them, with the word of the mention."""
-    yield from ((norm(part), word) for word in read_mention(text).words for part in word.text.split("-") if norm(part))
+    yield from (
+        (norm(part), word)
+        for word in read_mention(text).words
+        for part in word.text.split("-")
+        if norm(part)
+    )
 
 
 def _key(value: str, label: str) -> str:
@@ -138,7 +172,10 @@ _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _OWN = re.compile(r"'s?$", re.IGNORECASE)
 _RUN = re.compile(r"\w[\w.+@-]*\w")
 _DIGITS, _NUMBER = re.compile(r"\d{0,6}(?!\w)"), re.compile(r"\d(?:[ ./-]?\d){3,}")
-_JOINT, _AFTER_INITIAL = re.compile(r"[ \t]{1,2}|[ \t]?\n|,[ ]?|[._-]"), re.compile(r"\.?[ \t]?|\.?,[ ]?|[._-]")
+_JOINT, _AFTER_INITIAL = (
+    re.compile(r"[ \t]{1,2}|[ \t]?\n|,[ ]?|[._-]"),
+    re.compile(r"\.?[ \t]?|\.?,[ ]?|[._-]"),
+)
 _MOST, _WINDOW = 6, 120  # words of a name; characters of a line that are looked at
 _YEAR = r"(?:1[5-9]|20)\d\d"
 # A year behind it, in brackets or an entry of a list of sources.
@@ -165,7 +202,9 @@ _GREETED = re.compile(
     re.IGNORECASE,
 )
 _SPEAKS = re.compile(rf"(?: (?:{_SAYS}))?(?: (?:on|at) [^\n:]{{1,30}})? ?(?::|>)(?!//)")
-_NOT_BEFORE = frozenset("the a an of in my your our his her its their this that these those no any some each every".split())  # noqa: SIM905
+_NOT_BEFORE = frozenset(
+    "the a an of in my your our his her its their this that these those no any some each every".split()
+)
 _SENTENCE_END = re.compile(r"(?:^|[.!?:…\n][\"')\]]*\s*|[\"“(]\s*|[•*-]\s+)\Z")
 
 
@@ -186,22 +225,38 @@ class Roster:
             for word in (*member.words, *member.preferred):
                 if len(word) > 1:
                     by_word.setdefault(word, set()).add(n)
-            others = {nick for word in given for nick in (*nicknames_of(word), *nicknames().get(word, ()))}
+            others = {
+                nick for word in given for nick in (*nicknames_of(word), *nicknames().get(word, ()))
+            }
             for nick in others:
                 self._nicks.setdefault(nick, set()).add(n)
             whole = "".join(family)
             for word in {*given, *others, "".join(given)} if given and family else ():
-                forms = (word + whole, whole + word, word[:1] + whole, whole + word[:1], word + whole[:1])
-                self._glued |= {form: at < 2 or self._glued.get(form, False) for at, form in enumerate(forms)}
+                forms = (
+                    word + whole,
+                    whole + word,
+                    word[:1] + whole,
+                    whole + word[:1],
+                    word + whole[:1],
+                )
+                self._glued |= {
+                    form: at < 2 or self._glued.get(form, False) for at, form in enumerate(forms)
+                }
             for parts in (given, [*given, *family], [*given[:1], *family[-1:]]):
                 if len(parts) > 1:
                     self._initials.add("".join(word[0] for word in parts))
-            self._values |= {"#" * (label == ID_NUM) + value: label for value, label in member.values}
+            self._values |= {
+                "#" * (label == ID_NUM) + value: label for value, label in member.values
+            }
         self._words = {word: frozenset(who) for word, who in by_word.items()}
         self.words = frozenset(self._words)  # of all names, folded
         self._families = frozenset(word for member in self.members for word in member.family)
         self._slips = by_letters_left(word for word in self._words if 5 <= len(word) <= 30)
-        self._glued = {form: sure for form, sure in self._glued.items() if len(form) >= _LEAST_GLUED and not is_word_too(form)}
+        self._glued = {
+            form: sure
+            for form, sure in self._glued.items()
+            if len(form) >= _LEAST_GLUED and not is_word_too(form)
+        }
 
     def __len__(self) -> int:
         return len(self.members)
@@ -218,11 +273,15 @@ class Roster:
         order. RAISES (PiiError): E207 to E210."""
         try:
             data = Path(path).read_bytes()
-            text = data.decode(next((name for mark, name in _MARKS.items() if data.startswith(mark)), "utf-8"))
+            text = data.decode(
+                next((name for mark, name in _MARKS.items() if data.startswith(mark)), "utf-8")
+            )
             delimiter = max(_DELIMITERS, key=text.strip().partition("\n")[0].count)
             rows = [
                 row
-                for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+                for row in csv.reader(
+                    io.StringIO(text, newline=""), delimiter=delimiter, strict=True
+                )
                 if "".join(row).strip()
             ]
         except (OSError, UnicodeError, csv.Error) as err:
@@ -241,8 +300,14 @@ class Roster:
                 raise PiiError(Errors.E209, row=number, got=len(row), expected=len(kinds))
             cells: dict[str, str] = {}
             for kind, cell in zip(kinds, row, strict=False):
-                if kind and cell.strip() and (kind in cells or (kind == NAME and {FIRST, LAST} & set(kinds))):
-                    members.append(Member.of({kind: cell}))  # another name or number of the same student
+                if (
+                    kind
+                    and cell.strip()
+                    and (kind in cells or (kind == NAME and {FIRST, LAST} & set(kinds)))
+                ):
+                    members.append(
+                        Member.of({kind: cell})
+                    )  # another name or number of the same student
                 elif kind and cell.strip():
                     cells[kind] = cell
             members.append(Member.of(cells))
@@ -261,7 +326,9 @@ class Roster:
                 found.append(hit)
         starts, ends = [hit.start for hit in found], [hit.end for hit in found]
         names = _Reading(self, view.text).names()
-        found += [hit for hit in names if bisect_left(starts, hit.end) == bisect_right(ends, hit.start)]
+        found += [
+            hit for hit in names if bisect_left(starts, hit.end) == bisect_right(ends, hit.start)
+        ]
         moved = ((view.to_original(hit.start, hit.end), hit) for hit in sorted(found))
         return [hit._replace(start=start, end=end) for (start, end), hit in moved if start < end]
 
@@ -273,7 +340,9 @@ class Roster:
         for expression in (_RUN, _NUMBER) if self._values else ():
             for match in expression.finditer(text):
                 value = fold(match[0])
-                label = self._values.get(value) or self._values.get("#" + "".join(_PARTS.findall(value)), "")
+                label = self._values.get(value) or self._values.get(
+                    "#" + "".join(_PARTS.findall(value)), ""
+                )
                 at = text[match.start() - 1 : match.start()] == "@"
                 if label and (at or not (label == USERNAME and is_word_too(value))):
                     yield Hit(*match.span(), label, 1.0, self.where)
@@ -288,7 +357,12 @@ class Roster:
         if exact or nick:
             return word, (exact or frozenset()) | (nick or frozenset()), False
         if self._slips and is_doubtful(word):
-            near = {other for left in letters_left(word) for other in self._slips.get(left, ()) if is_slip(word, other)}
+            near = {
+                other
+                for left in letters_left(word)
+                for other in self._slips.get(left, ())
+                if is_slip(word, other)
+            }
             if len(near) == 1:
                 (other,) = near
                 return other, self._words[other], True
@@ -311,7 +385,11 @@ class _Reading:
 
     def gap(self, i: int) -> str:
         """RETURNS (str): What stands between atom i and the next."""
-        return self.text[self.atoms[i].end : self.atoms[i + 1].start] if i + 1 < len(self.atoms) else "\0"
+        return (
+            self.text[self.atoms[i].end : self.atoms[i + 1].start]
+            if i + 1 < len(self.atoms)
+            else "\0"
+        )
 
     def linked(self, i: int) -> bool:
         joint = _AFTER_INITIAL if len(self.atoms[i].text) == 1 else _JOINT
@@ -335,7 +413,9 @@ class _Reading:
         while last - i < _MOST - 1 and self.linked(last):
             last += 1
         for end in range(last, i, -1):
-            if (self.atoms[end].who or len(self.atoms[end].text) <= 3) and (hit := self._whole(i, end)):
+            if (self.atoms[end].who or len(self.atoms[end].text) <= 3) and (
+                hit := self._whole(i, end)
+            ):
                 return end + 1, hit
         return i + 1, None
 
@@ -343,8 +423,16 @@ class _Reading:
         """Atoms i to end (inclusive) as one student's name: of its own words, initials, particles, and one more name between."""
         atoms = self.atoms[i : end + 1]
         named = [a for a in atoms if a.who]
-        between = [a for a in atoms[1:-1] if not a.who and len(a.text) > 1 and norm(a.text) not in PARTICLES]
-        if not named or len(between) > 1 or any(not a.text[0].isupper() or words().is_common(a.text) for a in between):
+        between = [
+            a
+            for a in atoms[1:-1]
+            if not a.who and len(a.text) > 1 and norm(a.text) not in PARTICLES
+        ]
+        if (
+            not named
+            or len(between) > 1
+            or any(not a.text[0].isupper() or words().is_common(a.text) for a in between)
+        ):
             return None
         norms: list[str] = []
         for at, a in enumerate(atoms):
@@ -352,7 +440,9 @@ class _Reading:
                 continue
             if a.who or (len(a.text) == 1 and self._is_initial(i + at)):
                 norms.append(a.means)
-            elif 1 < len(a.text) <= 3 and (a.text.isupper() or self.gap(i + at if at == 0 else i + at - 1) in tuple("._-")):
+            elif 1 < len(a.text) <= 3 and (
+                a.text.isupper() or self.gap(i + at if at == 0 else i + at - 1) in tuple("._-")
+            ):
                 norms += a.means  # the "jb" of "jb.lopez"
             else:
                 return None
@@ -361,9 +451,19 @@ class _Reading:
             return None
         for n in sorted(frozenset.intersection(*(a.who for a in named))):
             member = self.roster.members[n]
-            full, kinds = member.words + member.preferred, member.kinds + (GIVEN,) * len(member.preferred)
-            for kept in (range(len(norms)), [0, *(k for k in range(1, len(norms) - 1) if not initials[k]), len(norms) - 1]):
-                form = Form(tuple(norms[k] for k in kept), (GIVEN,) * len(kept), tuple(initials[k] for k in kept))
+            full, kinds = (
+                member.words + member.preferred,
+                member.kinds + (GIVEN,) * len(member.preferred),
+            )
+            for kept in (
+                range(len(norms)),
+                [0, *(k for k in range(1, len(norms) - 1) if not initials[k]), len(norms) - 1],
+            ):
+                form = Form(
+                    tuple(norms[k] for k in kept),
+                    (GIVEN,) * len(kept),
+                    tuple(initials[k] for k in kept),
+                )
                 if len(form.norms) > 1 and match_form(form, full, kinds):
                     return self._judged(i, end, atoms, written=len(form.words))
         return None
@@ -371,7 +471,9 @@ class _Reading:
     def _is_initial(self, i: int) -> bool:
         """Whether a letter is no word: "I", "a"."""
         atom, before = self.atoms[i], self.gap(i - 1) if i else ""
-        return not {*before, *self.gap(i)[:1]}.isdisjoint("._-") or (atom.text.isupper() and atom.text not in "IA")
+        return not {*before, *self.gap(i)[:1]}.isdisjoint("._-") or (
+            atom.text.isupper() and atom.text not in "IA"
+        )
 
     def _judged(self, i: int, end: int, atoms: Sequence[_Atom], *, written: int) -> Hit | None:
         names = [a for a in atoms if a.who]
@@ -400,10 +502,21 @@ class _Reading:
         context = self._has_context(atom)
         fits = context or not (common or atom.slip)
         if style == "lower":
-            small = "".join(self._beside(atom)).islower() or (len(atom.text) > 4 and atom.means in self.roster.words)
+            small = "".join(self._beside(atom)).islower() or (
+                len(atom.text) > 4 and atom.means in self.roster.words
+            )
             fits = not common and (context or (small and len(atom.text) > 3 and not atom.slip))
-        elif not fits and style == "title" and not self._opens(atom) and not words().is_heading(atom.text):
-            fits = i > 0 and self.atoms[i - 1].text.lower() not in _NOT_BEFORE and self.gap(i - 1) in (" ", ", ")
+        elif (
+            not fits
+            and style == "title"
+            and not self._opens(atom)
+            and not words().is_heading(atom.text)
+        ):
+            fits = (
+                i > 0
+                and self.atoms[i - 1].text.lower() not in _NOT_BEFORE
+                and self.gap(i - 1) in (" ", ", ")
+            )
         score = 0.6 if common or atom.slip or style == "lower" else 0.9
         return self._hit(atom.start, atom, score, "one name", atom.slip) if fits else None
 
@@ -415,23 +528,39 @@ class _Reading:
         digits = _DIGITS.match(text, atom.end)
         behind = digits.end() if digits else atom.end
         handle = behind > atom.end or text[atom.start - 1 : atom.start] == "@"
-        if word in self.roster._glued and (self.roster._glued[word] or handle or self._has_context(atom)):
+        if word in self.roster._glued and (
+            self.roster._glued[word] or handle or self._has_context(atom)
+        ):
             return Hit(
-                atom.start, behind, USERNAME if handle else NAME_STUDENT, 0.9, f"{self.roster.where}: a name in one word"
+                atom.start,
+                behind,
+                USERNAME if handle else NAME_STUDENT,
+                0.9,
+                f"{self.roster.where}: a name in one word",
             )
-        initials = 1 < len(word) < 5 and atom.text.isupper() and word in self.roster._initials and not words().is_common(word)
+        initials = (
+            1 < len(word) < 5
+            and atom.text.isupper()
+            and word in self.roster._initials
+            and not words().is_common(word)
+        )
         if initials and self._has_context(atom):
             return Hit(atom.start, atom.end, NAME_STUDENT, 0.7, f"{self.roster.where}: initials")
         return None
 
     def _beside(self, atom: _Atom) -> tuple[str, str]:
         """RETURNS (tuple[str, str]): The line before and behind, as far as it is looked at."""
-        before, after = self.text[max(0, atom.start - _WINDOW) : atom.start], self.text[atom.end : atom.end + _WINDOW]
+        before, after = (
+            self.text[max(0, atom.start - _WINDOW) : atom.start],
+            self.text[atom.end : atom.end + _WINDOW],
+        )
         return before.rpartition("\n")[2], after.partition("\n")[0]
 
     def _has_context(self, atom: _Atom) -> bool:
         text, (before, after) = self.text, self._beside(atom)
-        if not any(map(str.isalnum, before)) and (not any(map(str.isalpha, after)) or _SPEAKS.match(after)):
+        if not any(map(str.isalnum, before)) and (
+            not any(map(str.isalpha, after)) or _SPEAKS.match(after)
+        ):
             return True
         if _CONTEXT_AFTER.match(after) and not before.lower().endswith(("the ", "i ", "it ")):
             return True
@@ -446,13 +575,21 @@ class _Reading:
             if (
                 last.text in ("St", "Saint")
                 or (letter and gap in (" ", ". ", ".") and last.text.isupper() and last.text != "I")
-                or (gap in (" ", "-") and self._is_name(last) and (not self._opens(last) or in_table(last.text)))
+                or (
+                    gap in (" ", "-")
+                    and self._is_name(last)
+                    and (not self._opens(last) or in_table(last.text))
+                )
             ):
                 return True
         after = self.atoms[i + 1] if self.gap(i) in (" ", "-") else None
         if after is None or words().is_heading(after.text):
             return False
-        if case_style(after.text) == "title" and not after.who and name_table().is_surname(after.text):
+        if (
+            case_style(after.text) == "title"
+            and not after.who
+            and name_table().is_surname(after.text)
+        ):
             return True  # "Sterling Brown"
         return self._is_name(after) and (in_table(after.text) or not atom.text.isupper())
 
@@ -510,13 +647,17 @@ class PiiRoster(Pipe):
         for hit in self.roster.find(doc.text):
             span = doc.char_span(hit.start, hit.end, alignment_mode="expand")
             if span is not None and len(span) and (not found or found[-1].end <= span.start):
-                found.append(Candidate(span.start, span.end, hit.label, hit.score, ROSTER, hit.reason))
+                found.append(
+                    Candidate(span.start, span.end, hit.label, hit.score, ROSTER, hit.reason)
+                )
         # What a detector read of a name on the list says whose it is; what it read beyond that stays its own.
         names = [k for k in known if is_name(k.label)]
         for n, c in enumerate(found):
             read = [k for k in names if k.start < c.end and c.start < k.end and is_name(c.label)]
             found[n] = replace(c, roles=max(read, key=lambda k: k.score).roles) if read else c
-        return merge_found(doc, [k for k in known if not is_name(k.label)], [*cut_names(doc, names, found), *found])
+        return merge_found(
+            doc, [k for k in known if not is_name(k.label)], [*cut_names(doc, names, found), *found]
+        )
 
     def set_annotations(self, doc: Doc, found: Iterable[Candidate]) -> None:
         """Write what `find_spans` returned."""
@@ -525,7 +666,9 @@ class PiiRoster(Pipe):
 
 def add_roster(nlp: Language, roster: Roster | str | Path) -> PiiRoster:
     """RETURNS (PiiRoster): The pipeline's, which knows the list from now on; where there was none, before who decides about names."""
-    name = next((name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == "pii_roster"), "")
+    name = next(
+        (name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == "pii_roster"), ""
+    )
     if not name:
         deciding = ("pii_context", "hips_surrogate")
         later = next((n for n in nlp.pipe_names if nlp.get_pipe_meta(n).factory in deciding), None)

@@ -75,17 +75,29 @@ URL_SHAPE = (
 HANDLE_SHAPE = rf"[{AT}]{_WORD}(?:[\w.{INVISIBLE}-]{{0,62}}{_WORD})?"
 
 _SETS = {
-    "INVISIBLE": INVISIBLE, "LOWER": LOWER, "UPPER": UPPER, "LETTER": LETTER, "SCRIPT": ALPHA + LETTER, "AT": AT, "CASELESS": CASELESS,
+    "INVISIBLE": INVISIBLE,
+    "LOWER": LOWER,
+    "UPPER": UPPER,
+    "LETTER": LETTER,
+    "SCRIPT": ALPHA + LETTER,
+    "AT": AT,
+    "CASELESS": CASELESS,
     "ICON": r"[\u2600-\u27bf\u2b50\U0001f1e6-\U0001faff]",  # spaCy knows those of older Unicode
-    "EMAIL_SHAPE": EMAIL_SHAPE, "URL_SHAPE": URL_SHAPE, "HANDLE_SHAPE": HANDLE_SHAPE,
+    "EMAIL_SHAPE": EMAIL_SHAPE,
+    "URL_SHAPE": URL_SHAPE,
+    "HANDLE_SHAPE": HANDLE_SHAPE,
     # spaCy counts letters of scripts without case as both; here it must be known where a capital stands.
-    "AFTER_SMALL": rf"(?<=[{LOWER}])(?<![{ALPHA_UPPER}])", "BEFORE_CAPITAL": rf"(?=[{UPPER}])(?![{ALPHA_LOWER}])",
-}  # fmt: skip
+    "AFTER_SMALL": rf"(?<=[{LOWER}])(?<![{ALPHA_UPPER}])",
+    "BEFORE_CAPITAL": rf"(?=[{UPPER}])(?![{ALPHA_LOWER}])",
+}
 
 
 def _affixes(kind: str) -> list[str]:
     """Expressions of resources/ruler/tokenizer.toml: prefixes, suffixes or infixes."""
-    return [re.sub(r"<([A-Z_]+)>", lambda name: _SETS[name[1]], affix) for affix in resource("ruler/tokenizer")[kind]]
+    return [
+        re.sub(r"<([A-Z_]+)>", lambda name: _SETS[name[1]], affix)
+        for affix in resource("ruler/tokenizer")[kind]
+    ]
 
 
 CAMEL_WORDS = word_list("ruler/tokenizer", "camel_words")
@@ -95,7 +107,14 @@ NOT_EXCEPTIONS = ("id", "Id", "ID", "wed", "Wed")
 
 def _is_shifted(text: str) -> bool:
     """Whether a word is typed with the shift key the wrong way round, or in turn; "mRNA", "NaCl" and "iPhone" are not."""
-    if len(text) < 5 or text.islower() or text.isupper() or text.istitle() or not text.isalpha() or text in CAMEL_WORDS:
+    if (
+        len(text) < 5
+        or text.islower()
+        or text.isupper()
+        or text.istitle()
+        or not text.isalpha()
+        or text in CAMEL_WORDS
+    ):
         return False
     switches = sum(a.isupper() != b.isupper() for a, b in pairwise(text))
     return (text[0].islower() and text[1:].isupper()) or switches >= len(text) - 2
@@ -105,10 +124,16 @@ def visible_shape(text: str) -> str:
     """RETURNS (str): spaCy's word shape, computed without marks and without what shows nothing; "lOPEZ" and "LoPeZ" have that of "Lopez"."""
     if _is_shifted(text):
         return word_shape(text.capitalize())
-    if text.isascii() or not any(unicodedata.category(char)[0] == "M" or is_invisible(char) for char in text):
+    if text.isascii() or not any(
+        unicodedata.category(char)[0] == "M" or is_invisible(char) for char in text
+    ):
         return word_shape(text)
-    composed = unicodedata.normalize("NFC", "".join(char for char in text if not is_invisible(char)))
-    return word_shape("".join(char for char in composed if unicodedata.category(char)[0] != "M")) or word_shape(text)
+    composed = unicodedata.normalize(
+        "NFC", "".join(char for char in text if not is_invisible(char))
+    )
+    return word_shape(
+        "".join(char for char in composed if unicodedata.category(char)[0] != "M")
+    ) or word_shape(text)
 
 
 # Anchored at the end, without flags: spaCy stores the pattern alone.
@@ -146,18 +171,30 @@ class StudentEnglish(English):
 
 def make_student_tokenizer(nlp: Language) -> Tokenizer:
     """RETURNS (Tokenizer): A plain spaCy Tokenizer. nlp (Language): Gives vocabulary, exceptions and the rules that ours stand before."""
-    if type(nlp) is English:  # no config can name a class: spaCy's before_creation must return the one that it got
+    if (
+        type(nlp) is English
+    ):  # no config can name a class: spaCy's before_creation must return the one that it got
         nlp.__class__ = StudentEnglish
     defaults = nlp.Defaults
-    rules = {orth: spec for orth, spec in (defaults.tokenizer_exceptions or {}).items() if orth not in NOT_EXCEPTIONS}
+    rules = {
+        orth: spec
+        for orth, spec in (defaults.tokenizer_exceptions or {}).items()
+        if orth not in NOT_EXCEPTIONS
+    }
     rules |= {word: [{ORTH: word}] for word in CAMEL_WORDS}
     nlp.vocab.lex_attr_getters[SHAPE] = visible_shape  # type: ignore[attr-defined]
     return Tokenizer(
         nlp.vocab,
         rules=rules,
-        prefix_search=compile_prefix_regex([*_affixes("prefixes"), *(defaults.prefixes or [])]).search,
-        suffix_search=compile_suffix_regex([*_affixes("suffixes"), *(defaults.suffixes or [])]).search,
-        infix_finditer=compile_infix_regex([*_affixes("infixes"), *(defaults.infixes or [])]).finditer,
+        prefix_search=compile_prefix_regex(
+            [*_affixes("prefixes"), *(defaults.prefixes or [])]
+        ).search,
+        suffix_search=compile_suffix_regex(
+            [*_affixes("suffixes"), *(defaults.suffixes or [])]
+        ).search,
+        infix_finditer=compile_infix_regex(
+            [*_affixes("infixes"), *(defaults.infixes or [])]
+        ).finditer,
         token_match=_ADDRESS.match,
         url_match=_ADDRESS.match,
     )

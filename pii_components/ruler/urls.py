@@ -55,7 +55,9 @@ def trim_url(value: str) -> int:
     while end:
         last = value[end - 1]
         opens = {")": "(", "]": "[", "}": "{"}.get(last)
-        if last not in ".,;:!?'\"*_~…([{" and not (opens and value.count(opens, 0, end) < value.count(last, 0, end)):
+        if last not in ".,;:!?'\"*_~…([{" and not (
+            opens and value.count(opens, 0, end) < value.count(last, 0, end)
+        ):
             break
         end -= 1
     return end
@@ -79,13 +81,19 @@ def parse_url(value: str) -> tuple[str, str, bool] | None:
     _sub, domain, suffix = split_host(host)
     if not suffix or not domain:
         return None
-    rest = parts.path + (f"?{parts.query}" if parts.query else "") + (f"#{parts.fragment}" if parts.fragment else "")
+    rest = (
+        parts.path
+        + (f"?{parts.query}" if parts.query else "")
+        + (f"#{parts.fragment}" if parts.fragment else "")
+    )
     www = host.startswith("www.")
     if not scheme and not www:
         # "word.Next", "menu.Keep": a new sentence. "whole.it", "3.in": no sure ending and nothing after it.
         last = given.rpartition(".")[2]
         written = last.islower() or given.isupper() or last in ("Com", "Org", "Net", "Edu")
-        bare = len(rest) < 2 and (suffix.rpartition(".")[2] not in _SURE or not re.search(r"[^\W\d]{2}", domain))
+        bare = len(rest) < 2 and (
+            suffix.rpartition(".")[2] not in _SURE or not re.search(r"[^\W\d]{2}", domain)
+        )
         if not written or bare or not re.search(r"[^\W\d]", domain):
             return None
     return host.removeprefix("www."), rest, scheme or www or len(rest) > 1
@@ -93,9 +101,12 @@ def parse_url(value: str) -> tuple[str, str, bool] | None:
 
 def holds_name(address: str, names: Iterable[str]) -> bool:
     """RETURNS (bool): Whether a name of the document stands in the address, as a word or two of them joined."""
-    words = {word for name in names for word in re.split(r"[^a-z]+", name.lower()) if len(word) >= 3}
+    words = {
+        word for name in names for word in re.split(r"[^a-z]+", name.lower()) if len(word) >= 3
+    }
     return any(
-        (piece in words and len(piece) >= 4) or any(piece.startswith(word) and piece[len(word) :] in words for word in words)
+        (piece in words and len(piece) >= 4)
+        or any(piece.startswith(word) and piece[len(word) :] in words for word in words)
         for piece in re.split(r"[^a-z]+", address.lower())
     )
 
@@ -113,11 +124,19 @@ def judge_url(hit: Hit, rules: RuleSet, names: Iterable[str] = ()) -> Verdict | 
     window = hit.before(_WINDOW).rpartition("\n\n")[2]
     near = {rule.means: rule for rule in rules.nears if rule.find.search(window)}
     own = near.get("own")
-    if own and (earlier := _LAST_ADDRESS.search(window)) and not own.find.search(earlier["between"]):
-        own = own if _LISTED.fullmatch(earlier["between"]) else None  # those words told of the address before
+    if (
+        own
+        and (earlier := _LAST_ADDRESS.search(window))
+        and not own.find.search(earlier["between"])
+    ):
+        own = (
+            own if _LISTED.fullmatch(earlier["between"]) else None
+        )  # those words told of the address before
     # In capitals throughout, its path too, which sites write in small letters.
     path = rest.lower() if hit.value.isupper() else rest
-    site = next((site for site in rules.sites if site.covers(host, path)), None)  # the most exact entry
+    site = next(
+        (site for site in rules.sites if site.covers(host, path)), None
+    )  # the most exact entry
     personal, score = (site.personal, site.score) if site else ("cue", 0.8)
     if site is None and not rest.strip("/") and any(known.host == host for known in rules.sites):
         return Verdict(hit, "no", score, "url-home", "the home page of a known site")
@@ -126,7 +145,9 @@ def judge_url(hit: Hit, rules: RuleSet, names: Iterable[str] = ()) -> Verdict | 
     if site and (personal == "yes" or (personal == "maybe" and (own or "cited" not in near))):
         return Verdict(hit, "yes", score, site.id, site.reason)
     if holds_name(host.partition("/")[0] + rest, names):
-        return Verdict(hit, "yes", score, "url-holds-name", "web address that holds a name of this document")
+        return Verdict(
+            hit, "yes", score, "url-holds-name", "web address that holds a name of this document"
+        )
     if own and "cited" not in near and sure | (split_host(host)[2] in _SURE):
         return Verdict(hit, "yes", score, own.id, own.reason)
     return Verdict(hit, "unlikely" if is_published(host, rest) else "unsure")

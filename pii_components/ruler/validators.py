@@ -72,7 +72,10 @@ def _suffixes() -> Callable[[str], Any]:
     import tldextract
 
     return tldextract.TLDExtract(
-        cache_dir=None, suffix_list_urls=(), fallback_to_snapshot=True, extra_suffixes=("example", "test", "invalid")
+        cache_dir=None,
+        suffix_list_urls=(),
+        fallback_to_snapshot=True,
+        extra_suffixes=("example", "test", "invalid"),
     )
 
 
@@ -93,7 +96,10 @@ def is_date(value: str) -> bool:
         orders = [(a, b, c), (c, b, a), (c, a, b)]
     else:
         return False
-    return any(_is_day(int("20" + year if len(year) == 2 else year), int(month), int(day)) for year, month, day in orders)
+    return any(
+        _is_day(int("20" + year if len(year) == 2 else year), int(month), int(day))
+        for year, month, day in orders
+    )
 
 
 def _is_day(year: int, month: int, day: int) -> bool:
@@ -110,7 +116,13 @@ def is_dated(hit: Hit) -> bool:
 
 def is_years(value: str) -> bool:
     """RETURNS (bool): Whether the piece is a year or a range of years."""
-    return re.fullmatch(r"\(?(?:1[5-9]|20)\d\d\s?(?:[-/,]\s?(?:(?:1[5-9]|20)\d\d|\d\d)\)?)?\s?\.?", value.strip()) is not None
+    return (
+        re.fullmatch(
+            r"\(?(?:1[5-9]|20)\d\d\s?(?:[-/,]\s?(?:(?:1[5-9]|20)\d\d|\d\d)\)?)?\s?\.?",
+            value.strip(),
+        )
+        is not None
+    )
 
 
 def is_publication(hit: Hit) -> bool:
@@ -124,10 +136,17 @@ def is_publication(hit: Hit) -> bool:
 
 def is_amount(hit: Hit) -> bool:
     """RETURNS (bool): Whether money, a share or a formula is meant."""
-    if re.search(r"(?:[$€£¥₹=*^<>]|(?:[\d)]|\b[A-Za-z])\s?/|\bUSD|\bEUR|\bRs\.?)\s?$", hit.before(6)):
+    if re.search(
+        r"(?:[$€£¥₹=*^<>]|(?:[\d)]|\b[A-Za-z])\s?/|\bUSD|\bEUR|\bRs\.?)\s?$", hit.before(6)
+    ):
         return True
     after = hit.text[hit.end : hit.end + 12]
-    return re.match(r"\s?(?:%|[=*^<>]|(?:dollars|euros|people|million|billion|users|USD|EUR)\b)", after) is not None
+    return (
+        re.match(
+            r"\s?(?:%|[=*^<>]|(?:dollars|euros|people|million|billion|users|USD|EUR)\b)", after
+        )
+        is not None
+    )
 
 
 Validator = Callable[[Hit, Context], Hit | None]
@@ -140,7 +159,12 @@ def email(hit: Hit, _: Context) -> Hit | None:
     lead = len(local) - len(re.sub(r"(?i)^(?:[.'-]+|e?-?mail[-_.:])+", "", local))
     local = local[lead:]
     labels = host.split(".")
-    if not local or local.endswith(".") or ".." in local or any(not x or x.startswith("-") for x in labels):
+    if (
+        not local
+        or local.endswith(".")
+        or ".." in local
+        or any(not x or x.startswith("-") for x in labels)
+    ):
         return None
     # "ana@x.org.Then": the longest host with a public suffix
     for n in range(len(labels), 1, -1):
@@ -199,7 +223,9 @@ def email_worded(hit: Hit, context: Context) -> Hit | None:
     host = hit.value[at.end() :]
     name, address = _WORDED_DOT.sub(".", hit.value[: at.start()]), _WORDED_DOT.sub(".", host)
     bracketed = not re.fullmatch(r"(?i)\s+at\s+", at.group())
-    called = re.search(r"(?i)(?:e-?mail|\bmail|contact|reach|write|address)[^.\n]{0,30}$", hit.before())
+    called = re.search(
+        r"(?i)(?:e-?mail|\bmail|contact|reach|write|address)[^.\n]{0,30}$", hit.before()
+    )
     handle = bool(re.search(r"[._\d+]", name))
     if address.lower() in MAIL_HOSTS:
         return hit if bracketed or called or handle else None
@@ -208,8 +234,18 @@ def email_worded(hit: Hit, context: Context) -> Hit | None:
     if bracketed:
         return hit
     first = address.lower().split(".")[0]
-    known = called or handle or first in MAIL_HOSTS or first in _PROVIDERS or _is_handle(name, hit, context)
-    return hit if _WORDED_DOT.search(host) and known and (called or handle or not _is_prose(name)) else None
+    known = (
+        called
+        or handle
+        or first in MAIL_HOSTS
+        or first in _PROVIDERS
+        or _is_handle(name, hit, context)
+    )
+    return (
+        hit
+        if _WORDED_DOT.search(host) and known and (called or handle or not _is_prose(name))
+        else None
+    )
 
 
 def _accept(hit: Hit, _: Context) -> Hit | None:
@@ -239,7 +275,9 @@ def not_a_phone(hit: Hit) -> bool:
     value = hit.value
     if "\n" in value or is_years(value) or is_date(value) or is_publication(hit) or is_amount(hit):
         return True
-    if re.fullmatch(r"(?:\d{4}\s?[-,/ ]\s?)+\d{4}", value) and all(1500 <= int(y) < 2100 for y in re.findall(r"\d{4}", value)):
+    if re.fullmatch(r"(?:\d{4}\s?[-,/ ]\s?)+\d{4}", value) and all(
+        1500 <= int(y) < 2100 for y in re.findall(r"\d{4}", value)
+    ):
         return True
     return re.fullmatch(r"\d{1,3}(?:\.\d{1,3}){3}|\d+\.\d+", value) is not None
 
@@ -284,16 +322,27 @@ def _id_number(hit: Hit, _: Context) -> Hit | None:
     strong = _STRONG_ID.search(hit.cue) is not None
     numbered = _NUMBER_WORD.search(hit.cue) is not None
     least = 4 if re.search(r"[:#=]|\b(?:no|number|code)\b", hit.cue.lower()) else 5
-    if len(digits) < 3 or len(value) > 24 or is_publication(hit) or (re.search(r"[-/]", value) and is_date(value)):
+    if (
+        len(digits) < 3
+        or len(value) > 24
+        or is_publication(hit)
+        or (re.search(r"[-/]", value) and is_date(value))
+    ):
         return None
-    if (is_years(value) and not (strong and value.isdigit() and numbered)) or (not strong and len(digits) < least):
+    if (is_years(value) and not (strong and value.isdigit() and numbered)) or (
+        not strong and len(digits) < least
+    ):
         return None
     return hit if numbered or len(digits) >= 5 else None
 
 
 def _id_mixed(hit: Hit, _: Context) -> Hit | None:
     """What no word and no amount looks like: letters and digits, letters whose case changes four times, three groups of digits."""
-    kinds = ["9" if char.isdigit() else "A" if char.isupper() else "a" for char in hit.value if char.isalnum()]
+    kinds = [
+        "9" if char.isdigit() else "A" if char.isupper() else "a"
+        for char in hit.value
+        if char.isalnum()
+    ]
     groups = re.findall(r"\d+", hit.value)
     turns = sum(a != b for a, b in zip(kinds, kinds[1:], strict=False))
     if len(kinds) < 4 or is_publication(hit) or is_date(hit.value) or is_years(hit.value):
@@ -315,8 +364,15 @@ def _id_beside_name(hit: Hit, context: Context) -> Hit | None:
     """A long number right after a name, or right before it, with nothing between them but white space and a sign or two."""
     for start, end in context.names:
         after, before = hit.text[end : hit.start], hit.text[hit.end : start]
-        follows = start < hit.start and (end > hit.start or (len(after) <= 40 and re.fullmatch(r"[\s_(\[,:#|/-]*", after)))
-        leads = hit.end <= start and len(hit.value) >= 8 and len(before) <= 12 and re.fullmatch(r"[ \t_)\],:|/-]+", before)
+        follows = start < hit.start and (
+            end > hit.start or (len(after) <= 40 and re.fullmatch(r"[\s_(\[,:#|/-]*", after))
+        )
+        leads = (
+            hit.end <= start
+            and len(hit.value) >= 8
+            and len(before) <= 12
+            and re.fullmatch(r"[ \t_)\],:|/-]+", before)
+        )
         if follows or leads:
             return _id_unless_date(hit, context)
     return None
@@ -337,11 +393,20 @@ def _spread(hit: Hit, context: Context) -> Hit | None:
     digits = re.sub(r"\D", "", hit.value)
     signs = set(re.sub(r"\w", "", hit.value.lstrip("+")))
     steps = {int(b) - int(a) for a, b in zip(digits, digits[1:], strict=False)}
-    if len(signs) != 1 or len(set(digits)) < 3 or len(steps) < 3 or min(steps) >= 0 or max(steps) <= 0 or is_amount(hit):
+    if (
+        len(signs) != 1
+        or len(set(digits)) < 3
+        or len(steps) < 3
+        or min(steps) >= 0
+        or max(steps) <= 0
+        or is_amount(hit)
+    ):
         return None
     if "." in signs or len(digits) in (10, 11) or hit.value[0].isalpha():
         return hit
-    called = _CALLED.search(hit.before(30)) or any(0 <= hit.start - end <= 3 for _, end in context.names)
+    called = _CALLED.search(hit.before(30)) or any(
+        0 <= hit.start - end <= 3 for _, end in context.names
+    )
     return hit if called and len(digits) >= 6 else None
 
 
@@ -358,7 +423,12 @@ def _username(hit: Hit, _: Context) -> Hit | None:
     value = hit.value.rstrip(".-,;:!?")
     hit = hit.cut(0, len(value))
     bare = value.lstrip("@").lower()
-    if len(bare) < 2 or hit.text[hit.end : hit.end + 1] == "@" or bare in _NO_USERNAME or _is_of_formula(hit):
+    if (
+        len(bare) < 2
+        or hit.text[hit.end : hit.end + 1] == "@"
+        or bare in _NO_USERNAME
+        or _is_of_formula(hit)
+    ):
         return None
     if value.startswith("@"):
         return hit
@@ -379,7 +449,24 @@ def _name_handle(hit: Hit, _: Context) -> Hit | None:
 
 # "url" is decided by urls.py, which knows the table of web sites; here it only passes.
 _FUNCTIONS = (
-    _accept, email, email_spaced, email_worded, email_capital, _phone, _phone_shape, _phone_cued, _id_number, _id_mixed, _id_unless_date,
-    _id_beside_name, _id_groups_beside_name, _spread, _username, _name_handle,
-)  # fmt: skip
-VALIDATORS: dict[str, Validator] = {**{function.__name__.lstrip("_"): function for function in _FUNCTIONS}, "url": _accept}
+    _accept,
+    email,
+    email_spaced,
+    email_worded,
+    email_capital,
+    _phone,
+    _phone_shape,
+    _phone_cued,
+    _id_number,
+    _id_mixed,
+    _id_unless_date,
+    _id_beside_name,
+    _id_groups_beside_name,
+    _spread,
+    _username,
+    _name_handle,
+)
+VALIDATORS: dict[str, Validator] = {
+    **{function.__name__.lstrip("_"): function for function in _FUNCTIONS},
+    "url": _accept,
+}

@@ -76,7 +76,10 @@ def read_group(doc: Doc, key: str) -> list[Found]:
         last = end
     else:
         return found
-    spans = [Span(doc, cand.start, cand.end, label=cand.label) for cand in resolve_overlaps(read_spans(doc, key))]
+    spans = [
+        Span(doc, cand.start, cand.end, label=cand.label)
+        for cand in resolve_overlaps(read_spans(doc, key))
+    ]
     return [Found(span.label_, span.start_char, span.end_char, span) for span in spans]
 
 
@@ -98,7 +101,10 @@ class BatchText:
         new = numpy.flatnonzero(self._keys.take(places) != keys)
         if len(new):
             strings = doc.vocab.strings
-            words[new] = [strings[orth] + " " if space else strings[orth] for orth, space in values[new].tolist()]
+            words[new] = [
+                strings[orth] + " " if space else strings[orth]
+                for orth, space in values[new].tolist()
+            ]
             self._words[places[new]], self._keys[places[new]] = words[new], keys[new]
         return "".join(words.tolist())
 
@@ -129,7 +135,9 @@ class Observed:
                 elif cand.label in POOLED:
                     docs_with = self._pools.setdefault(cand.label, {}).setdefault(text, set())
                     if len(docs_with) < SHARED_BY:
-                        docs_with.add(hashlib.sha256(doc.text.encode("utf8", "surrogatepass")).digest()[:8])
+                        docs_with.add(
+                            hashlib.sha256(doc.text.encode("utf8", "surrogatepass")).digest()[:8]
+                        )
         return len(self._words) + len(self._digests)
 
     def shared(self) -> dict[str, list[str]]:
@@ -138,7 +146,9 @@ class Observed:
         """
         if self._lacks_pools:
             raise PiiError(
-                Errors.E475, lacks="the values that observe() learnt", cure="use one process, or call observe() there"
+                Errors.E475,
+                lacks="the values that observe() learnt",
+                cure="use one process, or call observe() there",
             )
         return {
             label: sorted(value for value, docs in values.items() if len(docs) >= SHARED_BY)
@@ -146,7 +156,9 @@ class Observed:
         }
 
     def __contains__(self, word: object) -> bool:
-        return word in self._words or (bool(self._digests) and isinstance(word, str) and self._digest(word) in self._digests)
+        return word in self._words or (
+            bool(self._digests) and isinstance(word, str) and self._digest(word) in self._digests
+        )
 
     def digests(self) -> frozenset[bytes]:
         """RETURNS (frozenset[bytes]): What stands for the words of names outside of this process: keyed digests."""
@@ -160,7 +172,11 @@ class Observed:
         return Chance(self._secret.get()).digest("observed", word)[:12]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"secret": self._secret, "digests": self.digests(), "lacks_pools": self._lacks_pools or bool(self._pools)}
+        return {
+            "secret": self._secret,
+            "digests": self.digests(),
+            "lacks_pools": self._lacks_pools or bool(self._pools),
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["secret"])  # type: ignore[misc]
@@ -260,7 +276,13 @@ class HipsSurrogate(Configured, Pipe):
 
     def _checked(self, setting: str, value: str | None, allowed: Sequence[str]) -> str | None:
         if value is not None and value not in allowed:
-            raise PiiError(Errors.E422, setting=setting, value=value, profile=self._profile.name, allowed=", ".join(allowed))
+            raise PiiError(
+                Errors.E422,
+                setting=setting,
+                value=value,
+                profile=self._profile.name,
+                allowed=", ".join(allowed),
+            )
         return value
 
     @contextmanager
@@ -362,7 +384,9 @@ class HipsSurrogate(Configured, Pipe):
         """A document's text, its spans, and what the profile does with each."""
         if self._lacks_map:
             raise PiiError(
-                Errors.E475, lacks="the profile's map for OTHER", cure="use one process, or set the profile again there"
+                Errors.E475,
+                lacks="the profile's map for OTHER",
+                cure="use one process, or set the profile again there",
             )
         by_role = self._profile.by_role
         if by_role:
@@ -370,7 +394,9 @@ class HipsSurrogate(Configured, Pipe):
 
             set_detail_roles(doc, self.cfg["spans_key"])
         found = read_group(doc, self.cfg["spans_key"])
-        actions = [self._profile.action(f.label, (by_role and f.span._.pii_role) or "") for f in found]
+        actions = [
+            self._profile.action(f.label, (by_role and f.span._.pii_role) or "") for f in found
+        ]
         return words.text(doc), found, actions
 
     def _decide(
@@ -397,9 +423,16 @@ class HipsSurrogate(Configured, Pipe):
             everyone=self._everyone or NOBODY,
         )
         new, offsets = apply_replacements(text, replacements)
-        return new, offsets, replacements, [f.span for f, action in zip(found, actions, strict=True) if action != KEEP]
+        return (
+            new,
+            offsets,
+            replacements,
+            [f.span for f, action in zip(found, actions, strict=True) if action != KEEP],
+        )
 
-    def _write(self, doc: Doc, decided: tuple[str, OffsetMap, list[Replacement], list[Span]]) -> int:
+    def _write(
+        self, doc: Doc, decided: tuple[str, OffsetMap, list[Replacement], list[Span]]
+    ) -> int:
         """RETURNS (int): How many values got a tag because there was no surrogate."""
         from .plan import NO_SURROGATE
 
@@ -408,7 +441,13 @@ class HipsSurrogate(Configured, Pipe):
         attributes.deidentified = new
         attributes.pii_offsets = offsets
         attributes.surrogate_spans = [
-            {"start_char": start, "end_char": end, "label": rep.label, "action": rep.action, "note": rep.note}
+            {
+                "start_char": start,
+                "end_char": end,
+                "label": rep.label,
+                "action": rep.action,
+                "note": rep.note,
+            }
             for rep, (_, _, start, end) in zip(replacements, offsets.edits, strict=True)
         ]
         write_ents(doc, ents, self._ents_filter, self.cfg["spans_key"])
@@ -416,7 +455,11 @@ class HipsSurrogate(Configured, Pipe):
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """RETURNS (dict[str, Any]): See `score_ents`; protected is what the profile does not keep."""
-        return score_ents(examples, lambda label: self._profile.action(label) == KEEP, spans_key=self.cfg["spans_key"])
+        return score_ents(
+            examples,
+            lambda label: self._profile.action(label) == KEEP,
+            spans_key=self.cfg["spans_key"],
+        )
 
     def chance(self, doc: Doc, text: str | None = None) -> Chance:
         """RETURNS (Chance): The key, with the scope that this document belongs to. text (str | None): `doc.text`, if it is at hand."""
@@ -428,7 +471,9 @@ class HipsSurrogate(Configured, Pipe):
             if thread is not None:
                 return base.within(f"thread:{thread}")
         # A document is its text: equal texts get equal surrogates, whatever else was read before.
-        return base.within("document:" + base.digest("document", doc.text if text is None else text).hex())
+        return base.within(
+            "document:" + base.digest("document", doc.text if text is None else text).hex()
+        )
 
     # Saved and copied are settings and profile: never the key, nor anything that a person wrote.
 
@@ -457,24 +502,31 @@ class HipsSurrogate(Configured, Pipe):
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """RETURNS (bytes): Settings and profile; never the key, nor anything learnt from documents."""
         parts: dict[str, Any] = {
-            part: lambda data=data: srsly.json_dumps(data).encode("utf8") for part, data in self._saved().items()
+            part: lambda data=data: srsly.json_dumps(data).encode("utf8")
+            for part, data in self._saved().items()
         }
         return bytes(util.to_bytes(parts, exclude))
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
         """RETURNS (Self): The component with the settings of `to_bytes`."""
-        return self._load(lambda readers: util.from_bytes(bytes_data, readers, exclude), srsly.json_loads)
+        return self._load(
+            lambda readers: util.from_bytes(bytes_data, readers, exclude), srsly.json_loads
+        )
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         """Write settings and profile; never the key, nor anything learnt from documents. path (str | Path): A folder."""
         parts: dict[str, Any] = {
-            part: lambda file, data=data: srsly.write_json(file, data) for part, data in self._saved().items()
+            part: lambda file, data=data: srsly.write_json(file, data)
+            for part, data in self._saved().items()
         }
         util.to_disk(util.ensure_path(path), parts, exclude)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
         """RETURNS (Self): The component with the settings of `to_disk`."""
-        return self._load(lambda readers: util.from_disk(util.ensure_path(path), readers, exclude), srsly.read_json)
+        return self._load(
+            lambda readers: util.from_disk(util.ensure_path(path), readers, exclude),
+            srsly.read_json,
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = self._saved() | {
@@ -505,7 +557,11 @@ def _copy(kind: Callable[..., Any], name: str, state: dict[str, Any]) -> Any:
     """RETURNS (Any): A component as `HipsSurrogate.__reduce__` described it."""
     made = kind(name, profile=Profile.from_dict(state["profile"]))
     made.cfg.update(state["cfg"])
-    made.thread, made._lacks_map, made._ents_filter = state["thread"], state["lacks_map"], state["ents_filter"]
+    made.thread, made._lacks_map, made._ents_filter = (
+        state["thread"],
+        state["lacks_map"],
+        state["ents_filter"],
+    )
     made._observed, made._secret = state["observed"], state["secret"]
     if state["error_handler"] is not None:
         made.set_error_handler(state["error_handler"])

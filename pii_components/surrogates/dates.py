@@ -22,8 +22,14 @@ from .values import AgeShift, Context, DateShift, canonical
 # Ages: near the original, in the same form, the same number of years up or down for a whole scope.
 _UNITS, _TENS = word_list("number_units"), word_list("number_tens")
 _ORDINALS = {
-    "one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth", "twelve": "twelfth",
-}  # fmt: skip
+    "one": "first",
+    "two": "second",
+    "three": "third",
+    "five": "fifth",
+    "eight": "eighth",
+    "nine": "ninth",
+    "twelve": "twelfth",
+}
 
 
 def _word(number: int) -> str:
@@ -34,7 +40,11 @@ def _word(number: int) -> str:
 
 def _ordinal(number: int) -> str:
     head, dash, tail = _word(number).rpartition("-")
-    return head + dash + (_ORDINALS.get(tail) or (tail[:-1] + "ieth" if tail.endswith("y") else tail + "th"))
+    return (
+        head
+        + dash
+        + (_ORDINALS.get(tail) or (tail[:-1] + "ieth" if tail.endswith("y") else tail + "th"))
+    )
 
 
 _FORMS = {
@@ -70,7 +80,11 @@ def choose_age_shift(
     def cost(shift: AgeShift) -> int:
         new = [shift(age) for age in ages]
         turned = sum(n != age + shift.delta for n, age in zip(new, ages, strict=True))
-        return 9 * (len(new) - len({*new} - {None})) + 3 * turned + len(ages & {n for n in new if n is not None})
+        return (
+            9 * (len(new) - len({*new} - {None}))
+            + 3 * turned
+            + len(ages & {n for n in new if n is not None})
+        )
 
     return min(options, key=cost)
 
@@ -83,7 +97,13 @@ def _numbers(value: str) -> tuple[tuple[re.Match[str], int, str], ...]:
         if match["word"]:
             found.append((match, *_WORDS[_JOINTS.sub("-", match["word"].lower())]))
         else:
-            found.append((match, int(match["digits"]), "decade" if (match["ending"] or "")[-1:] in ("s", "S") else "digits"))
+            found.append(
+                (
+                    match,
+                    int(match["digits"]),
+                    "decade" if (match["ending"] or "")[-1:] in ("s", "S") else "digits",
+                )
+            )
     return tuple(found)
 
 
@@ -93,7 +113,9 @@ def surrogate_age(value: str, context: Context, attempt: int = 0) -> str | None:
     """
     numbers = _numbers(value)
     rest = rewrite(value, [(*match.span(), " ") for match, _, _ in numbers])
-    if not words("age_around").issuperset([w.lower() for w in _LETTERS.findall(rest)]) or any(map(str.isdecimal, rest)):
+    if not words("age_around").issuperset([w.lower() for w in _LETTERS.findall(rest)]) or any(
+        map(str.isdecimal, rest)
+    ):
         return None
     shift = context.ages or choose_age_shift([value], context.chance, local=False)
     if _PARTS.search(value):
@@ -106,7 +128,9 @@ def surrogate_age(value: str, context: Context, attempt: int = 0) -> str | None:
         if old := match["word"]:
             if new not in _FORMS[form]:
                 return None
-            made = like(old, _FORMS[form][new].capitalize()).replace("-", next((ch for ch in old if ch in "‐‑ "), "-"))
+            made = like(old, _FORMS[form][new].capitalize()).replace(
+                "-", next((ch for ch in old if ch in "‐‑ "), "-")
+            )
         else:
             fraction = other_chars(match["fraction"] or "", context.chance.rng("AGE", str(number)))
             made = str(new) + fraction + ordinal(match["ending"] or "", new)
@@ -148,14 +172,26 @@ class Table(NamedTuple):
 
     def name(self, old: Name, number: int) -> str:
         """Another month or day in the same language and form; the full name where there is no short one."""
-        main = {"also_days": "short_days", "also": "short" if old.language == "en" else "months"}.get(old.form, old.form)
+        main = {
+            "also_days": "short_days",
+            "also": "short" if old.language == "en" else "months",
+        }.get(old.form, old.form)
         word = self.forms[old.language, main][number]
-        return word if word != "-" else self.forms[old.language, "days" if "days" in main else "months"][number]
+        return (
+            word
+            if word != "-"
+            else self.forms[old.language, "days" if "days" in main else "months"][number]
+        )
 
 
 @cache
 def table() -> Table:
-    made = Table({}, {}, frozenset(word for row in resource("dates").values() for word in row["around"].split()), {})
+    made = Table(
+        {},
+        {},
+        frozenset(word for row in resource("dates").values() for word in row["around"].split()),
+        {},
+    )
     for language, row in resource("dates").items():
         for form, text in row.items():
             if form == "around":
@@ -206,8 +242,10 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
         "year": rf"{y}",
         "month": rf"{m}",
         "day": r"(?P<d>\d{1,2})(?P<o>st|nd|rd|th)\b",
-    }  # fmt: skip
-    return tuple((kind, re.compile(rf"(?<![\w]){text}", re.IGNORECASE)) for kind, text in texts.items())
+    }
+    return tuple(
+        (kind, re.compile(rf"(?<![\w]){text}", re.IGNORECASE)) for kind, text in texts.items()
+    )
 
 
 @per_batch(512)
@@ -228,7 +266,9 @@ def _part_at(value: str, pos: int) -> Part | None:
     for kind, pattern in _patterns() if value[pos].isalnum() or value[pos] in "'’" else ():
         match = pattern.match(value, pos)
         if match and (kind != "years" or _are_years(match)):
-            return Part(kind, match, {field: text for field, text in match.groupdict().items() if text})
+            return Part(
+                kind, match, {field: text for field, text in match.groupdict().items() if text}
+            )
     return None
 
 
@@ -248,7 +288,9 @@ def _full_year(text: str) -> int:
 
 def _like_year(old: str, year: int) -> str:
     digits = old.lstrip("'’")
-    return old[: len(old) - len(digits)] + (f"{year:04d}" if len(digits) == 4 else f"{year % 100:02d}")
+    return old[: len(old) - len(digits)] + (
+        f"{year:04d}" if len(digits) == 4 else f"{year % 100:02d}"
+    )
 
 
 def _month(text: str) -> Name | None:
@@ -256,11 +298,15 @@ def _month(text: str) -> Name | None:
         return Name("", int(text) - 1)
     upper = text[:1].isupper()
     names = table().months.get(text.lower(), ())
-    return min(names, key=lambda n: (n.language != "en", (n.language == "de") != upper), default=None)
+    return min(
+        names, key=lambda n: (n.language != "en", (n.language == "de") != upper), default=None
+    )
 
 
 def _like_month(old: str, month: Name, number: int, *, padded: bool) -> str:
-    return in_case(old, table().name(month, number)) if month.language else _padded(number + 1, padded)
+    return (
+        in_case(old, table().name(month, number)) if month.language else _padded(number + 1, padded)
+    )
 
 
 def _day_ending(old: str, day: int) -> str:
@@ -299,7 +345,11 @@ def choose_date_shift(
     known = {canonical(value) for value in fields}
 
     def cost(shift: DateShift) -> tuple[int, int]:
-        moved = [(new, value) for value in fields if (new := move_dates(value, shift, chance)) is not None]
+        moved = [
+            (new, value)
+            for value in fields
+            if (new := move_dates(value, shift, chance)) is not None
+        ]
         lost = sum(canonical(new) in known for new, _ in moved)
         same = sum(not fields[value].isdisjoint(_fields(new)) for new, value in moved)
         longer = sum(abs(len(new) - len(value)) for new, value in moved)
@@ -344,7 +394,9 @@ def _order_lost(values: Iterable[str], shift: DateShift) -> bool:
 
 def _day_first(values: Collection[str], locale: str) -> bool:
     """Whether "3/5" is the third of May: by another date of the document, else by the country."""
-    numbers = [(int(f["a"]), int(f["b"])) for value in values for _, _, f in _read(value) if "a" in f]
+    numbers = [
+        (int(f["a"]), int(f["b"])) for value in values for _, _, f in _read(value) if "a" in f
+    ]
     found = {a > 12 for a, b in numbers if (a > 12) != (b > 12)}
     return found.pop() if len(found) == 1 else not locale.endswith(_MONTH_FIRST)
 
@@ -353,7 +405,9 @@ def surrogate_date(value: str, context: Context, attempt: int = 0) -> str | None
     """A date in the same form, moved as the document's dates do. attempt: Not used. RETURNS (str | None): None if it cannot be
     read, or is no day of the calendar.
     """
-    shift = context.dates or choose_date_shift([value], context.chance, local=False, locale=context.locale)
+    shift = context.dates or choose_date_shift(
+        [value], context.chance, local=False, locale=context.locale
+    )
     return move_dates(value, shift, context.chance)
 
 
@@ -366,7 +420,9 @@ def move_dates(value: str, shift: DateShift, chance: Chance) -> str | None:
     for i, part in enumerate(parts):
         if part.kind == "weekday":
             # The weekday of the date behind it, else of the one before it.
-            near = [days[k] for k in (i + 1, i - 1) if 0 <= k < len(parts) and "y" in parts[k].fields]
+            near = [
+                days[k] for k in (i + 1, i - 1) if 0 <= k < len(parts) and "y" in parts[k].fields
+            ]
             new = _weekday(part.fields["w"], next(filter(None, near), None), shift)
         elif _has_day(part):
             new = _move_day(part, days[i], shift)
@@ -374,7 +430,9 @@ def move_dates(value: str, shift: DateShift, chance: Chance) -> str | None:
             new = _move_other(part.fields, shift, chance)
         if new is None:
             return None
-        edits += [(*part.match.span(field), text) for field, text in new.items() if field in part.fields]
+        edits += [
+            (*part.match.span(field), text) for field, text in new.items() if field in part.fields
+        ]
     return rewrite(value, sorted(edits)) if parts else None
 
 
@@ -400,7 +458,11 @@ def _day_of(part: Part, day_first: bool) -> date | None:
     if (name := _month(month)) is None:
         return None
     try:
-        return date(year or (2000 if (name.number, int(day)) == (1, 29) else 2001), name.number + 1, int(day))
+        return date(
+            year or (2000 if (name.number, int(day)) == (1, 29) else 2001),
+            name.number + 1,
+            int(day),
+        )
     except ValueError:
         return None
 
@@ -424,7 +486,9 @@ def _move_day(part: Part, day: date | None, shift: DateShift) -> dict[str, str] 
     old_day, old_month = f[day_field], f[month_field]
     month = _month(old_month)
     assert month is not None
-    padded = old_day.startswith("0") or (not month.language and (old_month[0] == "0" or len(old_day) == len(old_month) == 2))
+    padded = old_day.startswith("0") or (
+        not month.language and (old_month[0] == "0" or len(old_day) == len(old_month) == 2)
+    )
     out[month_field] = _like_month(old_month, month, new.month - 1, padded=padded)
     return out | {
         day_field: _padded(new.day, padded),
@@ -447,12 +511,26 @@ def _move_other(f: dict[str, str], shift: DateShift, chance: Chance) -> dict[str
     out: dict[str, str] = {}
     if "h" in f:
         rng = chance.rng("DATE", "time:" + f["h"] + f.get("n", ""))
-        old, hours = int(f["h"]), range(24) if "n" in f and not 1 <= int(f["h"]) <= 12 else range(1, 13)
-        out["h"] = _padded(pick(rng, [h for h in hours if h != old]), f["h"].startswith("0") or len(hours) == 24)
-        out |= {field: str(int(rng.random() * 6)) + other_char(f[field][1], rng) for field in ("n", "n2") if field in f}
+        old, hours = (
+            int(f["h"]),
+            range(24) if "n" in f and not 1 <= int(f["h"]) <= 12 else range(1, 13),
+        )
+        out["h"] = _padded(
+            pick(rng, [h for h in hours if h != old]), f["h"].startswith("0") or len(hours) == 24
+        )
+        out |= {
+            field: str(int(rng.random() * 6)) + other_char(f[field][1], rng)
+            for field in ("n", "n2")
+            if field in f
+        }
     elif "season" in f:
-        turns, season = divmod(SEASONS.index(f["season"].lower().replace("autumn", "fall")) + step, 4)
-        out = {"season": in_case(f["season"], SEASONS[season]), "y": _like_year(f.get("y", ""), year + turns)}
+        turns, season = divmod(
+            SEASONS.index(f["season"].lower().replace("autumn", "fall")) + step, 4
+        )
+        out = {
+            "season": in_case(f["season"], SEASONS[season]),
+            "y": _like_year(f.get("y", ""), year + turns),
+        }
     elif "decade" in f:
         new = int(f["decade"]) - 10
         out["decade"] = str(new) if len(f["decade"]) == 4 else f"{new % 100:02d}"
@@ -462,12 +540,19 @@ def _move_other(f: dict[str, str], shift: DateShift, chance: Chance) -> dict[str
             return None
         turns, number = divmod(month.number + step * max(1, round(abs(shift.days) / 30.44)), 12)
         padded = f["m"].startswith("0") or len(f["m"]) == 2
-        out = {"m": _like_month(f["m"], month, number, padded=padded), "y": _like_year(f.get("y", ""), year + turns)}
+        out = {
+            "m": _like_month(f["m"], month, number, padded=padded),
+            "y": _like_year(f.get("y", ""), year + turns),
+        }
     elif "d" in f:
         if not 1 <= int(f["d"]) <= 31:
             return None
         number = (min(int(f["d"]), 28) - 1 + abs(shift.days) % 27 + 1) % 28 + 1
         out = {"d": str(number), "o": _day_ending(f.get("o", ""), number)}
     else:
-        out = {field: _like_year(f[field], _full_year(f[field]) - shift.years) for field in ("y", "y2") if field in f}
+        out = {
+            field: _like_year(f[field], _full_year(f[field]) - shift.years)
+            for field in ("y", "y2")
+            if field in f
+        }
     return out

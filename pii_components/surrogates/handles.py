@@ -90,7 +90,9 @@ def surrogate_handle(handle: str, context: Context, attempt: int = 0) -> str:
     rng = context.chance.rng("HANDLE", fold(handle), attempt=attempt)
     # A handle of such words only is somebody's all the same.
     harmless = words("handle_words")
-    common = any(run[0].isalpha() and run.lower() not in harmless for run in _LETTERS.findall(handle))
+    common = any(
+        run[0].isalpha() and run.lower() not in harmless for run in _LETTERS.findall(handle)
+    )
     out, numbered = [], False
     for word in _WORDS.findall(handle):
         runs = _RUNS.findall(word)
@@ -126,7 +128,9 @@ def owner_of(handle: str, people: Sequence[Named]) -> int:
     best, found = 0, -1
     people = People.of(people)
     harmless = words("handle_words")
-    runs = [(len(run), letters(run)) for run in _LETTERS.findall(handle) if run.lower() not in harmless]
+    runs = [
+        (len(run), letters(run)) for run in _LETTERS.findall(handle) if run.lower() not in harmless
+    ]
     total = sum([length for length, _ in runs])
     for i, named in enumerate(people):
         weight = covered = longest = 0
@@ -135,7 +139,9 @@ def owner_of(handle: str, people: Sequence[Named]) -> int:
                 weight += piece.weight
                 covered += piece.end - piece.start
                 longest = max(longest, piece.weight)
-        strong = weight >= 12 or (covered == total and weight >= min(2, len(named.person.words)) >= 2)
+        strong = weight >= 12 or (
+            covered == total and weight >= min(2, len(named.person.words)) >= 2
+        )
         # A whole long name says enough, whatever stands around it ("maria-lopez-my-first-ferry").
         if strong and (2 * covered >= total or longest >= 20) and (found < 0 or weight > best):
             best, found = weight, i
@@ -174,7 +180,9 @@ def _segment(run: str, stems: Sequence[Stem], size: int) -> tuple[Piece, ...]:
     if not run or len(run) > 40:
         return ()
     # Words of which more than the initial may stand in it.
-    shown = [stem for stem in stems if stem.old[:3] in run or any([nick in run for nick in stem.nicks])]
+    shown = [
+        stem for stem in stems if stem.old[:3] in run or any([nick in run for nick in stem.nicks])
+    ]
     if not shown and len(run) > size:
         # Most people have nothing to do with it.
         return ()
@@ -204,7 +212,10 @@ def _segment(run: str, stems: Sequence[Stem], size: int) -> tuple[Piece, ...]:
             if not used >> i & 1:
                 rest, behind = best(begin + len(old), used | 1 << i)
                 if rest + weight > score:
-                    score, pieces = rest + weight, (Piece(begin, begin + len(old), new, weight), *behind)
+                    score, pieces = (
+                        rest + weight,
+                        (Piece(begin, begin + len(old), new, weight), *behind),
+                    )
         return score + 3 * (start - begin), pieces
 
     pieces = best(0, 0)[1]
@@ -232,7 +243,11 @@ def _unknown(run: str, context: Context, rng: Source) -> str:
     given = table.is_given(run)
     pool = table.pool(given=given, gender=(table.gender(run) or "") if given else "")
     options = [letters(name) for name in pool.draw_some(rng, 8)]
-    fit = [o for o in options if o and o[0] != run[0] and o not in run and run not in o and o not in originals]
+    fit = [
+        o
+        for o in options
+        if o and o[0] != run[0] and o not in run and run not in o and o not in originals
+    ]
     if not fit:
         return other_chars(run, rng)
     # The options are drawn already: more words for a long run must not be originals either.
@@ -244,7 +259,9 @@ def _unknown(run: str, context: Context, rng: Source) -> str:
 def _number(run: str, rng: Source) -> str:
     """Other digits; for what may be a year of birth, another year."""
     if len(run) == 4 and run.isascii() and 1930 <= int(run) <= 2029:
-        return str(pick(rng, [y for y in range(1975, 2010) if y != int(run) and str(y)[2:] != run[2:]]))
+        return str(
+            pick(rng, [y for y in range(1975, 2010) if y != int(run) and str(y)[2:] != run[2:]])
+        )
     return other_chars(run, rng, first=True)
 
 
@@ -284,7 +301,10 @@ def surrogate_domain(domain: str, context: Context) -> str:
     if not names:
         return domain
     school = (
-        "edu" in names[-2:] or "ac" in names[-2:-1] or "k12" in names or any(n.startswith(("uni", "college")) for n in names)
+        "edu" in names[-2:]
+        or "ac" in names[-2:-1]
+        or "k12" in names
+        or any(n.startswith(("uni", "college")) for n in names)
     )
     if not context.reserved and not school and not words("free_mail").isdisjoint(names[:-1]):
         return domain
@@ -294,7 +314,9 @@ def surrogate_domain(domain: str, context: Context) -> str:
         rng = context.chance.rng("DOMAIN", ".".join(letters(n) for n in names))
         made_up = pick(rng, word_list("domain_starts")) + pick(rng, word_list("domain_ends"))
         new = [made_up, *(names[-2:] if names[-2:-1] in (["ac"], ["edu"], ["co"]) else [ending])]
-    return (dot.group() if dot else ".").join(p.upper() if len(domain) > 1 and domain.isupper() else p for p in new)
+    return (dot.group() if dot else ".").join(
+        p.upper() if len(domain) > 1 and domain.isupper() else p for p in new
+    )
 
 
 # Which parts of a social site's address say who somebody is: rules as data, resources/surrogates/sites.toml.
@@ -325,7 +347,9 @@ def _sites() -> dict[str, Site]:
 def site_of(host: str) -> Site | None:
     """The rules of a host in lower case, or of what it is a subdomain of."""
     labels = host.split(".")
-    return next((site for i in range(len(labels) - 1) if (site := _sites().get(".".join(labels[i:])))), None)
+    return next(
+        (site for i in range(len(labels) - 1) if (site := _sites().get(".".join(labels[i:])))), None
+    )
 
 
 def read_path(site: Site, steps: list[str]) -> list[str]:
@@ -335,9 +359,13 @@ def read_path(site: Site, steps: list[str]) -> list[str]:
         fixed = pattern[:-1] if more else pattern
         if len(steps) < len(fixed) or (len(steps) > len(fixed) and not more):
             continue
-        if all(p.startswith("{") or p == step.lower() for p, step in zip(fixed, steps, strict=False)):
+        if all(
+            p.startswith("{") or p == step.lower() for p, step in zip(fixed, steps, strict=False)
+        ):
             kinds = [p.strip("{}") if p.startswith("{") else WORD for p in fixed]
-            return kinds + [WORD if step.lower() in site.keep else TEXT for step in steps[len(fixed) :]]
+            return kinds + [
+                WORD if step.lower() in site.keep else TEXT for step in steps[len(fixed) :]
+            ]
     return [TEXT] * len(steps)
 
 
@@ -368,7 +396,14 @@ def surrogate_url(value: str, context: Context, attempt: int = 0) -> str | None:
     rng = context.chance.rng("URL_PERSONAL", compact.casefold(), attempt=attempt)
     parts = _Parts(context, rng, attempt, site_of(host.lower()))
     host, known = parts.host(host)
-    new = scheme + (surrogate_handle(user, context) if user else "") + host + port + parts.path(path) + parts.query(query)
+    new = (
+        scheme
+        + (surrogate_handle(user, context) if user else "")
+        + host
+        + port
+        + parts.path(path)
+        + parts.query(query)
+    )
     new += "#" + parts.segment(fragment[1:]) if fragment else ""
     # A bare social site tells nothing, but what stays as it was must not look as if it had been replaced.
     return None if known and new == compact else new
@@ -410,7 +445,9 @@ class _Parts(NamedTuple):
         lead = host[: len(host) - len(f"{domain}.{suffix}" if suffix else domain)]
         if lead not in ("", "www.", "m.", "blog.", "portfolio."):
             # "maria-lopez.some-school.edu": the person before the school.
-            new = [self.handle(step) for step in lead.split(".") if owner_of(step, context.people) >= 0]
+            new = [
+                self.handle(step) for step in lead.split(".") if owner_of(step, context.people) >= 0
+            ]
             lead = ".".join([*new, ""]) if new else "www."
         if not context.reserved:
             return f"{lead}{handle}.{suffix or 'com'}"
@@ -425,7 +462,9 @@ class _Parts(NamedTuple):
         if self.site is None:
             return "/".join(map(self.segment, steps))
         kinds = iter(read_path(self.site, [unquote(step) for step in steps if step]))
-        return "/".join([self._step(step, next(kinds), self.site) if step else "" for step in steps])
+        return "/".join(
+            [self._step(step, next(kinds), self.site) if step else "" for step in steps]
+        )
 
     def _step(self, step: str, kind: str, site: Site) -> str:
         plain = unquote(step)
@@ -433,9 +472,20 @@ class _Parts(NamedTuple):
             return step
         if kind == ID and ":" not in plain:
             code = "".join(ch for ch in plain if ch.isalnum())
-            if site.check and code[:-1].isdecimal() and (made := other_number(code, self.rng, site.check)):
+            if (
+                site.check
+                and code[:-1].isdecimal()
+                and (made := other_number(code, self.rng, site.check))
+            ):
                 return fill(plain, made)
-            lead = next((lead for lead in site.leads if plain.startswith(lead) and len(plain) > len(lead) + 8), "")
+            lead = next(
+                (
+                    lead
+                    for lead in site.leads
+                    if plain.startswith(lead) and len(plain) > len(lead) + 8
+                ),
+                "",
+            )
             return _quoted(lead + other_shape(plain[len(lead) :], self.rng))
         if kind == HANDLE and not _is_code(plain):
             new = self.handle(plain)
@@ -463,7 +513,11 @@ class _Parts(NamedTuple):
         out = query[:1]
         for part in re.split(r"([&;])", query[1:]):
             key, equals, value = part.partition("=")
-            out += key + equals + other_shape(value, self.rng) if equals else other_shape(part, self.rng)
+            out += (
+                key + equals + other_shape(value, self.rng)
+                if equals
+                else other_shape(part, self.rng)
+            )
         return out
 
 
@@ -483,8 +537,15 @@ def _is_code(text: str) -> bool:
     """Whether a step of a path is a code ("4f2a9c", "dQw4w9WgXcQ") rather than a handle ("maria-lopez-99")."""
     if not _CODE.fullmatch(text):
         return False
-    if text == text.lower() and any([len(word) > 2 and word.isalpha() for word in text.replace("_", "-").split("-")]):
+    if text == text.lower() and any(
+        [len(word) > 2 and word.isalpha() for word in text.replace("_", "-").split("-")]
+    ):
         return False
     runs = len(_RUNS_ASCII.findall(text))
     switches = sum(1 for a, b in zip(text, text[1:], strict=False) if a.islower() and b.isupper())
-    return text.isdigit() or runs >= 4 or (switches >= 2 and runs >= 2) or (len(text) >= 20 and not text.islower())
+    return (
+        text.isdigit()
+        or runs >= 4
+        or (switches >= 2 and runs >= 2)
+        or (len(text) >= 20 and not text.islower())
+    )

@@ -32,18 +32,37 @@ HEADER_REMOVED = "header removed"
 PART = "\u241e"  # stands between the texts of one record (files.record.JOINT): each has a header of its own
 # What a label tells of a line.
 _GROUPS = {
-    labels.NAME_STUDENT: "student", labels.NAME_INSTRUCTOR: "instructor", labels.NAME_CONNECTED: "connected", labels.NAME_CITED: "public",
-    labels.NAME_CHARACTER: "public", labels.DATE: "date", labels.ID_NUM: "number", labels.EMAIL: "contact", labels.URL_PERSONAL: "contact",
-    labels.USERNAME: "contact", labels.EDUCATION: "place", labels.LOCATION: "place",
-}  # fmt: skip
+    labels.NAME_STUDENT: "student",
+    labels.NAME_INSTRUCTOR: "instructor",
+    labels.NAME_CONNECTED: "connected",
+    labels.NAME_CITED: "public",
+    labels.NAME_CHARACTER: "public",
+    labels.DATE: "date",
+    labels.ID_NUM: "number",
+    labels.EMAIL: "contact",
+    labels.URL_PERSONAL: "contact",
+    labels.USERNAME: "contact",
+    labels.EDUCATION: "place",
+    labels.LOCATION: "place",
+}
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _SPACE = re.compile(r"\s*")
 _KEY = re.compile(r"\s*\w[\w .#/-]{0,24}:\s")
 # What is seen of the lines before and after, too; in a fixed order, since floats are summed.
 _SEEN = (
-    "words", "sentence", "comma", "lower", "capitals", "stop words", "covered", "alone", "key", "figures", "none",
+    "words",
+    "sentence",
+    "comma",
+    "lower",
+    "capitals",
+    "stop words",
+    "covered",
+    "alone",
+    "key",
+    "figures",
+    "none",
     *dict.fromkeys(_GROUPS.values()),
-)  # fmt: skip
+)
 
 
 class Line(NamedTuple):
@@ -72,7 +91,9 @@ def read_lines(text: str, items: Sequence[Item]) -> list[Line]:
         inside, rest = items[first:last], line
         for item in reversed(inside):
             rest = rest[: max(0, item.start - start)] + " \0 " + rest[max(0, item.end - start) :]
-        rows.append(Line(start, pos, _look(line, rest, inside) | ({"blank before": 1.0} if blank else {})))
+        rows.append(
+            Line(start, pos, _look(line, rest, inside) | ({"blank before": 1.0} if blank else {}))
+        )
         skeletons.append(re.sub(r"\d+", "0", " ".join(rest.split())))
         blank = False
     if rows:
@@ -137,7 +158,9 @@ def weigh(features: Mapping[str, float], weights: Mapping[str, float]) -> float:
     return weights["bias"] + sum(weights.get(name, 0) * value for name, value in features.items())
 
 
-def find_headers(text: str, items: Sequence[Item], weights: Mapping[str, float] | None = None) -> list[tuple[int, int]]:
+def find_headers(
+    text: str, items: Sequence[Item], weights: Mapping[str, float] | None = None
+) -> list[tuple[int, int]]:
     """Start and end of each header and running head, sorted; no item lies across an edge.
 
     items: Sorted, without overlaps; those that are kept too. weights (Mapping | None): Those that ship, by default.
@@ -145,7 +168,9 @@ def find_headers(text: str, items: Sequence[Item], weights: Mapping[str, float] 
     weights, found, at = weights or shipped_weights(), list[tuple[int, int]](), 0
     for part in text.split(PART):
         inside = [
-            item._replace(start=item.start - at, end=item.end - at) for item in items if at <= item.start < at + len(part)
+            item._replace(start=item.start - at, end=item.end - at)
+            for item in items
+            if at <= item.start < at + len(part)
         ]
         lines = read_lines(part, inside)
         chosen = [weigh(line.features, weights) > 0 for line in lines]
@@ -156,11 +181,19 @@ def find_headers(text: str, items: Sequence[Item], weights: Mapping[str, float] 
     return found
 
 
-def stretches(text: str, items: Sequence[Item], lines: Sequence[Line], chosen: Sequence[bool]) -> list[tuple[int, int]]:
+def stretches(
+    text: str, items: Sequence[Item], lines: Sequence[Line], chosen: Sequence[bool]
+) -> list[tuple[int, int]]:
     """The chosen lines as stretches of the text. Lines that follow one another are one; blank ones behind it go with it where it
     stands apart. A line stays if an item reaches from it into one that stays."""
-    starts, begun, out = [line.start for line in lines], [item.start for item in items], list(chosen)
-    ends = [(bisect_right(starts, item.start) - 1, bisect_right(starts, item.end - 1)) for item in items]
+    starts, begun, out = (
+        [line.start for line in lines],
+        [item.start for item in items],
+        list(chosen),
+    )
+    ends = [
+        (bisect_right(starts, item.start) - 1, bisect_right(starts, item.end - 1)) for item in items
+    ]
     wide = [range(max(first, 0), end) for first, end in ends if end - first > 1]
     for joint in (*wide, *reversed(wide)):
         if not all(out[n] for n in joint):

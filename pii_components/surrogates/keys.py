@@ -43,7 +43,9 @@ def load_key(*, path: str | Path | None = None, env: str | None = KEY_ENV) -> by
         try:
             key, source = Path(path).read_bytes().strip(), "the key file"
         except OSError as err:
-            raise PiiError(Errors.E401, path=path, reason=type(err).__name__, least=MIN_KEY_BYTES) from None
+            raise PiiError(
+                Errors.E401, path=path, reason=type(err).__name__, least=MIN_KEY_BYTES
+            ) from None
     elif env and os.environ.get(env):
         key, source = os.environ[env].strip().encode("utf8"), f"the environment variable {env}"
     else:
@@ -94,7 +96,9 @@ class Chance:
     @cached_property
     def _keyed(self) -> "tuple[hashlib._Hash, hashlib._Hash]":
         # The two hashes of HMAC (RFC 2104), begun once for all values: one takes half the time of `hmac.digest`.
-        key = (self.key if len(self.key) <= _BLOCK else hashlib.sha256(self.key).digest()).ljust(_BLOCK, b"\0")
+        key = (self.key if len(self.key) <= _BLOCK else hashlib.sha256(self.key).digest()).ljust(
+            _BLOCK, b"\0"
+        )
         return hashlib.sha256(key.translate(_INNER)), hashlib.sha256(key.translate(_OUTER))
 
     @cached_property
@@ -114,7 +118,12 @@ class Chance:
         attempt (int): Another stream for the same value, when the first one gave something unfit.
         """
         raw = value.encode("utf8", "surrogatepass")
-        message = _part(label) + _SIZE(len(raw)) + raw + (_part(str(attempt)) if attempt else _FIRST_ATTEMPT)
+        message = (
+            _part(label)
+            + _SIZE(len(raw))
+            + raw
+            + (_part(str(attempt)) if attempt else _FIRST_ATTEMPT)
+        )
         return Stream(_finish(self._scoped, self._keyed[1], message))
 
     def order(self, value: str) -> bytes:
@@ -189,9 +198,13 @@ class Secret:
         """RETURNS (bytes): The key. RAISES (PiiError): E401, E402; E475, if this is a copy, and the key is not to be found."""
         if self._key is None:
             found = load_key(path=self.path, env=self.env)
-            if self._print and (found is None or not hmac.compare_digest(_print(found), self._print)):
+            if self._print and (
+                found is None or not hmac.compare_digest(_print(found), self._print)
+            ):
                 raise PiiError(
-                    Errors.E475, lacks="the key", cure=f"put the key into a file (key_file) or into {self.env or KEY_ENV}"
+                    Errors.E475,
+                    lacks="the key",
+                    cure=f"put the key into a file (key_file) or into {self.env or KEY_ENV}",
                 )
             self._key = found
         if self._key is not None:

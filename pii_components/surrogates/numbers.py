@@ -15,10 +15,27 @@ from .values import Context, canonical
 
 # Check digits: found in an ID number, and made anew, so that a surrogate is as valid as its original.
 _D = (
-    "0123456789", "1234067895", "2340178956", "3401289567", "4012395678",
-    "5987604321", "6598710432", "7659821043", "8765932104", "9876543210",
-)  # fmt: skip
-_P = ("0123456789", "1576283094", "5803796142", "8916043527", "9453126870", "4286573901", "2793806415", "7046913258")
+    "0123456789",
+    "1234067895",
+    "2340178956",
+    "3401289567",
+    "4012395678",
+    "5987604321",
+    "6598710432",
+    "7659821043",
+    "8765932104",
+    "9876543210",
+)
+_P = (
+    "0123456789",
+    "1576283094",
+    "5803796142",
+    "8916043527",
+    "9453126870",
+    "4286573901",
+    "2793806415",
+    "7046913258",
+)
 _INVERSE = "0432156789"
 
 
@@ -76,7 +93,12 @@ def scheme_of(code: str) -> str:
     """The scheme that a number of ASCII digits fits, the last of which may be X; empty if none."""
     for name, (lengths, size, make) in _SCHEMES.items():
         body = code[:-size]
-        if len(code) in lengths and body.isascii() and body.isdecimal() and make(body) == code[-size:].upper():
+        if (
+            len(code) in lengths
+            and body.isascii()
+            and body.isdecimal()
+            and make(body) == code[-size:].upper()
+        ):
             return name
     return ""
 
@@ -95,7 +117,13 @@ def other_number(code: str, rng: Source, scheme: str) -> str | None:
 def other_iban(code: str, rng: Source) -> str | None:
     """Another account number (letters and digits, no spaces) of the same country with right check digits; None if it is none."""
     upper = code.upper()
-    if not (15 <= len(code) <= 34 and upper.isascii() and upper.isalnum() and upper[:2].isalpha() and upper[2:4].isdecimal()):
+    if not (
+        15 <= len(code) <= 34
+        and upper.isascii()
+        and upper.isalnum()
+        and upper[:2].isalpha()
+        and upper[2:4].isdecimal()
+    ):
         return None
     if _as_number(upper[4:] + upper[:4]) % 97 != 1:
         return None
@@ -113,7 +141,8 @@ def _as_number(code: str) -> int:
 
 # What names the number is no part of it.
 _LEAD = re.compile(
-    r"^\s*(?:(?:student|matriculation|roll|reg(?:istration)?|id|no|nr|number|num|sid|ssn)\b[\s.:#-]*)+", re.IGNORECASE
+    r"^\s*(?:(?:student|matriculation|roll|reg(?:istration)?|id|no|nr|number|num|sid|ssn)\b[\s.:#-]*)+",
+    re.IGNORECASE,
 )
 
 
@@ -174,7 +203,9 @@ def surrogate_phone(value: str, context: Context, attempt: int = 0) -> str | Non
         new = _others(digits, rng)
     made = iter(new)
     out = [_in_script(ch, next(made)) if ch.isdecimal() else ch for ch in main]
-    return "".join(out + [other_char(ch, rng) if ch.isdecimal() else ch for ch in value[len(main) :]])
+    return "".join(
+        out + [other_char(ch, rng) if ch.isdecimal() else ch for ch in value[len(main) :]]
+    )
 
 
 def _in_script(old: str, digit: str) -> str:
@@ -185,9 +216,17 @@ def _new_digits(main: str, digits: str, context: Context, rng: Source) -> str:
     country, national = _split(main, digits, context.locale)
     lead = digits[: len(digits) - len(national)]
     if country == "1" and len(national) in (7, 10):
-        area = pick(rng, [a for a in word_list("area_codes") if a != national[:3]]) if len(national) == 10 else ""
+        area = (
+            pick(rng, [a for a in word_list("area_codes") if a != national[:3]])
+            if len(national) == 10
+            else ""
+        )
         if context.reserved:
-            free = _LINES if national[-4:] not in _LINES else tuple(line for line in _LINES if line != national[-4:])
+            free = (
+                _LINES
+                if national[-4:] not in _LINES
+                else tuple(line for line in _LINES if line != national[-4:])
+            )
             line = pick(rng, free)
             return lead + area + "555" + line
         office = _others(national[-7:-4], rng)
@@ -210,13 +249,20 @@ def _split(main: str, digits: str, locale: str) -> tuple[str, str]:
         rest = digits[2:] if digits.startswith("00") else digits
         for length in (1, 2, 3):
             if rest[:length].isdigit() and int(rest[:length]) in COUNTRY_CODE_TO_REGION_CODE:
-                return rest[:length], rest[length:].removeprefix("0") if rest[length : length + 1] == "0" else rest[length:]
+                return rest[:length], rest[length:].removeprefix("0") if rest[
+                    length : length + 1
+                ] == "0" else rest[length:]
         return "", rest
     american = locale.endswith(("US", "CA"))
     if american and len(digits) == 11 and digits[0] == "1" and digits[1] in "23456789":
         return "1", digits[1:]
     grouped = _GROUPS.search(unicodedata.normalize("NFKC", main).strip())
-    if american and grouped and len(digits) in (7, 10) and (len(digits) == 7 or digits[0] in "23456789"):
+    if (
+        american
+        and grouped
+        and len(digits) in (7, 10)
+        and (len(digits) == 7 or digits[0] in "23456789")
+    ):
         return "1", digits
     return "", digits
 

@@ -24,7 +24,7 @@ from ..labels import (
     URL_PERSONAL,
     is_name,
     role_of,
-)  # fmt: skip
+)
 from ..names.link import links_of, spell_initials
 from ..names.parse import read_mention
 from ..names.wordlists import in_table, is_glued
@@ -67,7 +67,9 @@ class Owner(NamedTuple):
     person: int | None = None
 
 
-def detail_owners(text: str, spans: Sequence[tuple[int, int, str]], persons: Sequence[int | None] = ()) -> list[Owner]:
+def detail_owners(
+    text: str, spans: Sequence[tuple[int, int, str]], persons: Sequence[int | None] = ()
+) -> list[Owner]:
     """Find out whose details they are.
 
     spans (Sequence[tuple[int, int, str]]): Start, end (characters, exclusive) and label; sorted, names and details alike.
@@ -76,18 +78,24 @@ def detail_owners(text: str, spans: Sequence[tuple[int, int, str]], persons: Seq
     """
     persons = persons or [None] * len(spans)
     people = _people(text, spans, persons)
-    owners = [Owner(role_of(label), person) for (_, _, label), person in zip(spans, persons, strict=True)]
+    owners = [
+        Owner(role_of(label), person) for (_, _, label), person in zip(spans, persons, strict=True)
+    ]
     said: dict[tuple[str, str], set[Owner]] = {}
     for i, (start, end, label) in enumerate(spans):
         if label in DETAIL_LABELS:
             found = _by_name(text[start:end], label, people) or _by_place(text, spans, owners, i)
-            owner = found or _by_sentence(text, spans, owners, i) or Owner()  # things that contradict each other are found, too
+            owner = (
+                found or _by_sentence(text, spans, owners, i) or Owner()
+            )  # things that contradict each other are found, too
             # An ID number is a student's, whoever's name stands before it.
             owners[i] = Owner() if label == ID_NUM and owner.role != STUDENT else owner
             if owner.role:
                 said.setdefault((label, canonical(text[start:end])), set()).add(owners[i])
     return [
-        _one_of(said.get((label, canonical(text[start:end])), ())) if label in DETAIL_LABELS else owner
+        _one_of(said.get((label, canonical(text[start:end])), ()))
+        if label in DETAIL_LABELS
+        else owner
         for (start, end, label), owner in zip(spans, owners, strict=True)
     ]
 
@@ -112,16 +120,25 @@ def _one_of(owners: Collection[Owner]) -> Owner:
     return Owner(role, next(iter(persons)) if len(persons) == 1 else None)
 
 
-def _people(text: str, spans: Sequence[tuple[int, int, str]], persons: Sequence[int | None]) -> list[tuple[Named, Owner]]:
-    names = [(*span, person) for span, person in zip(spans, persons, strict=True) if is_name(span[2])]
-    mentions = spell_initials([read_mention(text[a:b], before=text[max(0, a - 20) : a]) for a, b, *_ in names])
+def _people(
+    text: str, spans: Sequence[tuple[int, int, str]], persons: Sequence[int | None]
+) -> list[tuple[Named, Owner]]:
+    names = [
+        (*span, person) for span, person in zip(spans, persons, strict=True) if is_name(span[2])
+    ]
+    mentions = spell_initials(
+        [read_mention(text[a:b], before=text[max(0, a - 20) : a]) for a, b, *_ in names]
+    )
     people, owners, _ = links_of(mentions, [person for *_, person in names])
     found: list[set[Owner]] = [set() for _ in people]
     for (_, _, label, person), owner in zip(names, owners, strict=True):
         if owner >= 0:
             found[owner].add(Owner(role_of(label), person))
     # A name reads as parts of a handle only where it has a surrogate: here each is its own.
-    return [(Named(person, person.words), _one_of(said)) for person, said in zip(people, found, strict=True)]
+    return [
+        (Named(person, person.words), _one_of(said))
+        for person, said in zip(people, found, strict=True)
+    ]
 
 
 def _by_name(value: str, label: str, people: Sequence[tuple[Named, Owner]]) -> Owner | None:
@@ -129,7 +146,11 @@ def _by_name(value: str, label: str, people: Sequence[tuple[Named, Owner]]) -> O
     if label in (PHONE_NUM, STREET_ADDRESS):
         return None
     steps = (
-        [value.partition("@")[0]] if label == EMAIL else re.split(r"[/?#&=:.]+", value) if label == URL_PERSONAL else [value]
+        [value.partition("@")[0]]
+        if label == EMAIL
+        else re.split(r"[/?#&=:.]+", value)
+        if label == URL_PERSONAL
+        else [value]
     )
     for group in ([pair for pair in people if pair[1].role == STUDENT], people):
         named = People(name for name, _ in group)
@@ -138,7 +159,9 @@ def _by_name(value: str, label: str, people: Sequence[tuple[Named, Owner]]) -> O
     return None
 
 
-def _by_place(text: str, spans: Sequence[tuple[int, int, str]], owners: Sequence[Owner], i: int) -> Owner | None:
+def _by_place(
+    text: str, spans: Sequence[tuple[int, int, str]], owners: Sequence[Owner], i: int
+) -> Owner | None:
     """The person that the words around a detail tell. owners: Of the spans before it."""
     start, end, _ = spans[i]
     if _MINE.search(text[max(0, start - _REACH) : start]):
@@ -146,31 +169,46 @@ def _by_place(text: str, spans: Sequence[tuple[int, int, str]], owners: Sequence
     if i and owners[i - 1].role not in ("", ORGANISATION):
         between = text[spans[i - 1][1] : start]
         if len(between) <= _REACH and "\n" not in between and _BETWEEN.fullmatch(between):
-            alone = not _BARE.fullmatch(between) or not _others_in_line(text, spans, owners[i - 1].role, i)
+            alone = not _BARE.fullmatch(between) or not _others_in_line(
+                text, spans, owners[i - 1].role, i
+            )
             return owners[i - 1] if alone else Owner()
-    if i + 1 < len(spans) and is_name(spans[i + 1][2]) and _BEHIND.fullmatch(text[end : spans[i + 1][0]]):
+    if (
+        i + 1 < len(spans)
+        and is_name(spans[i + 1][2])
+        and _BEHIND.fullmatch(text[end : spans[i + 1][0]])
+    ):
         return owners[i + 1]
     return None
 
 
-def _by_sentence(text: str, spans: Sequence[tuple[int, int, str]], owners: Sequence[Owner], i: int) -> Owner | None:
+def _by_sentence(
+    text: str, spans: Sequence[tuple[int, int, str]], owners: Sequence[Owner], i: int
+) -> Owner | None:
     """The student or other private person who alone is named in the sentence or above it (of a teacher, that tells too little). Or an
     organisation: a toll-free number, an office's e-mail address, a word for one before it, where nobody is meant, or named above it, too."""
     start, end, label = spans[i]
     signs = [sign.end() for sign in _SENTENCE.finditer(text, max(0, start - _FAR), start)]
-    first = signs[-1] if signs else start if start > _FAR else 0  # of a longer sentence, nothing tells
+    first = (
+        signs[-1] if signs else start if start > _FAR else 0
+    )  # of a longer sentence, nothing tells
     last = behind.start() if (behind := _SENTENCE.search(text, end, end + _FAR)) else end + _FAR
     said = [word.lower() for word in _WORD.findall(text, first, start)]
     office = _office_words(text[start:end]) if label == EMAIL else None
     nobodys = words("possessives").isdisjoint(said)
     if (office and nobodys) or (label == PHONE_NUM and _is_toll_free(text[start:end])):
         return Owner(ORGANISATION)
-    around = [(*spans[k], owners[k]) for k in range(max(0, i - _SPANS), min(i + _SPANS, len(spans)))]
-    named = [(b, owner) for _, b, kind, owner in around if is_name(kind) and first - _REACH < b <= last]
+    around = [
+        (*spans[k], owners[k]) for k in range(max(0, i - _SPANS), min(i + _SPANS, len(spans)))
+    ]
+    named = [
+        (b, owner) for _, b, kind, owner in around if is_name(kind) and first - _REACH < b <= last
+    ]
     at = max((n for n, word in enumerate(said) if _is_office(word)), default=-1)
     if at >= 0 and nobodys and (office is not None or label == PHONE_NUM):
         meant = any(
-            word in words("persons") or (word[-2:] in ("'s", "’s") and not _is_office(word)) for word in said[max(0, at - 2) :]
+            word in words("persons") or (word[-2:] in ("'s", "’s") and not _is_office(word))
+            for word in said[max(0, at - 2) :]
         )
         if not meant and not any(b > first or text[first - 1] == "\n" for b, _ in named):
             return Owner(ORGANISATION)
@@ -190,9 +228,13 @@ def _office_words(address: str) -> list[str] | None:
     parts = re.split(r"[\W_]+", local)
     office = [part for part in parts if _is_office(part, "mailboxes")]
     names = [part for part in parts if part not in office]
-    names += [name for part in names if len(part) > 4 for name in (part[1:], part[:-1])]  # "abergman", "bergmana"
+    names += [
+        name for part in names if len(part) > 4 for name in (part[1:], part[:-1])
+    ]  # "abergman", "bergmana"
     if not _INSTITUTIONS & set(suffix.split(".")):
-        names += [word for word in domain.split("-") if not known_words().is_common(word)]  # "info@lopez.com" may be a Lopez's
+        names += [
+            word for word in domain.split("-") if not known_words().is_common(word)
+        ]  # "info@lopez.com" may be a Lopez's
     private = not suffix or domain in words("free_mail") or re.search(r"\d", local)
     return None if private or any(in_table(name) or is_glued(name) for name in names) else office
 
@@ -201,7 +243,10 @@ def _is_toll_free(number: str) -> bool:
     import phonenumbers
 
     try:
-        return phonenumbers.number_type(phonenumbers.parse(number, "US")) == phonenumbers.PhoneNumberType.TOLL_FREE
+        return (
+            phonenumbers.number_type(phonenumbers.parse(number, "US"))
+            == phonenumbers.PhoneNumberType.TOLL_FREE
+        )
     except phonenumbers.NumberParseException:
         return False
 
@@ -210,5 +255,7 @@ def _others_in_line(text: str, spans: Sequence[tuple[int, int, str]], role: str,
     """Whether people with another role than the one right before stand in the line: then a comma tells nothing."""
     line = text.rfind("\n", 0, spans[i][0]), text.find("\n", spans[i][1])
     last = line[1] if line[1] >= 0 else len(text)
-    inside = {role_of(label) for a, b, label in spans if is_name(label) and a > line[0] and b <= last}
+    inside = {
+        role_of(label) for a, b, label in spans if is_name(label) and a > line[0] and b <= last
+    }
     return bool(inside - {role})

@@ -35,8 +35,14 @@ class Forbidden:
             special = _elided(text)
             if not text.isascii():
                 # Most of what is not ASCII are quotes and dashes.
-                rest = text.encode("utf8", "surrogatepass").translate(None, _ASCII).decode("utf8", "surrogatepass")
-                special |= {norm(word) for ch in {*rest} if ch.isalpha() for word in _words_with(text, ch)}
+                rest = (
+                    text.encode("utf8", "surrogatepass")
+                    .translate(None, _ASCII)
+                    .decode("utf8", "surrogatepass")
+                )
+                special |= {
+                    norm(word) for ch in {*rest} if ch.isalpha() for word in _words_with(text, ch)
+                }
                 text = text.encode("ascii", "replace").decode("ascii")
             self._text = text.lower()
             if special:
@@ -46,7 +52,9 @@ class Forbidden:
         for words in self._words:
             if word in words:
                 return True
-        return bool(word) and isinstance(word, str) and word in self._text and _holds(self._text, word)
+        return (
+            bool(word) and isinstance(word, str) and word in self._text and _holds(self._text, word)
+        )
 
     def and_also(self, words: Container[str]) -> "Forbidden":
         more = Forbidden(*self._words, words)
@@ -80,7 +88,11 @@ def _elided(text: str) -> set[str]:
     found = set()
     at = text.find("'", 1)
     while at > 0:
-        if not (at > 1 and text[at - 2].isalpha()) and text[at - 1].isalpha() and text[at + 1 : at + 2].isalpha():
+        if (
+            not (at > 1 and text[at - 2].isalpha())
+            and text[at - 1].isalpha()
+            and text[at + 1 : at + 2].isalpha()
+        ):
             found.add(norm(_word_at(text, at - 1)))
         at = text.find("'", at + 1)
     return found
@@ -142,7 +154,10 @@ def _region(family: str, given: str, table: NameTable) -> str:
     script = script_region(family) or script_region(given)
     if script:
         return script
-    return next(iter((table.regions(family) if len(family) > 1 else ()) or table.regions_of_given(given)), "")
+    return next(
+        iter((table.regions(family) if len(family) > 1 else ()) or table.regions_of_given(given)),
+        "",
+    )
 
 
 def _gender(person: Person, table: NameTable) -> str:
@@ -161,10 +176,20 @@ def _gender(person: Person, table: NameTable) -> str:
 @cache
 def _neutral() -> dict[str, Pool]:
     """Region -> given names of women and men alike; "" for all of them."""
-    text = resources.files("pii_components").joinpath("resources/names/neutral.tsv").read_text(encoding="utf8")
-    found = {region: names.split() for region, _, names in (line.partition("\t") for line in text.splitlines())}
+    text = (
+        resources.files("pii_components")
+        .joinpath("resources/names/neutral.tsv")
+        .read_text(encoding="utf8")
+    )
+    found = {
+        region: names.split()
+        for region, _, names in (line.partition("\t") for line in text.splitlines())
+    }
     found[""] = sorted({name for names in found.values() for name in names})
-    return {region: Pool(names, [float(i + 1) for i in range(len(names))]) for region, names in found.items()}
+    return {
+        region: Pool(names, [float(i + 1) for i in range(len(names))])
+        for region, names in found.items()
+    }
 
 
 def _pools(slot: Slot, table: NameTable) -> tuple[Pool, Pool, Pool]:
@@ -177,7 +202,9 @@ def _pools(slot: Slot, table: NameTable) -> tuple[Pool, Pool, Pool]:
 
 
 @lru_cache(maxsize=512)
-def _pools_of(table: NameTable, given: bool, gender: str, region: str, accented: bool) -> tuple[Pool, Pool, Pool]:
+def _pools_of(
+    table: NameTable, given: bool, gender: str, region: str, accented: bool
+) -> tuple[Pool, Pool, Pool]:
     then = table.pool(given=given, gender=gender, region=region)
     first = then
     if given and not gender and region in _neutral():
@@ -189,7 +216,13 @@ def _pools_of(table: NameTable, given: bool, gender: str, region: str, accented:
 
 
 def draw(
-    slot: Slot, stream: Stream, table: NameTable, *, forbidden: Container[str], taken: Container[str], near: bool = False
+    slot: Slot,
+    stream: Stream,
+    table: NameTable,
+    *,
+    forbidden: Container[str],
+    taken: Container[str],
+    near: bool = False,
 ) -> tuple[str | None, bool]:
     """Draw a surrogate that is neither forbidden nor taken. near (bool): Whether its length shall be near.
 
@@ -210,7 +243,12 @@ def draw(
                 continue
         new = norm(name)
         # No letter of the original at the front, for its initial may stand alone; nor one name inside the other (Ana, Anabel).
-        if new[0] == word[0] or new in taken or (long and (word in new or new in word)) or new in forbidden:
+        if (
+            new[0] == word[0]
+            or new in taken
+            or (long and (word in new or new in word))
+            or new in forbidden
+        ):
             continue
         if "-" in name and any(norm(half) in forbidden for half in name.split("-")):
             continue  # "Hyun-seo" for the given name of somebody whose surname is Hyun
@@ -266,20 +304,26 @@ def name_people(
     keys = [[(slot.kind, slot.key) for slot in own] for own, _ in known]
     slots: dict[tuple[str, str], Slot] = {}
     # Siblings share a surname whose origin may be known from a given name only: the same one of them must decide each time.
-    for _, _, i in sorted([(i >= first, person.words, i) for i, person in enumerate(people) if i not in fixed]):
+    for _, _, i in sorted(
+        [(i >= first, person.words, i) for i, person in enumerate(people) if i not in fixed]
+    ):
         for key, slot in zip(keys[i], known[i][0], strict=True):
             slots.setdefault(key, slot)
     found: dict[tuple[str, str], str | None] = {}
     taken = {norm(part) for text in fixed.values() for part in text.split()} if fixed else set()
     widened: set[tuple[str, str]] = set()
     own = {w for person in people for w in person.words}
-    blocked = forbidden.and_also(own) if isinstance(forbidden, Forbidden) else Forbidden(own, forbidden)
+    blocked = (
+        forbidden.and_also(own) if isinstance(forbidden, Forbidden) else Forbidden(own, forbidden)
+    )
     streams = [(chance.rng(_PURPOSE[kind], key), (kind, key)) for kind, key in slots]
     # Where two names want one surrogate, a secret order decides: that of the seeds.
     before = {key for own_keys in keys[:first] for key in own_keys}
     streams.sort(key=lambda drawn: (drawn[1] not in before, drawn[0].seed))
     for stream, place in streams:
-        name, elsewhere = draw(slots[place], stream, table, forbidden=blocked, taken=taken, near=near)
+        name, elsewhere = draw(
+            slots[place], stream, table, forbidden=blocked, taken=taken, near=near
+        )
         found[place] = name
         taken.add(norm(name) if name else "")
         if elsewhere:
@@ -309,7 +353,9 @@ def _fixed_words(person: Person, pseudonym: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def render(mention: Mention, named: Named, chance: Chance, places: Sequence[int] | None = None) -> str | None:
+def render(
+    mention: Mention, named: Named, chance: Chance, places: Sequence[int] | None = None
+) -> str | None:
     """Write a mention with its owner's surrogate: in place, so that titles, commas, "_" and possessives stay.
 
     chance (Chance): For numbers glued to a name. places (Sequence[int] | None): Which word of the owner each word is, if that
@@ -335,7 +381,9 @@ def render(mention: Mention, named: Named, chance: Chance, places: Sequence[int]
         if numbers is not None:
             between = _hide_numbers(between, numbers)
         if new:
-            out += (between if out or not last else between.lstrip(" -\t_")) + _write(written, folded, new, full[place])
+            out += (between if out or not last else between.lstrip(" -\t_")) + _write(
+                written, folded, new, full[place]
+            )
         elif out:
             # A second surname where the pseudonym has one: the word goes, and the space or hyphen before it.
             out += between.rstrip(" -\t_")
@@ -348,7 +396,14 @@ def render(mention: Mention, named: Named, chance: Chance, places: Sequence[int]
 
 def _write(text: str, word: str, new: str, full: str) -> str:
     """A surrogate as an initial, a nickname or a name, in the original's case; letter-spaced if that was."""
-    if word == full and len(word) > 1 and new.isascii() and text.isascii() and text.isalpha() and text.istitle():
+    if (
+        word == full
+        and len(word) > 1
+        and new.isascii()
+        and text.isascii()
+        and text.isalpha()
+        and text.istitle()
+    ):
         # As most names are written.
         return new
     if len(word) == 1 and text.isascii():
@@ -366,4 +421,8 @@ def _write(text: str, word: str, new: str, full: str) -> str:
 
 def _hide_numbers(text: str, rng: Source | None) -> str:
     """Text between the words of a name; many digits glued to it ("Ana_Lopez_102938") are changed."""
-    return other_shape(text, rng) if rng is not None and sum(ch.isdecimal() for ch in text) > 1 else text
+    return (
+        other_shape(text, rng)
+        if rng is not None and sum(ch.isdecimal() for ch in text) > 1
+        else text
+    )

@@ -25,7 +25,15 @@ from .values import Context
 MAX_DRAWS = 60
 # The words of places.toml that say what a place is, and stay.
 KEPT = {"LOCATION": "place_words", "EDUCATION": "school_words", "EMPLOYER": "work_words"}
-_WITH_ARTICLE = ("Netherlands", "Philippines", "Dominican Republic", "Czech Republic", "United Kingdom", "United States", "USA")
+_WITH_ARTICLE = (
+    "Netherlands",
+    "Philippines",
+    "Dominican Republic",
+    "Czech Republic",
+    "United Kingdom",
+    "United States",
+    "USA",
+)
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’.-][^\W\d_]+)*\.?|\d+|[\W_]+")
 _SPLIT = re.compile(r"(\s*[,;/|\n]\s*|\s+(?:and|or|in|near)\s+)", re.IGNORECASE)
 _THE = re.compile(r"the\s+", re.IGNORECASE)
@@ -46,7 +54,11 @@ def _words(name: str) -> frozenset[str]:
 @cache
 def _code_groups() -> dict[str, tuple[str, ...]]:
     """Code of a state or a province -> those of its country; codes with stops are apart."""
-    groups = [tuple(text.split()) for kind in ("dotted_codes", "codes") for text in reversed(_data()[kind].values())]
+    groups = [
+        tuple(text.split())
+        for kind in ("dotted_codes", "codes")
+        for text in reversed(_data()[kind].values())
+    ]
     return {code: group for group in groups for code in group}
 
 
@@ -62,13 +74,19 @@ def _groups() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _countries() -> frozenset[str]:
-    return frozenset(fold(pair.split(":")[0].strip()) for text in _data()["regions"].values() for pair in text.split(","))
+    return frozenset(
+        fold(pair.split(":")[0].strip())
+        for text in _data()["regions"].values()
+        for pair in text.split(",")
+    )
 
 
 @cache
 def _halves(kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What invented names ("town" or "company") begin and end with."""
-    return tuple(str(_data()[f"{kind}_starts"]).split()), tuple(str(_data()[f"{kind}_ends"]).split())
+    return tuple(str(_data()[f"{kind}_starts"]).split()), tuple(
+        str(_data()[f"{kind}_ends"]).split()
+    )
 
 
 def invented(kind: str, core: str, context: Context, attempt: int = 0) -> str:
@@ -81,9 +99,15 @@ def invented(kind: str, core: str, context: Context, attempt: int = 0) -> str:
     lead, of_locale = norm(core)[:1], not context.locale.startswith("en")
     name = ""
     for _ in range(MAX_DRAWS):
-        name = (of_locale and _of_locale(kind, context.locale, rng)) or pick(rng, starts) + pick(rng, ends)
+        name = (of_locale and _of_locale(kind, context.locale, rng)) or pick(rng, starts) + pick(
+            rng, ends
+        )
         new = norm(name)
-        if new[0] != lead and not any([w in new or new in w for w in old]) and new not in context.avoid:
+        if (
+            new[0] != lead
+            and not any([w in new or new in w for w in old])
+            and new not in context.avoid
+        ):
             break
     return name
 
@@ -116,7 +140,10 @@ def surrogate_location(value: str, context: Context, attempt: int = 0) -> str | 
     pooled = _from_pool("LOCATION", value, context, attempt)
     if pooled is not None:
         return pooled
-    return "".join(part if i % 2 else _place(part, context, attempt) for i, part in enumerate(_SPLIT.split(value)))
+    return "".join(
+        part if i % 2 else _place(part, context, attempt)
+        for i, part in enumerate(_SPLIT.split(value))
+    )
 
 
 def _place(part: str, context: Context, attempt: int) -> str:
@@ -130,15 +157,28 @@ def _place(part: str, context: Context, attempt: int) -> str:
         plural = "s" if folded not in groups else ""
         rng = context.chance.rng("PLACE/country", fold(name), attempt=attempt)
         old = fold(name).split()
-        fit = [o for o in options if not set(fold(o).split()) & {*old, *(w.rstrip("s") for w in old)}]
+        fit = [
+            o for o in options if not set(fold(o).split()) & {*old, *(w.rstrip("s") for w in old)}
+        ]
         if lead:
-            fit = [o for o in _WITH_ARTICLE if not set(fold(o).split()) & set(old)] if folded in _countries() else fit
+            fit = (
+                [o for o in _WITH_ARTICLE if not set(fold(o).split()) & set(old)]
+                if folded in _countries()
+                else fit
+            )
         else:
             fit = [o for o in fit if o not in _WITH_ARTICLE] or fit
         return lead + like(name, pick(rng, fit)) + plural + ending
     group = _code_groups().get(name)
     if group:
-        return lead + pick(context.chance.rng("PLACE/code", name, attempt=attempt), [c for c in group if c != name]) + ending
+        return (
+            lead
+            + pick(
+                context.chance.rng("PLACE/code", name, attempt=attempt),
+                [c for c in group if c != name],
+            )
+            + ending
+        )
     return lead + _rename(name, KEPT["LOCATION"], "town", context, attempt) + ending
 
 
@@ -200,7 +240,10 @@ def _rename(text: str, kept: str, kind: str, context: Context, attempt: int) -> 
                 rng = context.chance.rng("PLACE/letters", core, attempt=attempt)
                 out.append(other_chars(core, rng))
             else:
-                out.append(like(plain(core), invented(kind, core, context, attempt)) + ("." if core.endswith(".") else ""))
+                out.append(
+                    like(plain(core), invented(kind, core, context, attempt))
+                    + ("." if core.endswith(".") else "")
+                )
             i = end - 1
         i += 1
     return "".join(out)
@@ -230,17 +273,24 @@ _COUNTRIES = words("country_words")
 _DIGITS = re.compile(r"\d+")
 # The country that an address ends with.
 _LAST = re.compile(r"[,\n]\s*(?P<last>[^,\n]+?)[\s.]*$")
-_COMPOUND = re.compile(r"(?P<stem>[^\W\d_]{3,})(?P<kind>stra(?:ß|ss)e|str\.?|weg|platz|allee|gasse|straat|laan)", re.IGNORECASE)
+_COMPOUND = re.compile(
+    r"(?P<stem>[^\W\d_]{3,})(?P<kind>stra(?:ß|ss)e|str\.?|weg|platz|allee|gasse|straat|laan)",
+    re.IGNORECASE,
+)
 _LETTERS = re.compile(r"[A-Z](?:\.[A-Z])+|[A-Z]{2,4}")
 _POSTAL_CODE = re.compile(r"[\s,]*[A-Z]?\d")
-_TOKEN_ADDRESS = re.compile(r"[^\W\d_]+(?:['’.-][^\W\d_]+)*|[\d]+(?:st|nd|rd|th)?\b|\d+|[\W_]+", re.IGNORECASE)
+_TOKEN_ADDRESS = re.compile(
+    r"[^\W\d_]+(?:['’.-][^\W\d_]+)*|[\d]+(?:st|nd|rd|th)?\b|\d+|[\W_]+", re.IGNORECASE
+)
 
 
 def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | None:
     """An address of the same layout somewhere else. RETURNS (str | None): None if there is neither a letter nor a digit in it."""
     if not has_sign(value):
         return None
-    rng = context.chance.rng("STREET_ADDRESS", " ".join(norm(w) or w for w in value.casefold().split()), attempt=attempt)
+    rng = context.chance.rng(
+        "STREET_ADDRESS", " ".join(norm(w) or w for w in value.casefold().split()), attempt=attempt
+    )
     last = _LAST.search(value)
     end = (
         last.start("last")
@@ -263,7 +313,9 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
             out.append(token)
         elif len(token) <= 3 and _in_code(tokens, i):
             out.append(other_chars(token, rng))
-        elif token.lower().replace(".", "") in words("address_words") and not _is_initial_state(token, tokens, i):
+        elif token.lower().replace(".", "") in words("address_words") and not _is_initial_state(
+            token, tokens, i
+        ):
             out.append(token)
             # "Elm Street Dayton", but "rue Lepic": there the street's name follows.
             behind_comma = behind_comma or (len(token) > 2 and streets is word_list("street_names"))
@@ -281,7 +333,15 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
             out.append(like(token, invented("town", token, context, attempt)))
         else:
             names = word_list("town_names") if behind_comma else streets
-            out.append(like(token, pick(rng, [name for name, word in _folded(names).items() if word not in originals])))
+            out.append(
+                like(
+                    token,
+                    pick(
+                        rng,
+                        [name for name, word in _folded(names).items() if word not in originals],
+                    ),
+                )
+            )
     return "".join(out) + value[end:]
 
 
@@ -296,7 +356,10 @@ def _street_names(tokens: list[str]) -> tuple[str, ...]:
 
 @cache
 def _languages() -> list[tuple[tuple[str, ...], frozenset[str]]]:
-    return [(word_list(f"street_names_{name}"), words(f"street_kinds_{name}")) for name in ("es", "pt", "fr", "it")]
+    return [
+        (word_list(f"street_names_{name}"), words(f"street_kinds_{name}"))
+        for name in ("es", "pt", "fr", "it")
+    ]
 
 
 @cache
@@ -306,7 +369,9 @@ def _folded(names: tuple[str, ...]) -> dict[str, str]:
 
 def _in_code(tokens: list[str], i: int) -> bool:
     """Whether letters are part of a postal code or a house number: "WC1E", "17b"."""
-    return (i > 0 and tokens[i - 1][:1].isdigit()) or (i + 1 < len(tokens) and tokens[i + 1][:1].isdigit())
+    return (i > 0 and tokens[i - 1][:1].isdigit()) or (
+        i + 1 < len(tokens) and tokens[i + 1][:1].isdigit()
+    )
 
 
 def _is_initial_state(token: str, tokens: list[str], i: int) -> bool:

@@ -28,7 +28,13 @@ from ..names.parse import Mention, read_mention
 from ..names.table import name_table
 from ..offsets import Replacement
 from ..profiles import CONSISTENT, GENERIC, NEAR, PSEUDONYM, REMOVE, SURROGATE, Profile
-from .dates import choose_age_shift, choose_date_shift, surrogate_age, surrogate_date, weekday_beside
+from .dates import (
+    choose_age_shift,
+    choose_date_shift,
+    surrogate_age,
+    surrogate_date,
+    weekday_beside,
+)
 from .handles import People, letters, owner_of, surrogate_email, surrogate_url, surrogate_username
 from .headers import HEADER_REMOVED, find_headers
 from .keys import Chance
@@ -91,23 +97,34 @@ class Linked(NamedTuple):
     places: tuple[int, ...]
 
 
-def link_names(text: str, items: Sequence[Item]) -> tuple[list[Person], list[Linked], list[Mention]]:
+def link_names(
+    text: str, items: Sequence[Item]
+) -> tuple[list[Person], list[Linked], list[Mention]]:
     """The people of a document, their mentions among those spans that get another name, and these as they stand in the text."""
     names = [item for item in items if item.action in _ANEW and is_name(item.label)]
-    read = [read_mention(text[start:end], before=text[max(0, start - 20) : start]) for start, end, *_ in names]
+    read = [
+        read_mention(text[start:end], before=text[max(0, start - 20) : start])
+        for start, end, *_ in names
+    ]
     mentions = spell_initials(read)
     people, owners, places = links_of(mentions, [item.person for item in names])
     return people, [Linked(*row) for row in zip(names, mentions, owners, places, strict=True)], read
 
 
-def _among(people: Sequence[Person], linked: Sequence[Linked], everyone: Everyone) -> tuple[list[Person], list[Linked]]:
+def _among(
+    people: Sequence[Person], linked: Sequence[Linked], everyone: Everyone
+) -> tuple[list[Person], list[Linked]]:
     """The people of the scope, then those of the document who are none of them or nobody knows which; and the names linked to these. Whom the
     document keeps apart, the scope does."""
     known, owners = list(everyone.people), dict[int, int]()
     taken: dict[int, list[Person]] = {}
     for i in sorted(range(len(people)), key=lambda i: (-len(people[i].words), i)):
         who = fits(people[i], everyone.people)
-        places = [places_of(name.mention, known[who[0]]) for name in linked if name.owner == i] if len(who) == 1 else []
+        places = (
+            [places_of(name.mention, known[who[0]]) for name in linked if name.owner == i]
+            if len(who) == 1
+            else []
+        )
         # Who could be linked here, and was not, is somebody else.
         others = taken.setdefault(who[0], []) if places and all(places) else None
         if others is not None and not fits(people[i], others):
@@ -116,8 +133,13 @@ def _among(people: Sequence[Person], linked: Sequence[Linked], everyone: Everyon
         else:
             owners[i] = len(known)
             known.append(people[i])
-    moved = [name._replace(owner=owners[name.owner]) if name.owner >= 0 else name for name in linked]
-    return known, [n._replace(places=places_of(n.mention, known[n.owner])) if n.owner >= 0 else n for n in moved]
+    moved = [
+        name._replace(owner=owners[name.owner]) if name.owner >= 0 else name for name in linked
+    ]
+    return known, [
+        n._replace(places=places_of(n.mention, known[n.owner])) if n.owner >= 0 else n
+        for n in moved
+    ]
 
 
 def plan(
@@ -148,27 +170,53 @@ def plan(
         people, linked = _among(people, linked, everyone)
     by_start = {name.item.start: name for name in linked}
     # Not by the alphabet, which would tell something.
-    ranks = [chance.order(" ".join(person.words)) for person in everyone.people] if profile.pseudonyms else []
+    ranks = (
+        [chance.order(" ".join(person.words)) for person in everyone.people]
+        if profile.pseudonyms
+        else []
+    )
     fixed = fixed_names(people, linked, profile, everyone.labels, ranks)
     forbidden = _forbidden(text, items, read, known, local=local)
     forbidden = forbidden.and_also(everyone.words) if everyone.words else forbidden
-    variant = _variants(text, items, by_start, chance, profile=profile, strategy=strategy or profile.strategy, local=local)
+    variant = _variants(
+        text,
+        items,
+        by_start,
+        chance,
+        profile=profile,
+        strategy=strategy or profile.strategy,
+        local=local,
+    )
     details = [
         (item.label, text[item.start : item.end], name)
         for item, name in zip(items, variant, strict=True)
         if item.action == SURROGATE and item.label in GENERATORS
     ]
     taken = {canonical(value) for _, value, _ in details}
-    weeks = any(weekday_beside(text, i.start, i.end) for i in items if i.label == DATE and i.action == SURROGATE)
+    weeks = any(
+        weekday_beside(text, i.start, i.end)
+        for i in items
+        if i.label == DATE and i.action == SURROGATE
+    )
     near, first = profile.length == NEAR, len(everyone.people)
     # Each variant has surrogates of its own, none like those of an earlier one.
     named: dict[str, Sequence[Named]] = {}
     made: dict[tuple[str, str, str], str | None] = {}
     for name in dict.fromkeys(["", *variant]):
         varied = chance.variant(name)
-        used = {norm(w or "") for group in named.values() for person in group for w in person.surrogates}
+        used = {
+            norm(w or "") for group in named.values() for person in group for w in person.surrogates
+        }
         blocked = forbidden.and_also(used) if used else forbidden
-        named[name] = name_people(people, varied, table=name_table(), forbidden=blocked, fixed=fixed, near=near, first=first)
+        named[name] = name_people(
+            people,
+            varied,
+            table=name_table(),
+            forbidden=blocked,
+            fixed=fixed,
+            near=near,
+            first=first,
+        )
         values: dict[str, set[str]] = {}
         for label, value, of_variant in details:
             if of_variant == name:
@@ -183,8 +231,14 @@ def plan(
             People(named[name]),
             reserved=profile.reserved if reserved is None else reserved,
             locale=locale,
-            ages=choose_age_shift(ages, varied, spread=spread, border=border, local=local) if ages else None,
-            dates=choose_date_shift(dates, varied, weeks=weeks, local=local, locale=locale, near=near) if dates else None,
+            ages=choose_age_shift(ages, varied, spread=spread, border=border, local=local)
+            if ages
+            else None,
+            dates=choose_date_shift(
+                dates, varied, weeks=weeks, local=local, locale=locale, near=near
+            )
+            if dates
+            else None,
             avoid=forbidden,
             pools=pools or {} if profile.pool == "corpus" else {},
             near=near,
@@ -201,11 +255,19 @@ def plan(
         old, note = text[item.start : item.end], ""
         became: str | None = None
         if item.start in by_start:
-            became, note = _name(by_start[item.start], named[name], chance.variant(name), profile=profile, fixed=fixed)
+            became, note = _name(
+                by_start[item.start],
+                named[name],
+                chance.variant(name),
+                profile=profile,
+                fixed=fixed,
+            )
         elif item.action == SURROGATE:
             became = made.get((name, item.label, old))
         elif item.action == PSEUDONYM:
-            became = fixed_value(item.label, old, named[""], chance, fixed=fixed, profile=profile, numbers=numbers)
+            became = fixed_value(
+                item.label, old, named[""], chance, fixed=fixed, profile=profile, numbers=numbers
+            )
         else:
             became = _without_key(item, text, profile)
         if became is None or became.casefold() == old.casefold():
@@ -219,7 +281,9 @@ def _without_key(item: Item, text: str, profile: Profile) -> str | None:
     old = text[item.start : item.end]
     match item.action:
         case profiles.GENERIC if item.label in profile.generic:
-            return profiles.generic(profile.generic[item.label], before=text[: item.start], original=old)
+            return profiles.generic(
+                profile.generic[item.label], before=text[: item.start], original=old
+            )
         case profiles.LEGACY_SHA256:
             return profiles.legacy_sha256(old)
         case profiles.REDACT:
@@ -231,7 +295,9 @@ def _without_key(item: Item, text: str, profile: Profile) -> str | None:
     return None
 
 
-def _without_headers(text: str, items: Sequence[Item], found: list[Replacement]) -> list[Replacement]:
+def _without_headers(
+    text: str, items: Sequence[Item], found: list[Replacement]
+) -> list[Replacement]:
     """With headers removed, each as one replacement in the place of those inside it."""
     headers = find_headers(text, items)
     rest = [rep for rep in found if not any(start <= rep.start < end for start, end in headers)]
@@ -240,7 +306,13 @@ def _without_headers(text: str, items: Sequence[Item], found: list[Replacement])
 
 
 def variants(
-    values: Sequence[Hashable | None], chance: Chance, document: str, *, strategy: str, repeat: float, local: bool
+    values: Sequence[Hashable | None],
+    chance: Chance,
+    document: str,
+    *,
+    strategy: str,
+    repeat: float,
+    local: bool,
 ) -> list[str]:
     """Choose a variant of its surrogate for each mention of a document.
 
@@ -295,11 +367,17 @@ def _variants(
     return variants(values, chance, document, strategy=strategy, repeat=profile.repeat, local=local)
 
 
-def _forbidden(text: str, items: Sequence[Item], read: Sequence[Mention], known: Container[str], *, local: bool) -> Forbidden:
+def _forbidden(
+    text: str, items: Sequence[Item], read: Sequence[Mention], known: Container[str], *, local: bool
+) -> Forbidden:
     """Folded words that no name may become: every name here, kept ones too; in a document's own scope every word of its text.
     In a wider scope the other words of one document must not change what a name becomes in all of them.
     """
-    kept = [read_mention(text[i.start : i.end]) for i in items if is_name(i.label) and i.action not in _ANEW]
+    kept = [
+        read_mention(text[i.start : i.end])
+        for i in items
+        if is_name(i.label) and i.action not in _ANEW
+    ]
     names = {norm for mention in (*read, *kept) for norm in mention.form.norms}
     return Forbidden(names, known, text=text if local else "")
 
@@ -314,23 +392,34 @@ def _details(
         if label in TOGETHER:
             made = {value: generator(value, context, 0) for value in values[label]}
         else:
-            made = distinct(values[label], generator, context, forbidden=taken, key=KEYS.get(label, canonical))
+            made = distinct(
+                values[label], generator, context, forbidden=taken, key=KEYS.get(label, canonical)
+            )
         found |= {(label, value): new for value, new in made.items()}
     return found
 
 
 def _name(
-    linked: Linked, named: Sequence[Named], chance: Chance, *, profile: Profile, fixed: dict[int, str]
+    linked: Linked,
+    named: Sequence[Named],
+    chance: Chance,
+    *,
+    profile: Profile,
+    fixed: dict[int, str],
 ) -> tuple[str | None, str]:
     """A name's new form, and a note."""
     item, mention, owner, places = linked
     if owner < 0:
         return None, ""
     if item.action == PSEUDONYM and owner not in fixed and not pseudonym_list(item.label, profile):
-        return profiles.pseudonym(item.label, chance.token("NAME", " ".join(named[owner].person.words))), ""
+        return profiles.pseudonym(
+            item.label, chance.token("NAME", " ".join(named[owner].person.words))
+        ), ""
     new = render(mention, named[owner], chance, places)
     # A pseudonym has no word for a lone middle name.
-    return (new if new and (new[0].isalpha() or any(ch.isalpha() for ch in new)) else None), named[owner].note
+    return (new if new and (new[0].isalpha() or any(ch.isalpha() for ch in new)) else None), named[
+        owner
+    ].note
 
 
 def pseudonym_list(label: str, profile: Profile) -> list[str]:
@@ -355,18 +444,23 @@ def fixed_names(
     roles = {i: label for i, label in enumerate(labels) if profile.action(label) == PSEUDONYM}
     for item, _, owner, _ in linked:
         if owner >= len(labels) and item.action == PSEUDONYM:
-            roles[owner] = NAME_STUDENT if NAME_STUDENT in (item.label, roles.get(owner)) else item.label
+            roles[owner] = (
+                NAME_STUDENT if NAME_STUDENT in (item.label, roles.get(owner)) else item.label
+            )
     used: set[str] = set()
     originals = {word for person in people for word in person.words}
     found = {}
     for owner, label in sorted(
-        roles.items(), key=lambda pair: (ranks[pair[0]] if pair[0] < len(ranks) else b"\xff" * 33, pair[0])
+        roles.items(),
+        key=lambda pair: (ranks[pair[0]] if pair[0] < len(ranks) else b"\xff" * 33, pair[0]),
     ):
         options = pseudonym_list(label, profile)
         if label == NAME_STUDENT and options:
             options = [*options, *pseudonym_list("NAME_CONNECTED", profile)]
         # No pseudonym may hold a part of somebody's own name.
-        free = [o for o in options if o not in used and originals.isdisjoint(norm(w) for w in o.split())]
+        free = [
+            o for o in options if o not in used and originals.isdisjoint(norm(w) for w in o.split())
+        ]
         if free:
             found[owner] = free[0]
             used.add(free[0])

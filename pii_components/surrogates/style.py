@@ -12,7 +12,11 @@ from ..names.table import Source
 from .keys import pick
 
 # ASCII letter or digit -> those of its class that may stand in its place; leading a number, no zero.
-_OTHERS = {ch: kind.replace(ch, "") for kind in (string.digits, string.ascii_lowercase, string.ascii_uppercase) for ch in kind}
+_OTHERS = {
+    ch: kind.replace(ch, "")
+    for kind in (string.digits, string.ascii_lowercase, string.ascii_uppercase)
+    for ch in kind
+}
 _OTHERS_FIRST = _OTHERS | {ch: _OTHERS[ch].lstrip("0") for ch in string.digits}
 
 
@@ -42,7 +46,11 @@ def other_chars(value: str, rng: Source, *, first: bool = False) -> str:
     out, draw, table = [], rng.random, _OTHERS
     for i, ch in enumerate(value):
         others = (_OTHERS_FIRST if first and not i else table).get(ch)
-        out.append(others[int(draw() * len(others))] if others is not None else other_char(ch, rng, first=first and not i))
+        out.append(
+            others[int(draw() * len(others))]
+            if others is not None
+            else other_char(ch, rng, first=first and not i)
+        )
     return "".join(out)
 
 
@@ -51,7 +59,11 @@ def other_shape(value: str, rng: Source) -> str:
     out, inside, draw = [], False, rng.random
     for ch in value:
         others = (_OTHERS if inside else _OTHERS_FIRST).get(ch)
-        out.append(others[int(draw() * len(others))] if others is not None else other_char(ch, rng, first=not inside))
+        out.append(
+            others[int(draw() * len(others))]
+            if others is not None
+            else other_char(ch, rng, first=not inside)
+        )
         inside = ch.isalnum()
     return "".join(out)
 
@@ -66,7 +78,9 @@ def ordinal(ending: str, number: int) -> str:
     """ "st", "nd", "rd", "th" for a number, as the old ending is written; other endings as they were."""
     if ending.lower() not in ("st", "nd", "rd", "th"):
         return ending
-    right = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    right = (
+        "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    )
     return right.upper() if ending.isupper() else right
 
 
@@ -89,7 +103,11 @@ def rewrite(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
 @cache
 def resource(name: str) -> dict[str, Any]:
     """What resources/surrogates/NAME.toml holds."""
-    return tomllib.loads((resources.files("pii_components") / f"resources/surrogates/{name}.toml").read_text(encoding="utf8"))
+    return tomllib.loads(
+        (resources.files("pii_components") / f"resources/surrogates/{name}.toml").read_text(
+            encoding="utf8"
+        )
+    )
 
 
 @cache

@@ -50,7 +50,9 @@ class DateShift:
 
     @property
     def months(self) -> int:
-        return (1 if self.days > 0 else -1) * max(1, round(abs(self.days) / 30.44)) - 12 * self.years
+        return (1 if self.days > 0 else -1) * max(
+            1, round(abs(self.days) / 30.44)
+        ) - 12 * self.years
 
     @property
     def step(self) -> int:

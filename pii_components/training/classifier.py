@@ -42,14 +42,23 @@ def collect(nlp: Language, texts: Sequence[LabelledText]) -> list[PersonExample]
     by their shares. nlp (Language): With `pii_context`; its classifier, if it has one, parts namesakes."""
     component = cast(PiiContext, nlp.get_pipe(CONTEXT))
     found: list[PersonExample] = []
-    with nlp.select_pipes(disable=[name for name in nlp.pipe_names if name in (CONTEXT, "hips_surrogate", "pii_cleaner")]):
-        for text, doc in zip(texts, nlp.pipe([one.text for one in texts], batch_size=16), strict=True):
+    with nlp.select_pipes(
+        disable=[
+            name for name in nlp.pipe_names if name in (CONTEXT, "hips_surrogate", "pii_cleaner")
+        ]
+    ):
+        for text, doc in zip(
+            texts, nlp.pipe([one.text for one in texts], batch_size=16), strict=True
+        ):
             people, _ = component.people(doc)
             if people is None or not people.cands:
                 continue
             gold = [(a, b, role_of(label)) for a, b, label in text.spans if is_name(label)]
             # A name within a user name or an e-mail address is neither somebody's name nor no name.
-            masked = [*text.masked, *((a, b) for a, b, label in text.spans if label in DETAIL_LABELS)]
+            masked = [
+                *text.masked,
+                *((a, b) for a, b, label in text.spans if label in DETAIL_LABELS),
+            ]
             classes = []
             for cand in people.cands:
                 span = doc[cand.start : cand.end]
@@ -59,7 +68,10 @@ def collect(nlp: Language, texts: Sequence[LabelledText]) -> list[PersonExample]
             rows = component.rows([doc], [people])[0]
             for person, row in zip(people.persons, rows, strict=True):
                 counts = Counter(classes[i] for i in person if classes[i])
-                found += [PersonExample(text.id, row, gold_class, n, n / counts.total()) for gold_class, n in counts.items()]
+                found += [
+                    PersonExample(text.id, row, gold_class, n, n / counts.total())
+                    for gold_class, n in counts.items()
+                ]
     return found
 
 
@@ -76,21 +88,39 @@ def fit(persons: Sequence[PersonExample], *, l2: float = 100.0) -> PersonModel:
     known = ~numpy.isnan(rows) * weights[:, None]
     every = numpy.maximum(known.sum(axis=0), 1e-9)
     mean = (numpy.nan_to_num(rows) * known).sum(axis=0) / every
-    scale = numpy.maximum(numpy.sqrt((numpy.nan_to_num(rows - mean) ** 2 * known).sum(axis=0) / every), 0.05)
-    empty = PersonModel(mean, scale, numpy.zeros((rows.shape[1], len(CLASSES))), numpy.zeros(len(CLASSES)))
+    scale = numpy.maximum(
+        numpy.sqrt((numpy.nan_to_num(rows - mean) ** 2 * known).sum(axis=0) / every), 0.05
+    )
+    empty = PersonModel(
+        mean, scale, numpy.zeros((rows.shape[1], len(CLASSES))), numpy.zeros(len(CLASSES))
+    )
     x = empty.inputs(rows)
 
     def loss(flat: numpy.ndarray) -> tuple[float, numpy.ndarray]:
         w, b = flat[: -len(CLASSES)].reshape(rows.shape[1], len(CLASSES)), flat[-len(CLASSES) :]
         p = softmax(x @ w + b)
-        value = -(weights * numpy.log(numpy.maximum((p * gold).sum(axis=1), 1e-12))).sum() + 0.5 * l2 * (w**2).sum()
+        value = (
+            -(weights * numpy.log(numpy.maximum((p * gold).sum(axis=1), 1e-12))).sum()
+            + 0.5 * l2 * (w**2).sum()
+        )
         d = (p - gold) * weights[:, None]
-        return value / len(x), numpy.concatenate([(x.T @ d + l2 * w).ravel(), d.sum(axis=0)]) / len(x)
+        return value / len(x), numpy.concatenate([(x.T @ d + l2 * w).ravel(), d.sum(axis=0)]) / len(
+            x
+        )
 
     found: Any = minimize(
-        loss, numpy.zeros(len(CLASSES) * (rows.shape[1] + 1)), jac=True, method="L-BFGS-B", options={"maxiter": 300}
+        loss,
+        numpy.zeros(len(CLASSES) * (rows.shape[1] + 1)),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": 300},
     )
-    return PersonModel(mean, scale, found.x[: -len(CLASSES)].reshape(rows.shape[1], len(CLASSES)), found.x[-len(CLASSES) :])
+    return PersonModel(
+        mean,
+        scale,
+        found.x[: -len(CLASSES)].reshape(rows.shape[1], len(CLASSES)),
+        found.x[-len(CLASSES) :],
+    )
 
 
 def fold_of(text: str, folds: int = FOLDS) -> int:
@@ -98,7 +128,9 @@ def fold_of(text: str, folds: int = FOLDS) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") % folds
 
 
-def cross_validate(persons: Sequence[PersonExample], *, l2: float = 100.0, folds: int = FOLDS) -> numpy.ndarray:
+def cross_validate(
+    persons: Sequence[PersonExample], *, l2: float = 100.0, folds: int = FOLDS
+) -> numpy.ndarray:
     """RETURNS (numpy.ndarray): Probabilities of every person by a model that has seen nobody of their text, shape `(n, 6)`."""
     chances = numpy.zeros((len(persons), len(CLASSES)))
     of = [fold_of(p.text, folds) for p in persons]
@@ -110,9 +142,14 @@ def cross_validate(persons: Sequence[PersonExample], *, l2: float = 100.0, folds
     return chances
 
 
-def tally(persons: Sequence[PersonExample], chances: numpy.ndarray, threshold: float) -> dict[str, float]:
+def tally(
+    persons: Sequence[PersonExample], chances: numpy.ndarray, threshold: float
+) -> dict[str, float]:
     """Shares of mentions that are hidden at a threshold, by class of the gold, and how many of those hidden are private (`precision`)."""
-    private = chances[:, [CLASSES.index(role) for role in ("STUDENT", "CONNECTED")]].sum(axis=1) >= threshold
+    private = (
+        chances[:, [CLASSES.index(role) for role in ("STUDENT", "CONNECTED")]].sum(axis=1)
+        >= threshold
+    )
     hidden: Counter[str] = Counter()
     every: Counter[str] = Counter()
     for p, hide in zip(persons, private, strict=True):

@@ -24,7 +24,17 @@ from .onnx_export import ENCODER, encoder_shim, encoder_state
 logger = logging.getLogger(__name__)
 
 WEIGHTS = ("model.safetensors", "encoder.pt")
-_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", LINE_PIECE, BLANK_LINE_PIECE, GAP_PIECE, *PLACEHOLDERS)
+_SPECIAL = (
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    LINE_PIECE,
+    BLANK_LINE_PIECE,
+    GAP_PIECE,
+    *PLACEHOLDERS,
+)
 _BATCH = 256  # documents whose pieces are counted together
 
 
@@ -45,7 +55,9 @@ def read_torch(weights: Path) -> dict[str, Any]:
     import torch
 
     state = torch.load(weights, map_location="cpu", weights_only=True)
-    return {name: value.float() if value.is_floating_point() else value for name, value in state.items()}
+    return {
+        name: value.float() if value.is_floating_point() else value for name, value in state.items()
+    }
 
 
 def make_encoder_loader(*, path: str | Path) -> Callable[[Any, Any, Any], Any]:
@@ -79,7 +91,9 @@ def make_sentencepiece_loader(*, path: str | Path) -> Callable[[Any, Any, Any], 
 
         if not Path(path).is_file():
             raise PiiError(Errors.E106, path=str(Path(path).parent), names=Path(path).name)
-        model.get_ref("encoder").attrs["sentencepiece_processor"] = SentencePieceProcessor.from_file(str(path))
+        model.get_ref("encoder").attrs["sentencepiece_processor"] = (
+            SentencePieceProcessor.from_file(str(path))
+        )
         return model
 
     return load
@@ -108,7 +122,9 @@ def extract(nlp: Any, out: Path) -> Path:
 
 def half(state: Mapping[str, Any]) -> dict[str, Any]:
     """RETURNS (dict[str, Tensor]): A state dict, its floating point values in half precision."""
-    return {name: value.half() if value.is_floating_point() else value for name, value in state.items()}
+    return {
+        name: value.half() if value.is_floating_point() else value for name, value in state.items()
+    }
 
 
 def ensure_encoder(out: Path, pipeline: str = "") -> None:

@@ -22,7 +22,13 @@ _BATCH = 16  # documents of which vectors are kept together
 
 
 def fit_head(
-    nlp: Language, docs: Sequence[Doc], *, epochs: int = 8, learn_rate: float = 3e-3, l2: float = 1e-4, seed: int = 46
+    nlp: Language,
+    docs: Sequence[Doc],
+    *,
+    epochs: int = 8,
+    learn_rate: float = 3e-3,
+    l2: float = 1e-4,
+    seed: int = 46,
 ) -> list[float]:
     """Adam over the weights and the bias of the output layer of `pii_ner`, with its own loss; the rate falls to 0.
 
@@ -53,9 +59,13 @@ def fit_head(
     return told
 
 
-def _inputs(nlp: Language, ner: PiiTokenClassifier, golds: Sequence[Doc]) -> tuple[list[Example], list[numpy.ndarray]]:
+def _inputs(
+    nlp: Language, ner: PiiTokenClassifier, golds: Sequence[Doc]
+) -> tuple[list[Example], list[numpy.ndarray]]:
     """Gold of some documents, and what reaches the output layer, `(n_tokens, width)` each."""
     docs = [nlp.get_pipe("transformer")(nlp.make_doc(gold.text)) for gold in golds if len(gold)]  # type: ignore[operator]
-    examples = [Example(doc, gold) for doc, gold in zip(docs, (g for g in golds if len(g)), strict=True)]
+    examples = [
+        Example(doc, gold) for doc, gold in zip(docs, (g for g in golds if len(g)), strict=True)
+    ]
     below: Any = ner.model.layers[0]
     return examples, [numpy.asarray(x, dtype="f4") for x in below.predict(docs)]

@@ -17,7 +17,9 @@ from ..errors import Errors, PiiError
 # An encoder's weights as an ONNX graph, and back.
 
 PREFIX = "curated_encoder."
-WORDS, _PLACES, _SEGMENTS = (f"{PREFIX}embeddings.{kind}_embeddings.weight" for kind in ("word", "position", "token_type"))
+WORDS, _PLACES, _SEGMENTS = (
+    f"{PREFIX}embeddings.{kind}_embeddings.weight" for kind in ("word", "position", "token_type")
+)
 _MOST = 127  # largest number in 8 bits with a sign
 # Largest weight of a product. Processors without VNNI add two products of 8 bits in 16, with a sign: 2 * 255 * 64 is what fits.
 _MOST_WEIGHT = 64
@@ -30,7 +32,14 @@ ENCODER = "transformer"
 _BERT = "spacy-curated-transformers.BertTransformer.v1"
 _RUNNER, _VECTORS = "pii_edu.OnnxEncoder.v1", "pii_edu.EncoderVectors.v1"
 _LISTENER = "spacy-curated-transformers.LastTransformerLayerListener.v1"
-_PIECE_SETTINGS = ("wordpiece_processor", "unk_piece", "bos_piece", "eos_piece", "lowercase", "strip_accents")
+_PIECE_SETTINGS = (
+    "wordpiece_processor",
+    "unk_piece",
+    "bos_piece",
+    "eos_piece",
+    "lowercase",
+    "strip_accents",
+)
 
 State = Mapping[str, numpy.ndarray]
 
@@ -39,7 +48,9 @@ def _onnx() -> Any:
     try:
         import onnx
     except ImportError as err:
-        raise PiiError(Errors.E005, package="onnx", what="making an ONNX encoder", extra="onnx") from err
+        raise PiiError(
+            Errors.E005, package="onnx", what="making an ONNX encoder", extra="onnx"
+        ) from err
     return onnx
 
 
@@ -60,22 +71,43 @@ class _Graph:
         for name, value in (("first", [0]), ("last", [-1])):
             self.constant(name, numpy.asarray(value, dtype="i8"))
         if quantized:
-            for name, number in (("one", 1.0), ("least", 1e-9), ("gelu_least", _GELU_LEAST), ("step", 1 / 255)):
+            for name, number in (
+                ("one", 1.0),
+                ("least", 1e-9),
+                ("gelu_least", _GELU_LEAST),
+                ("step", 1 / 255),
+            ):
                 self.constant(name, numpy.asarray(number, dtype="f4"))
             self.constant("no_shift", numpy.asarray(0, dtype="u1"))
 
     def constant(self, name: str, value: numpy.ndarray) -> str:
-        self.constants[name] = self.onnx.numpy_helper.from_array(numpy.ascontiguousarray(value), name)
+        self.constants[name] = self.onnx.numpy_helper.from_array(
+            numpy.ascontiguousarray(value), name
+        )
         return name
 
-    def add(self, operator: str, inputs: list[str], *, ours: bool = False, output: str = "", **attributes: Any) -> str:
+    def add(
+        self,
+        operator: str,
+        inputs: list[str],
+        *,
+        ours: bool = False,
+        output: str = "",
+        **attributes: Any,
+    ) -> str:
         output = output or f"{operator}_{len(self.nodes)}"
-        self.nodes.append(self.onnx.helper.make_node(operator, inputs, [output], domain=_OURS if ours else "", **attributes))
+        self.nodes.append(
+            self.onnx.helper.make_node(
+                operator, inputs, [output], domain=_OURS if ours else "", **attributes
+            )
+        )
         return output
 
     def widened(self, name: str, value: numpy.ndarray) -> str:
         """A weight that is no 8-bit one: half precision on disk, widened when the graph is loaded."""
-        return self.add("Cast", [self.constant(name, value.astype("f2"))], to=self.onnx.TensorProto.FLOAT)
+        return self.add(
+            "Cast", [self.constant(name, value.astype("f2"))], to=self.onnx.TensorProto.FLOAT
+        )
 
     def narrowed(self, name: str, value: numpy.ndarray, rows: Callable[[str], str]) -> str:
         """Rows of a table that is kept in 8 bits, with a scale for each. rows (Callable): From a table's name to that of the rows."""
@@ -84,9 +116,14 @@ class _Graph:
         return self.add("Mul", [found, rows(self.constant(f"{name}.scale", scale[:, None]))])
 
     def add_and_norm(self, x: str, y: str, name: str, *, output: str = "") -> str:
-        parts = [self.constant(f"{name}.{part}", self.state[f"{name}.{part}"]) for part in ("weight", "bias")]
+        parts = [
+            self.constant(f"{name}.{part}", self.state[f"{name}.{part}"])
+            for part in ("weight", "bias")
+        ]
         total = self.add("Add", [x, y])
-        return self.add("LayerNormalization", [total, *parts], axis=-1, epsilon=self.epsilon, output=output)
+        return self.add(
+            "LayerNormalization", [total, *parts], axis=-1, epsilon=self.epsilon, output=output
+        )
 
     def source(self, x: str) -> str | list[str]:
         """What products take: rows, or in 8 bits the values, one scale and one zero point."""
@@ -96,13 +133,25 @@ class _Graph:
         self.nodes.append(self.onnx.helper.make_node("DynamicQuantizeLinear", [x], parts))
         return parts
 
-    def product(self, x: str | list[str], name: str, weight: numpy.ndarray, bias: numpy.ndarray | None = None) -> str:
+    def product(
+        self,
+        x: str | list[str],
+        name: str,
+        weight: numpy.ndarray,
+        bias: numpy.ndarray | None = None,
+    ) -> str:
         """x (str | list[str]): What `source` made of rows. weight (numpy.ndarray): Shape `(n_out, n_in)`."""
         if not isinstance(x, list):
             y = self.add("MatMul", [x, self.widened(name, weight.T)])
             return y if bias is None else self.add("Add", [y, self.constant(_bias(name), bias)])
         scale, whole = quantize(weight)
-        inputs = [x[0], self.constant(name, whole.T), x[1], self.constant(f"{name}.scale", scale), x[2]]
+        inputs = [
+            x[0],
+            self.constant(name, whole.T),
+            x[1],
+            self.constant(f"{name}.scale", scale),
+            x[2],
+        ]
         inputs += [""] if bias is None else ["", self.constant(_bias(name), bias)]
         return self.add("MatMulIntegerToFloat", inputs, ours=True)
 
@@ -112,7 +161,10 @@ class _Graph:
 
     def product_by_row(self, x: str, name: str, weight: numpy.ndarray, bias: numpy.ndarray) -> str:
         """The same with a scale per row. x (str): Rows without a number below 0."""
-        scale = self.add("Max", [self.add("Mul", [self.add("ReduceMax", [x, "last"], keepdims=1), "step"]), "least"])
+        scale = self.add(
+            "Max",
+            [self.add("Mul", [self.add("ReduceMax", [x, "last"], keepdims=1), "step"]), "least"],
+        )
         flat = self.add("Squeeze", [scale, "last"])
         zeros = self.add("Expand", ["no_shift", self.add("Shape", [flat])])
         values = self.add("QuantizeLinear", [x, flat, zeros], axis=0)
@@ -124,13 +176,17 @@ def _bias(name: str) -> str:
     return name.removesuffix(".weight") + ".bias"
 
 
-def quantize(weight: numpy.ndarray, most: int = _MOST_WEIGHT) -> tuple[numpy.ndarray, numpy.ndarray]:
+def quantize(
+    weight: numpy.ndarray, most: int = _MOST_WEIGHT
+) -> tuple[numpy.ndarray, numpy.ndarray]:
     """RETURNS (tuple): Scale per row of weights, shape `(n_rows, n_columns)`, and they as whole numbers from -most to most."""
     scale = numpy.maximum(numpy.abs(weight).max(axis=1), 1e-9).astype("f4") / most
     return scale, numpy.rint(weight / scale[:, None]).astype("i1")
 
 
-def encoder_graph(state: State, *, heads: int, epsilon: float = 1e-12, quantized: bool = True) -> bytes:
+def encoder_graph(
+    state: State, *, heads: int, epsilon: float = 1e-12, quantized: bool = True
+) -> bytes:
     """An encoder as an ONNX graph.
 
     state (Mapping[str, numpy.ndarray]): Weights by their names in the curated transformer's BERT. heads (int): Of attention.
@@ -142,14 +198,18 @@ def encoder_graph(state: State, *, heads: int, epsilon: float = 1e-12, quantized
     n_layers = count_layers(state)
     for n in range(n_layers):
         x = _attention(g, x, f"{PREFIX}layers.{n}.", heads=heads)
-        x = _feed_forward(g, x, f"{PREFIX}layers.{n}.", output="vectors" if n == n_layers - 1 else "")
+        x = _feed_forward(
+            g, x, f"{PREFIX}layers.{n}.", output="vectors" if n == n_layers - 1 else ""
+        )
     make, types = g.onnx.helper, g.onnx.TensorProto
     width = state[_PLACES].shape[1]
     ids = make.make_tensor_value_info("ids", types.INT64, ["n_pieces"])
     vectors = make.make_tensor_value_info("vectors", types.FLOAT, ["n_pieces", width])
     graph = make.make_graph(g.nodes, "encoder", [ids], [vectors], list(g.constants.values()))
     # Versions that onnxruntime 1.16 and later read.
-    model = make.make_model(graph, opset_imports=[make.make_opsetid("", 18), make.make_opsetid(_OURS, 1)], ir_version=9)
+    model = make.make_model(
+        graph, opset_imports=[make.make_opsetid("", 18), make.make_opsetid(_OURS, 1)], ir_version=9
+    )
     return bytes(model.SerializeToString())
 
 
@@ -170,28 +230,49 @@ def _first_rows(g: _Graph, table: str) -> str:
 
 
 def _attention(g: _Graph, x: str, at: str, *, heads: int) -> str:
-    weights, biases = (numpy.split(g.state[f"{at}mha.input.{part}"], 3) for part in ("weight", "bias"))
+    weights, biases = (
+        numpy.split(g.state[f"{at}mha.input.{part}"], 3) for part in ("weight", "bias")
+    )
     source = g.source(x)
     parts = [
-        g.add("Unsqueeze", [g.product(source, f"{at}mha.input.{letter}.weight", weight, bias), "first"])
+        g.add(
+            "Unsqueeze",
+            [g.product(source, f"{at}mha.input.{letter}.weight", weight, bias), "first"],
+        )
         for letter, weight, bias in zip("qkv", weights, biases, strict=True)
     ]
-    mixed = g.add("Squeeze", [g.add("MultiHeadAttention", parts, ours=True, num_heads=heads), "first"])
+    mixed = g.add(
+        "Squeeze", [g.add("MultiHeadAttention", parts, ours=True, num_heads=heads), "first"]
+    )
     return g.add_and_norm(g.layer(mixed, at + "mha.output.weight"), x, at + "attn_output_layernorm")
 
 
 def _feed_forward(g: _Graph, x: str, at: str, *, output: str) -> str:
-    first, second, norm = at + "ffn.intermediate.weight", at + "ffn.output.weight", at + "attn_output_layernorm"
+    first, second, norm = (
+        at + "ffn.intermediate.weight",
+        at + "ffn.output.weight",
+        at + "attn_output_layernorm",
+    )
     if g.quantized:
         # Columns of the input are divided, and the weights multiplied, by factors with the geometric mean 1.
-        reach = numpy.abs(g.state[f"{norm}.bias"]) + _NORM_RANGE * numpy.abs(g.state[f"{norm}.weight"])
+        reach = numpy.abs(g.state[f"{norm}.bias"]) + _NORM_RANGE * numpy.abs(
+            g.state[f"{norm}.weight"]
+        )
         largest = numpy.maximum(numpy.abs(g.state[first]).max(axis=0), 1e-5)
         factors = numpy.maximum(reach, 1e-3) ** _SMOOTH / largest ** (1 - _SMOOTH)
         factors = (factors / numpy.exp(numpy.log(factors).mean())).astype("f4")
-        divided = g.source(g.add("Mul", [x, g.constant(at + "ffn.intermediate.divide", 1 / factors)]))
-        inner = g.add("Gelu", [g.product(divided, first, g.state[first] * factors, g.state[_bias(first)])], ours=True)
+        divided = g.source(
+            g.add("Mul", [x, g.constant(at + "ffn.intermediate.divide", 1 / factors)])
+        )
+        inner = g.add(
+            "Gelu",
+            [g.product(divided, first, g.state[first] * factors, g.state[_bias(first)])],
+            ours=True,
+        )
         scale, whole = quantize(g.state[second])
-        bias = (g.state[_bias(second)] - _GELU_LEAST * (scale * whole.astype("f4").sum(axis=1))).astype("f4")
+        bias = (
+            g.state[_bias(second)] - _GELU_LEAST * (scale * whole.astype("f4").sum(axis=1))
+        ).astype("f4")
         out = g.product_by_row(g.add("Add", [inner, "gelu_least"]), second, g.state[second], bias)
     else:
         out = g.layer(g.add("Gelu", [g.layer(x, first)], ours=True), second)
@@ -202,7 +283,10 @@ def encoder_state(graph: bytes) -> dict[str, numpy.ndarray]:
     """RETURNS (dict[str, numpy.ndarray]): Weights of a graph of `encoder_graph`, by their names in the curated transformer, 32 bits each; what
     was 8 bits is as near as 8 bits are. So training can go on from what ships."""
     onnx = _onnx()
-    held = {c.name: onnx.numpy_helper.to_array(c) for c in onnx.load_from_string(graph).graph.initializer}
+    held = {
+        c.name: onnx.numpy_helper.to_array(c)
+        for c in onnx.load_from_string(graph).graph.initializer
+    }
     state: dict[str, numpy.ndarray] = {}
     for name, value in held.items():
         if not name.startswith(PREFIX) or name.endswith((".scale", ".divide")):
@@ -213,13 +297,19 @@ def encoder_state(graph: bytes) -> dict[str, numpy.ndarray]:
         state[name] = numpy.ascontiguousarray(wide.T if turned else wide)
     for name in [name for name in state if ".mha.input.q." in name]:
         before, after = name.split(".q.")
-        state[f"{before}.{after}"] = numpy.concatenate([state.pop(f"{before}.{letter}.{after}") for letter in "qkv"])
+        state[f"{before}.{after}"] = numpy.concatenate(
+            [state.pop(f"{before}.{letter}.{after}") for letter in "qkv"]
+        )
     for name, divide in held.items():
         if name.endswith(".divide"):
             at = name.removesuffix("ffn.intermediate.divide")
             state[at + "ffn.intermediate.weight"] *= divide
-            state[at + "ffn.output.bias"] += _GELU_LEAST * state[at + "ffn.output.weight"].sum(axis=1)
-    state[_SEGMENTS] = numpy.zeros((2, state[_PLACES].shape[1]), dtype="f4")  # part of the positions
+            state[at + "ffn.output.bias"] += _GELU_LEAST * state[at + "ffn.output.weight"].sum(
+                axis=1
+            )
+    state[_SEGMENTS] = numpy.zeros(
+        (2, state[_PLACES].shape[1]), dtype="f4"
+    )  # part of the positions
     return state
 
 
@@ -229,7 +319,11 @@ def prune_graph(graph: bytes, kept: Sequence[int]) -> bytes:
     model = onnx.load_from_string(graph)
     for held in model.graph.initializer:
         if held.name in (WORDS, f"{WORDS}.scale"):
-            held.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(held)[list(kept)], held.name))
+            held.CopyFrom(
+                onnx.numpy_helper.from_array(
+                    onnx.numpy_helper.to_array(held)[list(kept)], held.name
+                )
+            )
     return bytes(model.SerializeToString())
 
 
@@ -249,18 +343,27 @@ def with_onnx_encoder(nlp: Language, *, quantized: bool = True) -> Language:
     if n_poolings != 1:
         raise PiiError(Errors.E110, problem=f"{n_poolings} poolings of its pieces")
     model = {"@architectures": _RUNNER, "hidden_width": width, "threads": 0}
-    model |= {key: settings[key] for key in ("piece_encoder", "with_spans")} | {"pooling": poolings[0]}
+    model |= {key: settings[key] for key in ("piece_encoder", "with_spans")} | {
+        "pooling": poolings[0]
+    }
     config["components"][ENCODER] = {"factory": "tok2vec", "model": model}
 
     def copy(source: Model, target: Model) -> None:
-        weights = {name: value.float().cpu().numpy() for name, value in encoder_shim(source)._model.state_dict().items()}
+        weights = {
+            name: value.float().cpu().numpy()
+            for name, value in encoder_shim(source)._model.state_dict().items()
+        }
         heads, epsilon = settings["num_attention_heads"], settings["layer_norm_eps"]
-        encoder_shim(target).from_bytes(encoder_graph(weights, heads=heads, epsilon=epsilon, quantized=quantized))
+        encoder_shim(target).from_bytes(
+            encoder_graph(weights, heads=heads, epsilon=epsilon, quantized=quantized)
+        )
 
     return renew(nlp, config, copy)
 
 
-def renew(nlp: Language, config: Config, copy_encoder: Callable[[Model, Model], None] | None = None) -> Language:
+def renew(
+    nlp: Language, config: Config, copy_encoder: Callable[[Model, Model], None] | None = None
+) -> Language:
     """RETURNS (Language): A new pipeline of this config with the same weights, over a vocabulary that has seen no text, but labels.
 
     copy_encoder (Callable | None): Fills the model of another kind of encoder from the one that is there; None if the kind stays.
@@ -271,7 +374,9 @@ def renew(nlp: Language, config: Config, copy_encoder: Callable[[Model, Model], 
         if copy_encoder and name == ENCODER:
             copy_encoder(source.model, target.model)  # type: ignore[attr-defined]
             for key in _PIECE_SETTINGS:
-                target.model.get_ref("piece_encoder").attrs[key] = source.model.get_ref("piece_encoder").attrs[key]  # type: ignore[attr-defined]
+                target.model.get_ref("piece_encoder").attrs[key] = source.model.get_ref(
+                    "piece_encoder"
+                ).attrs[key]  # type: ignore[attr-defined]
         elif copy_encoder and (_listens(source) or _listens(target)):
             target.cfg = dict(source.cfg)  # type: ignore[attr-defined]
             copy_parameters(source.model, target.model)  # type: ignore[attr-defined]
@@ -295,14 +400,22 @@ def with_torch_encoder(nlp: Language) -> Language:
     graph = encoder_shim(nlp.get_pipe(ENCODER).model).graph  # type: ignore[attr-defined]
     state, width = encoder_state(graph), settings["hidden_width"]
     attributes = (a for node in _onnx().load_from_string(graph).graph.node for a in node.attribute)
-    heads, inner = next(a.i for a in attributes if a.name == "num_heads"), f"{PREFIX}layers.0.ffn.intermediate.weight"
+    heads, inner = (
+        next(a.i for a in attributes if a.name == "num_heads"),
+        f"{PREFIX}layers.0.ffn.intermediate.weight",
+    )
     model = {"@architectures": _BERT, "vocab_size": state[WORDS].shape[0], "hidden_width": width}
     model |= {
         "intermediate_width": state[inner].shape[0],
         "num_hidden_layers": count_layers(state),
         "num_attention_heads": heads,
     }
-    listener = {"@architectures": _LISTENER, "width": width, "upstream": ENCODER, "pooling": settings["pooling"]}
+    listener = {
+        "@architectures": _LISTENER,
+        "width": width,
+        "upstream": ENCODER,
+        "pooling": settings["pooling"],
+    }
     _replace_listeners(config["components"], listener, kind=_VECTORS)
     model |= dict.fromkeys(("max_position_embeddings", "model_max_length"), state[_PLACES].shape[0])
     model |= {key: settings[key] for key in ("piece_encoder", "with_spans")}
@@ -311,7 +424,9 @@ def with_torch_encoder(nlp: Language) -> Language:
     def copy(source: Model, target: Model) -> None:
         import torch
 
-        encoder_shim(target)._model.load_state_dict({key: torch.from_numpy(value) for key, value in state.items()})
+        encoder_shim(target)._model.load_state_dict(
+            {key: torch.from_numpy(value) for key, value in state.items()}
+        )
 
     return renew(nlp, config, copy)
 
@@ -329,7 +444,9 @@ def check_settings(settings: dict[str, Any]) -> None:
             raise PiiError(Errors.E110, problem=problem)
 
 
-def _replace_listeners(tree: dict[str, Any], new: dict[str, Any], kind: str = _LISTENER) -> list[dict[str, Any]]:
+def _replace_listeners(
+    tree: dict[str, Any], new: dict[str, Any], kind: str = _LISTENER
+) -> list[dict[str, Any]]:
     """Put `new` where a config has a listener, or another `kind`. RETURNS (list[dict]): The poolings of those that were there."""
     poolings: list[dict[str, Any]] = []
     for key, value in tree.items():

@@ -42,8 +42,16 @@ META = {
     "sources": [
         {"name": "all-MiniLM-L6-v2", "license": "Apache-2.0", "author": "sentence-transformers"},
         {"name": "Essays of the project's authors", "license": "Apache-2.0", "author": "pii_edu"},
-        {"name": "CRAPII (358 essays of Kaggle's training file)", "license": "CC0, as far as known", "author": "Holmes et al."},
-        {"name": "PERSUADE 2.0 (as carrier of invented names)", "license": "see its publisher", "author": "Crossley et al."},
+        {
+            "name": "CRAPII (358 essays of Kaggle's training file)",
+            "license": "CC0, as far as known",
+            "author": "Holmes et al.",
+        },
+        {
+            "name": "PERSUADE 2.0 (as carrier of invented names)",
+            "license": "see its publisher",
+            "author": "Crossley et al.",
+        },
     ],
 }
 
@@ -76,12 +84,17 @@ def mean_of(models: Sequence[Path | str], **options: Any) -> Language:
         for nodes in zip(*walks, strict=True):
             for param in nodes[0].param_names:
                 if nodes[0].has_param(param):
-                    nodes[0].set_param(param, sum(node.get_param(param) for node in nodes) / len(nodes))
+                    nodes[0].set_param(
+                        param, sum(node.get_param(param) for node in nodes) / len(nodes)
+                    )
             for shims in zip(*(node.shims for node in nodes), strict=True):
                 if isinstance(shims[0], PyTorchShim):
                     states = [cast(Any, shim)._model.state_dict() for shim in shims]
                     cast(Any, shims[0])._model.load_state_dict(
-                        {key: sum(state[key] for state in states) / len(states) for key in states[0]}
+                        {
+                            key: sum(state[key] for state in states) / len(states)
+                            for key in states[0]
+                        }
                     )
     return first
 
@@ -136,14 +149,20 @@ def meta_of(metrics: Path | None = None) -> dict[str, Any]:
     if "systems" in performance:
         view = next(iter(performance["systems"].values()))["views"]["all"]
         found, documents = _numbers(view), performance["data"]["documents"]
-        each = {label: numbers for label, of in view["per_label"].items() if (numbers := _numbers(of))}
-        performance = {f"ents_{kind}": value for kind, value in found.items()} | {"ents_per_type": each}
+        each = {
+            label: numbers for label, of in view["per_label"].items() if (numbers := _numbers(of))
+        }
+        performance = {f"ents_{kind}": value for kind, value in found.items()} | {
+            "ents_per_type": each
+        }
         notes = f"Precision {found['p']:.3f}, recall {found['r']:.3f}, F5 {found['f5']:.3f} on {documents} texts; "
         notes += "MODEL_CARD.md says on which, and what unread text gives"
     elif "sources" in performance:
         names = performance["sources"]["all"]["names"]
         keys = ("protected", "kept_hidden", "precision")
-        performance = {"documents": names["documents"]} | {k: names[k] for key in keys for k in (key, f"{key}_95")}
+        performance = {"documents": names["documents"]} | {
+            k: names[k] for key in keys for k in (key, f"{key}_95")
+        }
         notes = f"On {names['documents']} {part} texts: {names['protected']:.3f} of the mentions of students and connected people are "
         notes += f"hidden, and {names['kept_hidden']:.3f} of those of cited people and characters; MODEL_CARD.md"
     return {**META, "version": __version__, "notes": notes, "performance": performance}
@@ -151,10 +170,18 @@ def meta_of(metrics: Path | None = None) -> dict[str, Any]:
 
 def _numbers(view: dict[str, Any]) -> dict[str, float]:
     names = {"p": "precision", "r": "recall", "f": "f1", "f5": "f5"}
-    return {kind: view["position"][name] for kind, name in names.items() if name in view["position"]}
+    return {
+        kind: view["position"][name] for kind, name in names.items() if name in view["position"]
+    }
 
 
-def package(model: Path | str | Sequence[Path | str], out: Path, *, metrics: Path | None = None, **options: Any) -> Path:
+def package(
+    model: Path | str | Sequence[Path | str],
+    out: Path,
+    *,
+    metrics: Path | None = None,
+    **options: Any,
+) -> Path:
     """Write a package folder such as the one that `spacy.load("en_pii_edu")` finds.
 
     out (Path): The folder; earlier pipelines in it are removed. metrics (Path | None): See `meta_of`. options (Any): Of `assemble`.
@@ -193,7 +220,9 @@ def _new(out: Path) -> Path:
 
 
 def _put(made: Path, target: Path) -> Path:
-    for old in target.parent.glob("en_pii_edu-*"):  # only now: what was there stays until the new one is whole
+    for old in target.parent.glob(
+        "en_pii_edu-*"
+    ):  # only now: what was there stays until the new one is whole
         shutil.rmtree(old)
     made.rename(target)
     shutil.copy(target / "meta.json", target.parent / "meta.json")

@@ -32,7 +32,17 @@ from torch import Tensor, nn
 from ..context.classifier import CLASSES, NOT_NAME
 from ..context.component import PiiContext
 from ..context.mentions import People, find_people
-from ..context.role_encoder import NAME, PLACEHOLDERS, PLACES, Blinded, Head, PersonReader, blind, cut, pieces_of
+from ..context.role_encoder import (
+    NAME,
+    PLACEHOLDERS,
+    PLACES,
+    Blinded,
+    Head,
+    PersonReader,
+    blind,
+    cut,
+    pieces_of,
+)
 from ..context.view import DocView
 from ..labels import CONNECTED, DETAIL_LABELS, NAME_CITED, STUDENT, is_name, role_of
 from ..ner.layers import has_bfloat16, quicken
@@ -45,7 +55,14 @@ logger = logging.getLogger(__name__)
 
 _SPECIAL = 1000  # ids below are BERT's own, punctuation and placeholders
 _MASK_PIECE = 103
-SOME_NAMES = ("maria", "john", "anna", "garcia", "smith", "brown")  # placeholders begin at the mean of their pieces
+SOME_NAMES = (
+    "maria",
+    "john",
+    "anna",
+    "garcia",
+    "smith",
+    "brown",
+)  # placeholders begin at the mean of their pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +97,15 @@ class Text(NamedTuple):
 def people_of_gold(gold: Doc, rng: random.Random, *, strangers: float) -> list[Candidate]:
     """RETURNS (list[Candidate]): The names of a labelled text, and in a share of the texts up to three capitalised words that are none."""
     labelled, unlabelled = (gold.spans.get(key, ()) for key in (SPANS_KEY, UNLABELLED_KEY))
-    found = [Candidate(s.start, s.end, s.label_, 0.99, "model") for s in labelled if is_name(s.label_)]
+    found = [
+        Candidate(s.start, s.end, s.label_, 0.99, "model") for s in labelled if is_name(s.label_)
+    ]
     if rng.random() >= strangers:
         return found
     taken = {i for s in (*labelled, *unlabelled) for i in range(s.start, s.end)}
-    free = [t.i for t in gold if t.i not in taken and t.text.istitle() and t.is_alpha and len(t) > 2]
+    free = [
+        t.i for t in gold if t.i not in taken and t.text.istitle() and t.is_alpha and len(t) > 2
+    ]
     for i in rng.sample(free, min(len(free), rng.randint(1, 3))):
         end = i + 1
         while end < len(gold) and end - i < 3 and end in free and rng.random() < 0.7:
@@ -127,7 +148,11 @@ def classes_of(gold: Doc, mentions: Sequence[tuple[int, int]]) -> numpy.ndarray 
     """RETURNS (numpy.ndarray | None): 1 for each of `CLASSES` that the gold leaves open to a person with mentions there, shape `(6,)`; None if
     it says nothing: nobody has labelled the mentions, or they are of several people."""
     spans, unlabelled = (gold.spans.get(key, ()) for key in (SPANS_KEY, UNLABELLED_KEY))
-    labelled = [(a, b) for a, b in mentions if not any(s.start_char < b and a < s.end_char for s in unlabelled)]
+    labelled = [
+        (a, b)
+        for a, b in mentions
+        if not any(s.start_char < b and a < s.end_char for s in unlabelled)
+    ]
     votes = Counter(_label_at(spans, start, end) for start, end in labelled)
     if not votes:
         return None
@@ -182,17 +207,25 @@ _Windows = tuple[
 ]  # rows, mentions, what their people may be
 
 
-def batches(texts: Sequence[Text], rng: random.Random | None, settings: Settings) -> Iterator[Batch]:
+def batches(
+    texts: Sequence[Text], rng: random.Random | None, settings: Settings
+) -> Iterator[Batch]:
     """YIELDS (Batch): Texts of like length together, at most `batch_pieces` pieces with padding, but one text at least.
 
     rng (random.Random | None): For order, lost mentions and hidden pieces; None for none of it.
     """
     found: list[_Windows] = []
     for text in texts:
-        rows, mentions = cut(text.blinded if rng is None else _roughened(text.blinded, rng, settings))
+        rows, mentions = cut(
+            text.blinded if rng is None else _roughened(text.blinded, rng, settings)
+        )
         present = sorted({owner for *_, owner in mentions if text.allowed[owner].any()})
         if present:
-            numbered = [(n, start, end, present.index(owner)) for n, start, end, owner in mentions if owner in present]
+            numbered = [
+                (n, start, end, present.index(owner))
+                for n, start, end, owner in mentions
+                if owner in present
+            ]
             found.append((rows, numbered, text.allowed[present]))
     if rng is not None:
         rng.shuffle(found)
@@ -218,12 +251,23 @@ def _longest(item: _Windows) -> int:
 def _stack(group: Sequence[_Windows]) -> Batch:
     rows, places, n_persons = list[Tensor](), list[tuple[int, ...]](), 0
     for windows, mentions, allowed in group:
-        places += [(len(rows) + n, start, end, n_persons + owner) for n, start, end, owner in mentions]
+        places += [
+            (len(rows) + n, start, end, n_persons + owner) for n, start, end, owner in mentions
+        ]
         rows += map(torch.from_numpy, windows)
         n_persons += len(allowed)
     spans, owners = torch.tensor(places).split((3, 1), dim=1)
-    pieces, lengths = nn.utils.rnn.pad_sequence(rows, batch_first=True), torch.tensor([len(row) for row in rows])
-    return Batch(pieces, lengths, spans, owners[:, 0], torch.from_numpy(numpy.concatenate([item[2] for item in group])))
+    pieces, lengths = (
+        nn.utils.rnn.pad_sequence(rows, batch_first=True),
+        torch.tensor([len(row) for row in rows]),
+    )
+    return Batch(
+        pieces,
+        lengths,
+        spans,
+        owners[:, 0],
+        torch.from_numpy(numpy.concatenate([item[2] for item in group])),
+    )
 
 
 def _roughened(blinded: Blinded, rng: random.Random, settings: Settings) -> Blinded:
@@ -245,7 +289,15 @@ class ReaderModel(nn.Module):
     """Encoder, placeholders and head in torch; see `context.role_encoder.PersonReader` for what they do. encoder (nn.Module): Of the curated
     transformers. width (int): Of its vectors. like (Tensor): Where placeholders begin, `(width,)`."""
 
-    def __init__(self, encoder: nn.Module, width: int, like: Tensor, *, hidden: int = 384, dropout: float = 0.1) -> None:
+    def __init__(
+        self,
+        encoder: nn.Module,
+        width: int,
+        like: Tensor,
+        *,
+        hidden: int = 384,
+        dropout: float = 0.1,
+    ) -> None:
         super().__init__()
         self.encoder = encoder
         self.placeholders = nn.Parameter(like + 0.02 * torch.randn(3 * PLACES, width))
@@ -261,23 +313,41 @@ class ReaderModel(nn.Module):
         width = vectors.shape[-1]
         sizes = spans[:, 2] - spans[:, 1]
         member = torch.repeat_interleave(torch.arange(len(spans), device=pieces.device), sizes)
-        within = torch.arange(len(member), device=pieces.device) - torch.repeat_interleave(sizes.cumsum(0) - sizes, sizes)
+        within = torch.arange(len(member), device=pieces.device) - torch.repeat_interleave(
+            sizes.cumsum(0) - sizes, sizes
+        )
         rows = spans[member, 0] * pieces.shape[1] + spans[member, 1] + within
-        mentions = vectors.new_zeros(len(spans), width).index_add_(0, member, vectors.reshape(-1, width)[rows]) / sizes[:, None]
+        mentions = (
+            vectors.new_zeros(len(spans), width).index_add_(
+                0, member, vectors.reshape(-1, width)[rows]
+            )
+            / sizes[:, None]
+        )
         scores = self.attention(mentions)[:, 0]
         weights = torch.exp(scores - scores.max().detach())
         shares = weights / vectors.new_zeros(n_persons).index_add_(0, owners, weights)[owners]
-        pooled = vectors.new_zeros(n_persons, width).index_add_(0, owners, mentions * shares[:, None])
+        pooled = vectors.new_zeros(n_persons, width).index_add_(
+            0, owners, mentions * shares[:, None]
+        )
         most = vectors.new_full((n_persons, width), -1e4)
         most = most.scatter_reduce(0, owners[:, None].expand_as(mentions), mentions, "amax")
-        return cast(Tensor, self.output(self.dropout(torch.relu(self.hidden(torch.cat([pooled, most], dim=1))))))
+        return cast(
+            Tensor,
+            self.output(self.dropout(torch.relu(self.hidden(torch.cat([pooled, most], dim=1))))),
+        )
 
     def head(self) -> dict[str, Tensor]:
         """RETURNS (dict[str, Tensor]): What stands behind the encoder, by the fields of `Head`; they share memory with the model."""
         layers = {"attention": self.attention, "hidden": self.hidden, "output": self.output}
         named = {**layers, **{f"{name}_bias": layer for name, layer in layers.items()}}
-        found = {name: layer.bias if name.endswith("_bias") else layer.weight for name, layer in named.items()}
-        return {name: (value[0] if name.startswith("attention") else value).detach() for name, value in found.items()}
+        found = {
+            name: layer.bias if name.endswith("_bias") else layer.weight
+            for name, layer in named.items()
+        }
+        return {
+            name: (value[0] if name.startswith("attention") else value).detach()
+            for name, value in found.items()
+        }
 
     def _encoded(self, pieces: Tensor, lengths: Tensor) -> Tensor:
         from curated_transformers.models.attention import AttentionMask
@@ -285,10 +355,17 @@ class ReaderModel(nn.Module):
         bert: Any = self.encoder.curated_encoder
         parts = bert.embeddings
         words = parts.word_embeddings(pieces.clamp_min(0))
-        words = torch.where((pieces < 0)[..., None], self.placeholders[(-1 - pieces).clamp_min(0)], words)
-        places = parts.position_embeddings.weight[: pieces.shape[1]] + parts.token_type_embeddings.weight[0]
+        words = torch.where(
+            (pieces < 0)[..., None], self.placeholders[(-1 - pieces).clamp_min(0)], words
+        )
+        places = (
+            parts.position_embeddings.weight[: pieces.shape[1]]
+            + parts.token_type_embeddings.weight[0]
+        )
         x = parts.dropout(parts.layer_norm(words + places))
-        mask = AttentionMask(torch.arange(pieces.shape[1], device=pieces.device)[None] < lengths[:, None])
+        mask = AttentionMask(
+            torch.arange(pieces.shape[1], device=pieces.device)[None] < lengths[:, None]
+        )
         quick = pieces.device.type != "cpu" or has_bfloat16()
         with torch.autocast(pieces.device.type, dtype=torch.bfloat16, enabled=quick):
             for layer in bert.layers:
@@ -297,7 +374,12 @@ class ReaderModel(nn.Module):
 
 
 def new_model(
-    start: Path | PersonReader, *, seed: int = 46, dropout: float = 0.1, frozen: int = 0, heads: int = 12
+    start: Path | PersonReader,
+    *,
+    seed: int = 46,
+    dropout: float = 0.1,
+    frozen: int = 0,
+    heads: int = 12,
 ) -> ReaderModel:
     """RETURNS (ReaderModel): One that has not learned anything yet, with placeholders at the mean of some names' pieces; or what ships in torch, to
     go on training, as near as 8 bits are.
@@ -308,20 +390,31 @@ def new_model(
     """
     torch.manual_seed(seed)
     if isinstance(start, PersonReader):
-        state = {name: torch.from_numpy(value) for name, value in encoder_state(start.shim.graph).items()}
+        state = {
+            name: torch.from_numpy(value) for name, value in encoder_state(start.shim.graph).items()
+        }
         places = state[WORDS][torch.from_numpy(start.placeholders)]
     else:
         vocabulary, state = read_vocabulary(start), read_weights(start)
-        places = state[WORDS][[vocabulary.index(name) for name in SOME_NAMES if name in vocabulary] or [0]]
+        places = state[WORDS][
+            [vocabulary.index(name) for name in SOME_NAMES if name in vocabulary] or [0]
+        ]
     width = state[WORDS].shape[1]
     encoder = _curated(
-        width, len(state[PREFIX + "layers.0.ffn.intermediate.weight"]), vocab_size=len(state[WORDS]), num_attention_heads=heads,
-        num_hidden_layers=count_layers(state), max_position_embeddings=len(state[PREFIX + "embeddings.position_embeddings.weight"]),
-    )  # fmt: skip
+        width,
+        len(state[PREFIX + "layers.0.ffn.intermediate.weight"]),
+        vocab_size=len(state[WORDS]),
+        num_attention_heads=heads,
+        num_hidden_layers=count_layers(state),
+        max_position_embeddings=len(state[PREFIX + "embeddings.position_embeddings.weight"]),
+    )
     encoder.load_state_dict(state)
     quicken(encoder, dropout=dropout)
     model = ReaderModel(encoder, width, places.mean(dim=0), dropout=dropout)
-    for kept in (encoder.curated_encoder.embeddings.word_embeddings, *encoder.curated_encoder.layers[:frozen]):
+    for kept in (
+        encoder.curated_encoder.embeddings.word_embeddings,
+        *encoder.curated_encoder.layers[:frozen],
+    ):
         kept.requires_grad_(False)
     if isinstance(start, PersonReader):
         with torch.no_grad():
@@ -335,7 +428,9 @@ def _curated(width: int, inner: int, **settings: int) -> Any:
     from curated_transformers.models.bert import BertConfig, BertEncoder
     from curated_transformers.models.curated_transformer import CuratedTransformer
 
-    config = BertConfig(embedding_width=width, hidden_width=width, intermediate_width=inner, **settings)
+    config = BertConfig(
+        embedding_width=width, hidden_width=width, intermediate_width=inner, **settings
+    )
     return CuratedTransformer(BertEncoder(config))
 
 
@@ -347,7 +442,9 @@ def read_weights(encoder: Path) -> dict[str, Tensor]:
     from curated_transformers.models.hf_util import convert_pretrained_model_for_encoder
     from safetensors.torch import load_file
 
-    kind = _curated(2, 2, num_attention_heads=1, num_hidden_layers=1, vocab_size=2)  # says which names to expect
+    kind = _curated(
+        2, 2, num_attention_heads=1, num_hidden_layers=1, vocab_size=2
+    )  # says which names to expect
     return dict(convert_pretrained_model_for_encoder(kind, OrderedDict(load_file(weights))))
 
 
@@ -356,14 +453,21 @@ def read_vocabulary(encoder: Path) -> list[str]:
     return (encoder / "vocab.txt").read_text("utf8").splitlines()
 
 
-def to_reader(model: ReaderModel, vocabulary: list[str], *, quantized: bool = True, heads: int = 12) -> PersonReader:
+def to_reader(
+    model: ReaderModel, vocabulary: list[str], *, quantized: bool = True, heads: int = 12
+) -> PersonReader:
     """RETURNS (PersonReader): What ships: a trained model on onnxruntime, placeholders in the place of free pieces of its vocabulary.
 
     quantized (bool): 8 bits instead of half precision. heads (int): Of attention.
     """
-    state = {PREFIX + name: value.float().cpu().numpy() for name, value in model.encoder.curated_encoder.state_dict().items()}  # type: ignore[union-attr]
+    state = {
+        PREFIX + name: value.float().cpu().numpy()
+        for name, value in model.encoder.curated_encoder.state_dict().items()
+    }  # type: ignore[union-attr]
     state[WORDS] = state[WORDS].copy()
-    state[WORDS][[vocabulary.index(piece) for piece in PLACEHOLDERS]] = model.placeholders.detach().cpu().numpy()
+    state[WORDS][[vocabulary.index(piece) for piece in PLACEHOLDERS]] = (
+        model.placeholders.detach().cpu().numpy()
+    )
     head = Head(**{name: value.cpu().numpy() for name, value in model.head().items()})
     return PersonReader(encoder_graph(state, heads=heads, quantized=quantized), vocabulary, head)
 
@@ -375,7 +479,12 @@ def loss_of(logits: Tensor, allowed: Tensor) -> Tensor:
 
 
 def train(
-    model: ReaderModel, texts: Sequence[Text], dev: Sequence[Text], settings: Settings, *, checkpoint: Path | None = None
+    model: ReaderModel,
+    texts: Sequence[Text],
+    dev: Sequence[Text],
+    settings: Settings,
+    *,
+    checkpoint: Path | None = None,
 ) -> list[dict[str, Any]]:
     """RETURNS (list[dict[str, Any]]): The log: per epoch loss, seconds, and the figures of `accuracy` on `dev`, which chooses nothing.
 
@@ -385,7 +494,9 @@ def train(
     rates = [settings.learn_rate, settings.learn_rate * settings.head_rate]
     encoder = [p for p in model.encoder.parameters() if p.requires_grad]
     others = [p for name, p in model.named_parameters() if not name.startswith("encoder.")]
-    optimizer = torch.optim.AdamW([{"params": encoder}, {"params": others}], weight_decay=0.01, fused=True)
+    optimizer = torch.optim.AdamW(
+        [{"params": encoder}, {"params": others}], weight_decay=0.01, fused=True
+    )
     per_epoch = sum(1 for _ in batches(texts, random.Random(settings.seed), settings))
     total, step, told = per_epoch * settings.epochs, 0, list[dict[str, Any]]()
     if checkpoint is not None and checkpoint.is_file():
@@ -413,13 +524,30 @@ def train(
             n_pieces += batch.pieces.numel()
             if step % 50 == 0:
                 speed = n_pieces / (time.perf_counter() - began)
-                logger.info("step %d of %d, loss %.3f, %.0f pieces a second", step, total, numpy.mean(losses[-50:]), speed)
-        loss_and_time = {"loss": round(float(numpy.mean(losses)), 4), "seconds": round(time.perf_counter() - began)}
+                logger.info(
+                    "step %d of %d, loss %.3f, %.0f pieces a second",
+                    step,
+                    total,
+                    numpy.mean(losses[-50:]),
+                    speed,
+                )
+        loss_and_time = {
+            "loss": round(float(numpy.mean(losses)), 4),
+            "seconds": round(time.perf_counter() - began),
+        }
         told.append({"epoch": epoch + 1, **loss_and_time, **accuracy(model, dev, settings)})
         logger.info("%s", json.dumps(told[-1]))
         if checkpoint is not None:
-            state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step, "told": told}
-            torch.save({**state, "per_epoch": per_epoch, "settings": asdict(settings)}, checkpoint.with_suffix(".part"))
+            state = {
+                "model": model.state_dict(),
+                "optimizer": optimizer.state_dict(),
+                "step": step,
+                "told": told,
+            }
+            torch.save(
+                {**state, "per_epoch": per_epoch, "settings": asdict(settings)},
+                checkpoint.with_suffix(".part"),
+            )
             os.replace(checkpoint.with_suffix(".part"), checkpoint)
     return told
 
@@ -429,33 +557,62 @@ def accuracy(model: ReaderModel, texts: Sequence[Text], settings: Settings) -> d
     model.eval()
     counts = numpy.zeros((len(CLASSES), len(CLASSES)), dtype="i8")
     with torch.no_grad():
-        for batch in (batch.on(model.placeholders.device.type) for batch in batches(texts, None, settings)):
+        for batch in (
+            batch.on(model.placeholders.device.type) for batch in batches(texts, None, settings)
+        ):
             found = model(batch).argmax(dim=1)
             sure = batch.allowed.sum(dim=1) == 1
-            numpy.add.at(counts, (batch.allowed.argmax(dim=1)[sure].cpu().numpy(), found[sure].cpu().numpy()), 1)
+            numpy.add.at(
+                counts,
+                (batch.allowed.argmax(dim=1)[sure].cpu().numpy(), found[sure].cpu().numpy()),
+                1,
+            )
     right, sums = counts.diagonal(), counts.sum(axis=0) + counts.sum(axis=1)
-    f1 = {name: round(float(2 * right[n] / sums[n]), 3) for n, name in enumerate(CLASSES) if sums[n]}
-    return {"persons": int(counts.sum()), "right": round(float(right.sum() / max(counts.sum(), 1)), 4), "f1": f1}
+    f1 = {
+        name: round(float(2 * right[n] / sums[n]), 3) for n, name in enumerate(CLASSES) if sums[n]
+    }
+    return {
+        "persons": int(counts.sum()),
+        "right": round(float(right.sum() / max(counts.sum(), 1)), 4),
+        "f1": f1,
+    }
 
 
 def train_reader(
-    corpora: Sequence[Path], out: Path, settings: Settings, *, encoder: Path, source: Path | None = None, device: str = "cpu"
+    corpora: Sequence[Path],
+    out: Path,
+    settings: Settings,
+    *,
+    encoder: Path,
+    source: Path | None = None,
+    device: str = "cpu",
 ) -> None:
     """Train on folders with train.spacy and dev.spacy (of several, dev of the first), and write the reader, its checkpoint and told.json.
 
     encoder (Path): Weights to start from. source (Path | None): To go on from: checkpoint.pt of an earlier training, or what ships.
     """
     out.mkdir(parents=True, exist_ok=True)
-    nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
+    nlp = spacy.blank(
+        "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
+    )
     nlp.add_pipe("pii_context")
-    shipped = PersonReader.from_bytes(source.read_bytes()) if source and source.suffix != ".pt" else None
+    shipped = (
+        PersonReader.from_bytes(source.read_bytes()) if source and source.suffix != ".pt" else None
+    )
     vocabulary = shipped.vocabulary if shipped else read_vocabulary(encoder)
     files = [corpora[0] / "dev.spacy", *(folder / "train.spacy" for folder in corpora)]
     dev, *rest = (read_texts(file, nlp, pieces_of(vocabulary), settings) for file in files)
     texts = list(chain.from_iterable(rest))
-    n_pieces, n_people = sum(len(t.blinded.pieces) for t in texts), sum(t.blinded.n_persons for t in texts)
-    logger.info("%d texts, %d pieces, %d people; dev: %d texts", len(texts), n_pieces, n_people, len(dev))
-    model = new_model(shipped or encoder, seed=settings.seed, dropout=settings.dropout, frozen=settings.frozen)
+    n_pieces, n_people = (
+        sum(len(t.blinded.pieces) for t in texts),
+        sum(t.blinded.n_persons for t in texts),
+    )
+    logger.info(
+        "%d texts, %d pieces, %d people; dev: %d texts", len(texts), n_pieces, n_people, len(dev)
+    )
+    model = new_model(
+        shipped or encoder, seed=settings.seed, dropout=settings.dropout, frozen=settings.frozen
+    )
     if source and not shipped:
         model.load_state_dict(torch.load(source, map_location=device, weights_only=True)["model"])
     log = train(model.to(device), texts, dev, settings, checkpoint=out / "checkpoint.pt")
@@ -468,7 +625,12 @@ def mean_reader(folders: Sequence[Path]) -> PersonReader:
     """RETURNS (PersonReader): The mean of the weights of several that `train_reader` wrote to these folders, which began from the same one
     (see `package.mean_of`)."""
     shipped = PersonReader.from_bytes((folders[0] / "reader").read_bytes())
-    states = [torch.load(folder / "checkpoint.pt", map_location="cpu", weights_only=True)["model"] for folder in folders]
+    states = [
+        torch.load(folder / "checkpoint.pt", map_location="cpu", weights_only=True)["model"]
+        for folder in folders
+    ]
     model = new_model(shipped)
-    model.load_state_dict({name: sum(state[name] for state in states) / len(states) for name in states[0]})
+    model.load_state_dict(
+        {name: sum(state[name] for state in states) / len(states) for name in states[0]}
+    )
     return to_reader(model, shipped.vocabulary)

@@ -76,7 +76,9 @@ def read_header(file: BinaryIO, path: Path) -> Header:
     mac = file.read(_MAC)
     try:
         lock = json.loads(text.decode("ascii"))
-        whole = len(mac) == _MAC and lock["cipher"] == CIPHER and len(bytes.fromhex(lock["salt"])) == 32
+        whole = (
+            len(mac) == _MAC and lock["cipher"] == CIPHER and len(bytes.fromhex(lock["salt"])) == 32
+        )
     except (ValueError, TypeError, KeyError, RecursionError):
         whole = False
     if not whole:
@@ -105,7 +107,9 @@ class Chain:
         """A record with this content, to stand behind the last one; the chain goes on from it."""
         length = _NONCE + len(data) + _TAG
         if length > _MOST:
-            raise PiiError(Errors.E450, path=self.path, done="written", reason="a record is too long")
+            raise PiiError(
+                Errors.E450, path=self.path, done="written", reason="a record is too long"
+            )
         bound, head = self._bound(length)
         nonce = os.urandom(_NONCE)
         body = nonce + self._aead.encrypt(nonce, data, bound)
@@ -150,9 +154,13 @@ class Chain:
             raise PiiError(Errors.E457, path=self.path, record=frame.number)
         return data
 
-    def _bound(self, length: int, number: int | None = None, before: bytes = b"") -> tuple[bytes, bytes]:
+    def _bound(
+        self, length: int, number: int | None = None, before: bytes = b""
+    ) -> tuple[bytes, bytes]:
         """What the tag of a record covers besides its content, and what stands before its content."""
-        plain = length.to_bytes(4, "big") + (self.number if number is None else number).to_bytes(8, "big")
+        plain = length.to_bytes(4, "big") + (self.number if number is None else number).to_bytes(
+            8, "big"
+        )
         bound = self._base + plain + (before or self.tag)
         return bound, plain + _sign(self._keys, b"record", bound)
 

@@ -102,7 +102,9 @@ def unlock(key: VaultKey, lock: dict[str, Any], *, path: Path) -> Keys:
     if key.kind != wanted:
         raise PiiError(Errors.E454, path=path, wanted=wanted, got=key.kind)
     keys = _derive(key, lock)
-    if not hmac.compare_digest(keys.key_id.encode(), str(lock.get("key_id")).encode("utf8", "surrogatepass")):
+    if not hmac.compare_digest(
+        keys.key_id.encode(), str(lock.get("key_id")).encode("utf8", "surrogatepass")
+    ):
         raise PiiError(Errors.E453, kind=key.kind, path=path)
     return keys
 
@@ -113,7 +115,12 @@ def kind_of(lock: dict[str, Any], *, path: Path) -> str:
     if lock.get("kdf") == "hkdf-sha256":
         return KEY
     # Before anything is computed: a hostile header must not fill the memory.
-    fits = isinstance(n, int) and 2 <= n <= _MAX_SCRYPT_N and n & (n - 1) == 0 and (r, p) == (SCRYPT_R, SCRYPT_P)
+    fits = (
+        isinstance(n, int)
+        and 2 <= n <= _MAX_SCRYPT_N
+        and n & (n - 1) == 0
+        and (r, p) == (SCRYPT_R, SCRYPT_P)
+    )
     if lock.get("kdf") != "scrypt" or not fits:
         raise PiiError(Errors.E468, path=path, what="another way from secret to key")
     return PASSPHRASE
@@ -125,7 +132,9 @@ def _derive(key: VaultKey, lock: dict[str, Any]) -> Keys:
         from cryptography.hazmat.primitives.kdf.hkdf import HKDF
         from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
     except ImportError:
-        raise PiiError(Errors.E005, package="cryptography", what="the vault", extra="vault") from None
+        raise PiiError(
+            Errors.E005, package="cryptography", what="the vault", extra="vault"
+        ) from None
     salt = bytes.fromhex(lock["salt"])
     root = key.secret
     if lock["kdf"] == "scrypt":

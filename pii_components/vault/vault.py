@@ -28,7 +28,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
 
 from ..errors import Errors, PiiError, PiiWarning, Warnings
 from ..offsets import OffsetMap, Replacement, apply_replacements
-from .format import Chain, Frame, Header, Torn, check_header, fsync_folder, make_header, read_header, refusals
+from .format import (
+    Chain,
+    Frame,
+    Header,
+    Torn,
+    check_header,
+    fsync_folder,
+    make_header,
+    read_header,
+    refusals,
+)
 from .keys import SCRYPT_N, VaultKey, kind_of, new_lock, unlock
 
 if TYPE_CHECKING:
@@ -68,7 +78,10 @@ class Release:
         offsets, new = doc._.pii_offsets, doc._.deidentified
         if offsets is None or new is None:
             raise PiiError(Errors.E470, document=1)
-        labels = {(row["start_char"], row["end_char"]): row["label"] for row in doc._.surrogate_spans or ()}
+        labels = {
+            (row["start_char"], row["end_char"]): row["label"]
+            for row in doc._.surrogate_spans or ()
+        }
         return cls(id, doc.text, new, hide(doc.text, new, offsets, labels), scope)
 
 
@@ -87,21 +100,43 @@ class Entry:
     def to_bytes(self) -> bytes:
         """JSON; equal entries give equal bytes."""
         rows = [[h.start, h.end, h.label, h.new, h.old] for h in self.hidden]
-        data = {"id": self.id, "scope": self.scope, "released": self.released, "original": self.original, "hidden": rows}
-        more = {name: value for name, value in (("tokens", self.tokens), ("given", self.given)) if value}
+        data = {
+            "id": self.id,
+            "scope": self.scope,
+            "released": self.released,
+            "original": self.original,
+            "hidden": rows,
+        }
+        more = {
+            name: value for name, value in (("tokens", self.tokens), ("given", self.given)) if value
+        }
         return json.dumps({"document": data | more}, sort_keys=True).encode("ascii")
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Entry":
         hidden = tuple(Hidden(*row) for row in data["hidden"])
         given = tuple(data["given"]) if "given" in data else None
-        return cls(data["id"], data["scope"], data["released"], data["original"], hidden, data.get("tokens"), given)
+        return cls(
+            data["id"],
+            data["scope"],
+            data["released"],
+            data["original"],
+            hidden,
+            data.get("tokens"),
+            given,
+        )
 
 
-def hide(old: str, new: str, offsets: OffsetMap, labels: Mapping[tuple[int, int], str]) -> tuple[Hidden, ...]:
+def hide(
+    old: str, new: str, offsets: OffsetMap, labels: Mapping[tuple[int, int], str]
+) -> tuple[Hidden, ...]:
     """What was replaced in a text, in order; stretches that stayed the same are left out. labels: Label of a stretch of the new text."""
     stretches = ((a, b, new[a:b], old[start:end]) for start, end, a, b in offsets.edits)
-    return tuple(Hidden(a, b, labels.get((a, b), ""), became, was) for a, b, became, was in stretches if was != became)
+    return tuple(
+        Hidden(a, b, labels.get((a, b), ""), became, was)
+        for a, b, became, was in stretches
+        if was != became
+    )
 
 
 def restore(new: str, hidden: Iterable[Hidden]) -> str:
@@ -118,9 +153,14 @@ def edits_of(hidden: Iterable[Hidden]) -> list[tuple[int, int, str]]:
     return edits
 
 
-def pack_tokens(tokens: Sequence[str], spaces: Sequence[bool], labels: Sequence[str] | None) -> dict[str, Any]:
+def pack_tokens(
+    tokens: Sequence[str], spaces: Sequence[bool], labels: Sequence[str] | None
+) -> dict[str, Any]:
     """Tokens without their text, for `unpack_tokens`. tokens, spaces, labels: As a record in Kaggle's form has them."""
-    packed: dict[str, Any] = {"lengths": [len(t) for t in tokens], "spaces": "".join("01"[bool(s)] for s in spaces)}
+    packed: dict[str, Any] = {
+        "lengths": [len(t) for t in tokens],
+        "spaces": "".join("01"[bool(s)] for s in spaces),
+    }
     if labels is not None:
         packed["labels"] = [[i, label] for i, label in enumerate(labels) if label != "O"]
     return packed
@@ -129,8 +169,15 @@ def pack_tokens(tokens: Sequence[str], spaces: Sequence[bool], labels: Sequence[
 def unpack_tokens(old: str, packed: Mapping[str, Any]) -> dict[str, Any]:
     """tokens, trailing_whitespace and labels of the old text, as the record had them."""
     spaces = [mark == "1" for mark in packed["spaces"]]
-    ends = [0, *accumulate(length + space for length, space in zip(packed["lengths"], spaces, strict=True))]
-    tokens = [old[start : start + length] for start, length in zip(ends, packed["lengths"], strict=False)]
+    ends = [
+        0,
+        *accumulate(
+            length + space for length, space in zip(packed["lengths"], spaces, strict=True)
+        ),
+    ]
+    tokens = [
+        old[start : start + length] for start, length in zip(ends, packed["lengths"], strict=False)
+    ]
     fields: dict[str, Any] = {"tokens": tokens, "trailing_whitespace": spaces}
     if "labels" in packed:
         fields["labels"] = ["O"] * len(tokens)
@@ -152,7 +199,9 @@ class Vault:
 
     path (Path): The file. writing (bool): Whether documents can be added. id_field (str): The column in which IDs became pseudonyms."""
 
-    def __init__(self, path: Path, file: BinaryIO, header: Header, chain: Chain, *, writing: bool) -> None:
+    def __init__(
+        self, path: Path, file: BinaryIO, header: Header, chain: Chain, *, writing: bool
+    ) -> None:
         self.path, self.writing = path, writing
         self.key_id = str(header.lock["key_id"])
         self.vault_id = str(header.lock["salt"])[:16]
@@ -169,7 +218,14 @@ class Vault:
         raise PiiError(Errors.E471)
 
     @classmethod
-    def create(cls, path: str | Path, key: VaultKey, *, scrypt_n: int = SCRYPT_N, like: "Vault | None" = None) -> "Vault":
+    def create(
+        cls,
+        path: str | Path,
+        key: VaultKey,
+        *,
+        scrypt_n: int = SCRYPT_N,
+        like: "Vault | None" = None,
+    ) -> "Vault":
         """Make a new vault, which only its owner can read, and open it for writing.
 
         scrypt_n (int): Cost of a guess at a passphrase. like (Vault | None): An open vault whose records `adopt` can take over.
@@ -195,7 +251,9 @@ class Vault:
         return vault
 
     @classmethod
-    def open(cls, path: str | Path, key: VaultKey, *, write: bool = False, unfinished: bool = False) -> "Vault":
+    def open(
+        cls, path: str | Path, key: VaultKey, *, write: bool = False, unfinished: bool = False
+    ) -> "Vault":
         """Open a vault, and check all of it.
 
         write (bool): Whether documents will be added. What a crash has left is put right then, with a warning.
@@ -251,10 +309,17 @@ class Vault:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, err: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        err: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close(seal=kind is None)
 
-    def append(self, document: "Doc | Release", *, id: str = "", scope: str = "document", sync: bool = True) -> bool:
+    def append(
+        self, document: "Doc | Release", *, id: str = "", scope: str = "document", sync: bool = True
+    ) -> bool:
         """Add a document. It is proved first that its text comes back.
 
         document (Doc | Release): A Doc that `hips_surrogate` has worked on needs `id` and `scope`; see `Release`.
@@ -262,7 +327,9 @@ class Vault:
         RETURNS (bool): Whether it was added; the same once more is not.
         RAISES (PiiError): E470, if its spans do not lead back; E450, if the disk refuses; E469, if the vault is open for reading."""
         self._check(writing=True)
-        release = document if isinstance(document, Release) else Release.of(document, id=id, scope=scope)
+        release = (
+            document if isinstance(document, Release) else Release.of(document, id=id, scope=scope)
+        )
         try:
             proved = restore(release.new, release.hidden) == release.old
         except PiiError:
@@ -270,7 +337,11 @@ class Vault:
         if not proved:
             raise PiiError(Errors.E470, document=self.documents + 1)
         digests = self.digest("released", release.new), self.digest("original", release.old)
-        added = self.adopt(Entry(release.id, release.scope, *digests, release.hidden, release.tokens, release.given))
+        added = self.adopt(
+            Entry(
+                release.id, release.scope, *digests, release.hidden, release.tokens, release.given
+            )
+        )
         if added and sync:
             self.sync()
         return added
@@ -284,7 +355,9 @@ class Vault:
             return False
         before, number, start = self._chain.tag, self._chain.number, self._end
         self._write(data)
-        self._note(entry, Place(Frame(number, start, self._end, self._chain.tag, b""), before, content))
+        self._note(
+            entry, Place(Frame(number, start, self._end, self._chain.tag, b""), before, content)
+        )
         return True
 
     def find(self, text: str, *, id: str | None = None, document: int = 1) -> Entry:
@@ -294,7 +367,9 @@ class Vault:
         RAISES (PiiError): E458, if there is none; E459, if there is one of that id with another text; E460, if there are
         several for different originals."""
         self._check()
-        found = [self._entry(place) for place in self._places.get(self.digest("released", text), ())]
+        found = [
+            self._entry(place) for place in self._places.get(self.digest("released", text), ())
+        ]
         if not found:
             raise PiiError(Errors.E459 if id in self._ids else Errors.E458, document=document)
         if len({entry.original for entry in found}) > 1:
@@ -309,12 +384,18 @@ class Vault:
 
         RETURNS (list[str]): Originals, each once, in the order of the vault; several where two documents use the same one."""
         entries = (e for e in self.entries() if id in (None, e.id) and scope in (None, e.scope))
-        return list(dict.fromkeys(hidden.old for entry in entries for hidden in entry.hidden if hidden.new == new))
+        return list(
+            dict.fromkeys(
+                hidden.old for entry in entries for hidden in entry.hidden if hidden.new == new
+            )
+        )
 
     def entries(self) -> Iterator[Entry]:
         """All records of documents, in the order in which they were added."""
         self._check()
-        for place in sorted((p for group in self._places.values() for p in group), key=lambda p: p.frame.number):
+        for place in sorted(
+            (p for group in self._places.values() for p in group), key=lambda p: p.frame.number
+        ):
             yield self._entry(place)
 
     def _lock(self) -> None:
@@ -357,7 +438,9 @@ class Vault:
             self._file.truncate(self._end)
         if torn or not self.sealed:
             template = Warnings.W450 if torn else Warnings.W451
-            warnings.warn(template.format(path=self.path, documents=self.documents), PiiWarning, stacklevel=3)
+            warnings.warn(
+                template.format(path=self.path, documents=self.documents), PiiWarning, stacklevel=3
+            )
         if not self._digest_key:
             self._begin()
 
@@ -370,7 +453,10 @@ class Vault:
             elif kind == "seal" and value["documents"] == self.documents:
                 self.seals.append(frame.tag.hex())
             elif kind == "document" and self._digest_key:
-                self._note(Entry.from_dict(value), Place(frame._replace(data=b""), before, hashlib.sha256(frame.data).digest()))
+                self._note(
+                    Entry.from_dict(value),
+                    Place(frame._replace(data=b""), before, hashlib.sha256(frame.data).digest()),
+                )
             else:
                 raise ValueError
         except (ValueError, TypeError, KeyError, StopIteration):
@@ -386,11 +472,15 @@ class Vault:
     def _entry(self, place: Place) -> Entry:
         if self.writing:
             self._file.flush()
-        return Entry.from_dict(json.loads(self._chain.again(self._file, place.frame, place.before))["document"])
+        return Entry.from_dict(
+            json.loads(self._chain.again(self._file, place.frame, place.before))["document"]
+        )
 
     def _write(self, data: bytes) -> None:
         record = self._chain.seal(data)
-        self.writing = False  # should this fail, disk and memory differ: the next one to open it puts it right
+        self.writing = (
+            False  # should this fail, disk and memory differ: the next one to open it puts it right
+        )
         with refusals(self.path, "written"):
             self._file.seek(max(self._end, self._chain.start))
             self._file.write(record)
@@ -403,7 +493,9 @@ class Vault:
             raise PiiError(Errors.E469, state=state, needed="writing" if writing else "reading")
 
 
-def reidentify(document: "Doc | str", vault: Vault, *, id: str | None = None, number: int = 1) -> str:
+def reidentify(
+    document: "Doc | str", vault: Vault, *, id: str | None = None, number: int = 1
+) -> str:
     """The original of a text as it was released; its digest is the one that was taken before anything was replaced.
 
     id (str | None): Its id, where the vault has equal texts. number (int): Of the document, for messages.
@@ -437,7 +529,12 @@ def info(path: str | Path, key: VaultKey | None = None) -> dict[str, Any]:
     path = Path(path)
     with refusals(path, "opened"), open(path, "rb") as file:
         lock, size = read_header(file, path).lock, path.stat().st_size
-    said = {"vault": lock["salt"][:16], "key_id": lock.get("key_id"), "opens_with": kind_of(lock, path=path), "bytes": size}
+    said = {
+        "vault": lock["salt"][:16],
+        "key_id": lock.get("key_id"),
+        "opens_with": kind_of(lock, path=path),
+        "bytes": size,
+    }
     if key is None:
         return said
     labels: Counter[str] = Counter()

@@ -19,7 +19,9 @@ from pii_components.release import engine
 from pii_components.release import run as running
 
 KEY = "a key for tests, of no other use"
-ESSAY = "I am Ina Sorel (20418837).\r\n\tBuzan (2006) says: map it.\nWrite to ina.sorel@example.edu "
+ESSAY = (
+    "I am Ina Sorel (20418837).\r\n\tBuzan (2006) says: map it.\nWrite to ina.sorel@example.edu "
+)
 PATTERNS = [
     {"label": "NAME_STUDENT", "pattern": "Ina Sorel"},
     {"label": "NAME_STUDENT", "pattern": "Ina"},
@@ -39,7 +41,9 @@ def put(path: Path, content: str | bytes) -> Path:
 
 def table(n: int) -> str:
     """CSV of n essays."""
-    return "id,essay\n" + "".join(f'd{i},"Number {i}: I am Ina Sorel, {20000000 + i}, and I read Buzan."\n' for i in range(n))
+    return "id,essay\n" + "".join(
+        f'd{i},"Number {i}: I am Ina Sorel, {20000000 + i}, and I read Buzan."\n' for i in range(n)
+    )
 
 
 def wait_for_items(state: Path, n: int) -> None:
@@ -78,8 +82,15 @@ def pii_edu(folder, model):
     """Run a command in this process; `--model` is added where the command takes it."""
 
     def run(*args: str, stdin: bytes | str = "", model: str = model):
-        takes_model = args and args[0] in ("deidentify", "detect", "demo") and "--help" not in args and "--model" not in args
-        return CliRunner().invoke(app, [*map(str, args), *(["--model", model] if takes_model else [])], input=stdin)
+        takes_model = (
+            args
+            and args[0] in ("deidentify", "detect", "demo")
+            and "--help" not in args
+            and "--model" not in args
+        )
+        return CliRunner().invoke(
+            app, [*map(str, args), *(["--model", model] if takes_model else [])], input=stdin
+        )
 
     return run
 
@@ -90,10 +101,14 @@ def process(folder, model):
 
     def run(*args: str) -> subprocess.CompletedProcess:
         code = "import pii_components.surrogates.component; from pii_components.cli import main; main()"
-        paths = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]))
+        paths = os.pathsep.join(
+            filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+        )
         env = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
         args = (sys.executable, "-c", code, *args, "--model", model)
-        return subprocess.run(args, check=False, capture_output=True, text=True, env=env, stdin=subprocess.DEVNULL)
+        return subprocess.run(
+            args, check=False, capture_output=True, text=True, env=env, stdin=subprocess.DEVNULL
+        )
 
     return run
 

@@ -7,16 +7,33 @@ import signal
 import pytest
 
 from pii_components.cli import common
-from pii_components.release.columns import MAIL, NAMES, NUMBERS, PROSE, SAMPLE, holds_name, kind_of_column
+from pii_components.release.columns import (
+    MAIL,
+    NAMES,
+    NUMBERS,
+    PROSE,
+    SAMPLE,
+    holds_name,
+    kind_of_column,
+)
 from tests.cli.conftest import ESSAY, put, table, wait_for_items
 
 
-@pytest.mark.parametrize(("command", "out"), [
-    (["deidentify", "in.csv"], "clean.csv"), (["deidentify", "in.csv", "--overwrite"], "clean.csv"),
-    (["deidentify", "in.csv", "--resume"], "clean.csv"), (["deidentify", "in.csv", "--labels-out", "l.jsonl"], "l.jsonl"),
-    (["deidentify", "-"], "clean.csv"), (["detect", "in.csv"], "clean.csv"), (["reidentify", "in.csv", "--vault", "v"], "clean.csv"),
-])
-def test_second_run_into_an_output_is_refused_before_it_reads(folder, pii_edu, monkeypatch, command, out):
+@pytest.mark.parametrize(
+    ("command", "out"),
+    [
+        (["deidentify", "in.csv"], "clean.csv"),
+        (["deidentify", "in.csv", "--overwrite"], "clean.csv"),
+        (["deidentify", "in.csv", "--resume"], "clean.csv"),
+        (["deidentify", "in.csv", "--labels-out", "l.jsonl"], "l.jsonl"),
+        (["deidentify", "-"], "clean.csv"),
+        (["detect", "in.csv"], "clean.csv"),
+        (["reidentify", "in.csv", "--vault", "v"], "clean.csv"),
+    ],
+)
+def test_second_run_into_an_output_is_refused_before_it_reads(
+    folder, pii_edu, monkeypatch, command, out
+):
     put(folder / "in.csv", table(1))
     before = sorted(folder.iterdir())
     with common.locked(folder / out):
@@ -36,7 +53,10 @@ def test_lock_of_a_killed_run_is_taken_over_and_told(folder, pii_edu, fork):
     os.waitpid(child, 0)
     run = pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--resume")
     assert run.exit_code == 0 and "taken over: the lock" in run.stderr, run.output
-    assert not (folder / "clean.csv.lock").exists() and len((folder / "clean.csv").read_text().splitlines()) == 61
+    assert (
+        not (folder / "clean.csv.lock").exists()
+        and len((folder / "clean.csv").read_text().splitlines()) == 61
+    )
 
 
 def test_lock_goes_with_a_run_that_fails(folder, pii_edu):
@@ -54,32 +74,68 @@ def test_what_cannot_be_read_is_skipped_and_what_no_user_wrote_is_passed_over(fo
     run = pii_edu("deidentify", "in", "--out", "clean")
     assert run.exit_code == 1 and "passed over: 5 files" in run.stderr, run.output
     found = json.loads((folder / "clean/report.json").read_text())
-    assert (found["documents"], found["skipped"]["count"], found["hidden_files_passed_over"]) == (1, 3, 5)
+    assert (found["documents"], found["skipped"]["count"], found["hidden_files_passed_over"]) == (
+        1,
+        3,
+        5,
+    )
     assert [row["code"] for row in found["skipped"]["records"]] == ["E501"] * 3
-    assert sorted(path.name for path in (folder / "clean").iterdir()) == ["a.txt", "report.html", "report.json"]
+    assert sorted(path.name for path in (folder / "clean").iterdir()) == [
+        "a.txt",
+        "report.html",
+        "report.json",
+    ]
 
 
 PROSE_CELL = "My friend Ilse Okoro told me that this course would be good."
 NOBODY = ("Ilse", "Okoro", "Chidi", "Okafor")
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("Ilse_Okoro_essay2.txt", True), ("okoro3", True), ("IlseOkoro", True), ("week 1/Rose_Green.txt", True), ("JOSE", True),
-    ("Jo\u0308rn_Savic", True), ("\u674e\u5c0f\u660e", True), ("essay3.txt", False), ("ac_film_review_byline", False), ("20418837", False),
-    ("rose_green_paint", False), ("d0123456789012345.txt", False), ("", False),
-])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ilse_Okoro_essay2.txt", True),
+        ("okoro3", True),
+        ("IlseOkoro", True),
+        ("week 1/Rose_Green.txt", True),
+        ("JOSE", True),
+        ("Jo\u0308rn_Savic", True),
+        ("\u674e\u5c0f\u660e", True),
+        ("essay3.txt", False),
+        ("ac_film_review_byline", False),
+        ("20418837", False),
+        ("rose_green_paint", False),
+        ("d0123456789012345.txt", False),
+        ("", False),
+    ],
+)
 def test_names_in_file_names(text, expected):
     assert holds_name(text) is expected
 
 
-@pytest.mark.parametrize(("name", "cells", "kind"), [
-    ("note", ["", PROSE_CELL], PROSE), ("tags", ["map, ferry, bread, rain"], ""), ("vector", [str([0.5] * 30)], ""),
-    ("contact", ["at ilse@example.edu"], MAIL), ("E-Mail", ["x"], MAIL),
-    ("author", ["x"], NAMES), ("firstName", [""], NAMES), ("who", ["Ilse Okoro", "Okafor, Chidi", "x"], NAMES),
-    ("meta", ['{"student": "x", "n": 3}'], NAMES), ("gender", ["Male", "Male", "Female"], ""), ("student_gender", ["F"], ""),
-    ("student_id", ["1"], NUMBERS), ("userId", ["x"], NUMBERS), ("id", ["20418837", "s20418838"], NUMBERS),
-    ("id", ["1", "2"], ""), ("id", ["ac_film_review", "d2"], ""), ("day", ["20240531"], ""), ("course", ["C1", "MATH 101"], ""),
-])
+@pytest.mark.parametrize(
+    ("name", "cells", "kind"),
+    [
+        ("note", ["", PROSE_CELL], PROSE),
+        ("tags", ["map, ferry, bread, rain"], ""),
+        ("vector", [str([0.5] * 30)], ""),
+        ("contact", ["at ilse@example.edu"], MAIL),
+        ("E-Mail", ["x"], MAIL),
+        ("author", ["x"], NAMES),
+        ("firstName", [""], NAMES),
+        ("who", ["Ilse Okoro", "Okafor, Chidi", "x"], NAMES),
+        ("meta", ['{"student": "x", "n": 3}'], NAMES),
+        ("gender", ["Male", "Male", "Female"], ""),
+        ("student_gender", ["F"], ""),
+        ("student_id", ["1"], NUMBERS),
+        ("userId", ["x"], NUMBERS),
+        ("id", ["20418837", "s20418838"], NUMBERS),
+        ("id", ["1", "2"], ""),
+        ("id", ["ac_film_review", "d2"], ""),
+        ("day", ["20240531"], ""),
+        ("course", ["C1", "MATH 101"], ""),
+    ],
+)
 def test_what_a_column_looks_like(name, cells, kind):
     assert kind_of_column(name, cells) == kind
 
@@ -87,7 +143,10 @@ def test_what_a_column_looks_like(name, cells, kind):
 def everything(folder, *without: str) -> str:
     """Names and contents of all files below a folder, but for some."""
     paths = [path for path in folder.rglob("*") if path.relative_to(folder).parts[0] not in without]
-    return "\n".join(str(path.relative_to(folder)) + (path.read_text() if path.is_file() else "") for path in paths)
+    return "\n".join(
+        str(path.relative_to(folder)) + (path.read_text() if path.is_file() else "")
+        for path in paths
+    )
 
 
 @pytest.mark.parametrize("ids", [[], ["--ids", "keep"]])
@@ -96,35 +155,61 @@ def test_names_of_files_do_not_go_out(folder, pii_edu, ids):
     put(folder / "in/essay3.txt", ESSAY)
     put(folder / "in/Chidi Okafor.TXT", "")
     put(folder / "in/notes.docx", "PK")
-    run = pii_edu("deidentify", "in", "--out", "clean", "--labels-out", "labels.jsonl", "--vault", "v", *ids)
-    assert run.exit_code == 1 and ("2 documents have a pseudonym" in run.stderr) == (not ids), run.output
+    run = pii_edu(
+        "deidentify", "in", "--out", "clean", "--labels-out", "labels.jsonl", "--vault", "v", *ids
+    )
+    assert run.exit_code == 1 and ("2 documents have a pseudonym" in run.stderr) == (not ids), (
+        run.output
+    )
     found = json.loads((folder / "clean/report.json").read_text())
-    assert [row["file"] for row in found["skipped"]["records"]][1:] == ["notes.docx"]  # it holds no name
-    assert found["skipped"]["records"][0]["file"].startswith("d") and found["ids_replaced"] == 2 * (not ids)
+    assert [row["file"] for row in found["skipped"]["records"]][1:] == [
+        "notes.docx"
+    ]  # it holds no name
+    assert found["skipped"]["records"][0]["file"].startswith("d") and found["ids_replaced"] == 2 * (
+        not ids
+    )
     shown = run.output + everything(folder, "in", "v", *["clean"] * bool(ids)) + json.dumps(found)
     assert not any(name in shown for name in NOBODY)
     if ids:
         assert (folder / "clean/week 1/Ilse_Okoro_essay2.txt").exists()
     assert pii_edu("reidentify", "clean", "--vault", "v", "--out", "again").exit_code == 0
-    assert {str(path.relative_to(folder / "again")) for path in (folder / "again").rglob("*.txt")} == {
-        "week 1/Ilse_Okoro_essay2.txt", "essay3.txt",
+    assert {
+        str(path.relative_to(folder / "again")) for path in (folder / "again").rglob("*.txt")
+    } == {
+        "week 1/Ilse_Okoro_essay2.txt",
+        "essay3.txt",
     }
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-@pytest.mark.parametrize(("ids", "n"), [([], 1), (["--ids", "pseudonym"], 3), (["--ids", "keep"], 0)])
+@pytest.mark.parametrize(
+    ("ids", "n"), [([], 1), (["--ids", "pseudonym"], 3), (["--ids", "keep"], 0)]
+)
 def test_ids_become_pseudonyms_and_come_back(folder, pii_edu, form, ids, n):
     rows = ["7", "okoro_ilse", "s3"]
     if form == "csv":
         put(folder / "in.csv", "sid_of_ours,text\n" + "".join(f"{row},Ina\n" for row in rows))
     else:
-        put(folder / "in.jsonl", "".join(f'{{"sid_of_ours": {row if row == "7" else json.dumps(row)}, "text": "Ina"}}\n' for row in rows))
+        put(
+            folder / "in.jsonl",
+            "".join(
+                f'{{"sid_of_ours": {row if row == "7" else json.dumps(row)}, "text": "Ina"}}\n'
+                for row in rows
+            ),
+        )
     args = ["--id-column", "sid_of_ours", *ids, "--labels-out", "l.jsonl", "--vault", "v"]
     assert pii_edu("deidentify", f"in.{form}", "--out", f"clean.{form}", *args).exit_code == 0
     out, labels = (folder / f"clean.{form}").read_text(), (folder / "l.jsonl").read_text()
-    assert ("okoro_ilse" in out) == (n == 0) and "okoro" not in labels and ("s3" in out) == (n < 3) == ("s3" in labels)
+    assert (
+        ("okoro_ilse" in out) == (n == 0)
+        and "okoro" not in labels
+        and ("s3" in out) == (n < 3) == ("s3" in labels)
+    )
     assert json.loads((folder / "report.json").read_text())["ids_replaced"] == n
-    assert pii_edu("reidentify", f"clean.{form}", "--vault", "v", "--out", f"again.{form}").exit_code == 0
+    assert (
+        pii_edu("reidentify", f"clean.{form}", "--vault", "v", "--out", f"again.{form}").exit_code
+        == 0
+    )
     assert (folder / f"again.{form}").read_text() == (folder / f"in.{form}").read_text()
 
 
@@ -137,15 +222,47 @@ def test_name_in_the_name_of_the_only_file(folder, pii_edu):
 COLUMNS = f"id,author,contact,student_id,essay,remark\n1,Ilse Okoro,ilse@example.edu,20418837,I am Ina.,{PROSE_CELL} I am Ina.\n"
 
 
-@pytest.mark.parametrize(("args", "left"), [
-    ([], "'author' (names), 'contact' (e-mail addresses), 'student_id' (ID numbers), 'remark' (prose)"),
-    (["--drop", "author", "--keep", "contact", "--text-column", "essay", "--text-column", "remark"], "'student_id' (ID numbers)"),
-    (["--drop", "author", "--drop", "contact", "--drop", "remark", "--id-column", "student_id"], "'student_id' (ID numbers)"),
-])
+@pytest.mark.parametrize(
+    ("args", "left"),
+    [
+        (
+            [],
+            "'author' (names), 'contact' (e-mail addresses), 'student_id' (ID numbers), 'remark' (prose)",
+        ),
+        (
+            [
+                "--drop",
+                "author",
+                "--keep",
+                "contact",
+                "--text-column",
+                "essay",
+                "--text-column",
+                "remark",
+            ],
+            "'student_id' (ID numbers)",
+        ),
+        (
+            [
+                "--drop",
+                "author",
+                "--drop",
+                "contact",
+                "--drop",
+                "remark",
+                "--id-column",
+                "student_id",
+            ],
+            "'student_id' (ID numbers)",
+        ),
+    ],
+)
 def test_columns_that_tell_who_it_is_are_refused(folder, pii_edu, args, left):
     put(folder / "in.csv", COLUMNS)
     run = pii_edu("deidentify", "in.csv", "--out", "clean.csv", *args)
-    assert run.exit_code == 2 and "[E543]" in run.stderr and f"in clear: {left}. " in run.stderr, run.output
+    assert run.exit_code == 2 and "[E543]" in run.stderr and f"in clear: {left}. " in run.stderr, (
+        run.output
+    )
     assert [path.name for path in folder.iterdir()] == ["in.csv"]
 
 
@@ -156,12 +273,28 @@ def test_columns_that_the_user_has_spoken_about(folder, pii_edu, form):
         header, row = (line.split(",") for line in COLUMNS.splitlines())
         content = json.dumps([dict(zip(header, row, strict=True))])
     put(folder / f"in.{form}", content)
-    args = ["--drop", "author", "--keep", "contact", "--text-column", "essay", "--text-column", "remark", "--vault", "v"]
+    args = [
+        "--drop",
+        "author",
+        "--keep",
+        "contact",
+        "--text-column",
+        "essay",
+        "--text-column",
+        "remark",
+        "--vault",
+        "v",
+    ]
     args += ["--id-column", "student_id", "--ids", "pseudonym"]
     run = pii_edu("deidentify", f"in.{form}", "--out", f"clean.{form}", *args)
     assert run.exit_code == 0, run.output
     out = (folder / f"clean.{form}").read_text()
-    assert "ilse@example.edu" in out and "20418837" not in out and "author" not in out and "I am Ina." not in out
+    assert (
+        "ilse@example.edu" in out
+        and "20418837" not in out
+        and "author" not in out
+        and "I am Ina." not in out
+    )
     args = ["--text-column", "essay", "--text-column", "remark", "--vault", "v"]
     assert pii_edu("reidentify", f"clean.{form}", "--out", f"again.{form}", *args).exit_code == 0
     again = (folder / f"again.{form}").read_text()
@@ -169,7 +302,11 @@ def test_columns_that_the_user_has_spoken_about(folder, pii_edu, form):
 
 
 def test_cell_that_must_not_go_out_and_comes_late_is_a_skipped_record(folder, pii_edu):
-    rows = [{"text": "x", "note": "fine"}] * SAMPLE + [{"text": "x", "note": PROSE_CELL}, {"text": "x", "author": "x"}, {"text": "x", "n": 3}]
+    rows = [{"text": "x", "note": "fine"}] * SAMPLE + [
+        {"text": "x", "note": PROSE_CELL},
+        {"text": "x", "author": "x"},
+        {"text": "x", "n": 3},
+    ]
     put(folder / "in.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     run = pii_edu("deidentify", "in.jsonl", "--out", "clean.jsonl")
     assert run.exit_code == 1, run.output
@@ -180,16 +317,35 @@ def test_cell_that_must_not_go_out_and_comes_late_is_a_skipped_record(folder, pi
 
 def test_texts_of_a_record_are_told_apart_or_skipped(folder, pii_edu):
     put(folder / "in.csv", "title,text\n,I am Ina.\nx,I am Ina\u241e\n")
-    run = pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--text-column", "title", "--text-column", "text", "--profile", "tags_only")
+    run = pii_edu(
+        "deidentify",
+        "in.csv",
+        "--out",
+        "clean.csv",
+        "--text-column",
+        "title",
+        "--text-column",
+        "text",
+        "--profile",
+        "tags_only",
+    )
     assert run.exit_code == 1 and "[E545] The texts of record 2" in run.stderr, run.output
     assert (folder / "clean.csv").read_text() == "title,text\n,I am [NAME_STUDENT].\n"
 
 
-@pytest.mark.parametrize(("args", "code"), [
-    (["in.csv", "--keep", "no"], "E652"), (["in", "--keep", "no"], "E651"), (["in.csv", "--ids", "no"], "E519"),
-    (["in.csv", "--ids", "pseudonym"], "E473"), (["in", "--drop", "no"], "E651"), (["in", "--text-column", "no"], "E651"),
-    (["in/a.txt", "--id-column", "no"], "E651"), (["in.csv", "--text-column", "essay", "--text-column", "no"], "E505"),
-])
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (["in.csv", "--keep", "no"], "E652"),
+        (["in", "--keep", "no"], "E651"),
+        (["in.csv", "--ids", "no"], "E519"),
+        (["in.csv", "--ids", "pseudonym"], "E473"),
+        (["in", "--drop", "no"], "E651"),
+        (["in", "--text-column", "no"], "E651"),
+        (["in/a.txt", "--id-column", "no"], "E651"),
+        (["in.csv", "--text-column", "essay", "--text-column", "no"], "E505"),
+    ],
+)
 def test_what_was_asked_and_cannot_be_done_has_a_code(folder, pii_edu, args, code):
     put(folder / "in.csv", table(1))
     put(folder / "in/a.txt", ESSAY)

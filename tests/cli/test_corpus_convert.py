@@ -33,10 +33,17 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize(("out", "options", "form"), [
-    ("a.spacy", (), "spacy"), ("a.json", (), "kaggle"), ("a.jsonl", ("--to", "kaggle-jsonl"), "kaggle-jsonl"),
-    ("a.csv", ("--from", "jsonl"), "csv"), ("a.json", ("--to", "bio"), "bio"), ("a", (), "brat"),
-])
+@pytest.mark.parametrize(
+    ("out", "options", "form"),
+    [
+        ("a.spacy", (), "spacy"),
+        ("a.json", (), "kaggle"),
+        ("a.jsonl", ("--to", "kaggle-jsonl"), "kaggle-jsonl"),
+        ("a.csv", ("--from", "jsonl"), "csv"),
+        ("a.json", ("--to", "bio"), "bio"),
+        ("a", (), "brat"),
+    ],
+)
 def test_there_and_back(folder, out, options, form):
     run = corpus_convert("in.jsonl", out, *options)
     assert run.exit_code == 0, run.output
@@ -44,7 +51,11 @@ def test_there_and_back(folder, out, options, form):
     assert (report["from"], report["to"], report["documents"]) == ("jsonl", form, 3)
     inside = form in ("spacy", "kaggle", "kaggle-jsonl", "bio")  # "Wri" is half a token
     assert report["labels"] == {"NAME_STUDENT": 1, "EMAIL": 1} | ({} if inside else {"DATE": 1})
-    where = [{"record": 2, "start": 0, "end": 3, "label": "DATE", "reason": "edge inside a token"}] if inside else []
+    where = (
+        [{"record": 2, "start": 0, "end": 3, "label": "DATE", "reason": "edge inside a token"}]
+        if inside
+        else []
+    )
     assert report["masked"]["where"] == where and report["masked"]["count"] == len(where)
     assert report["skipped"] == {"count": 0, "records": []}
     assert "Sorel" not in run.output + json.dumps(report) and "3 documents, 0 skipped" in run.output
@@ -52,25 +63,36 @@ def test_there_and_back(folder, out, options, form):
     assert back.exit_code == 0, back.output
     essays = list(read_corpus(folder / "back.jsonl"))
     assert [(e.id, e.text) for e in essays] == [(row["id"], row["text"]) for row in ROWS]
-    assert essays[0].spans == ((5, 14, "NAME_STUDENT"),) and essays[1].masked == (((0, 5),) if inside else ())
+    assert essays[0].spans == ((5, 14, "NAME_STUDENT"),) and essays[1].masked == (
+        ((0, 5),) if inside else ()
+    )
 
 
 def test_skipped_records_are_listed(folder):
     run = corpus_convert("bad.jsonl", "a.spacy", "--quiet", "--report", "r.json")
     assert run.exit_code == 1 and "E624" in run.output and "Ina" not in run.output
-    assert json.loads((folder / "r.json").read_text())["skipped"] == {"count": 1, "records": [{"record": 4, "code": "E624"}]}
+    assert json.loads((folder / "r.json").read_text())["skipped"] == {
+        "count": 1,
+        "records": [{"record": 4, "code": "E624"}],
+    }
     assert len(list(read_corpus(folder / "a.spacy"))) == 3
 
 
 def test_only_some_skips_are_shown(folder):
     (folder / "many.jsonl").write_text(json.dumps(ROWS[0]) + "\n" + (json.dumps(BAD) + "\n") * 30)
     run = corpus_convert("many.jsonl", "a.jsonl")
-    assert run.exit_code == 1 and run.output.count("E624") == 10 and "further skipped records" in run.output
+    assert (
+        run.exit_code == 1
+        and run.output.count("E624") == 10
+        and "further skipped records" in run.output
+    )
     assert json.loads((folder / "a.jsonl.report.json").read_text())["skipped"]["count"] == 30
 
 
 def test_entities_with_a_text_source(folder):
-    (folder / "e.csv").write_text('file_idx,entity_text,type,positions\n7,Ina Sorel,NAME_STUDENT,"(3, 12)"\n12,Bo,X,"(0, 2)"\n')
+    (folder / "e.csv").write_text(
+        'file_idx,entity_text,type,positions\n7,Ina Sorel,NAME_STUDENT,"(3, 12)"\n12,Bo,X,"(0, 2)"\n'
+    )
     run = corpus_convert("e.csv", "a.json", "--text-source", "in.jsonl")
     assert run.exit_code == 1, run.output
     report = json.loads((folder / "a.json.report.json").read_text())
@@ -80,17 +102,27 @@ def test_entities_with_a_text_source(folder):
     assert "Sorel" not in run.output
 
 
-@pytest.mark.parametrize(("args", "code"), [
-    (("none.jsonl", "a.spacy"), "E501"), (("in.jsonl", "a.docx"), "E621"),
-    (("in.jsonl", "a.spacy", "--to", "entities"), "E620"), (("in.jsonl", "a.spacy", "--from", "conll"), "E620"),
-    (("in.jsonl", "in.jsonl"), "E638"), (("in.jsonl", "bad.jsonl"), "E636"),
-    (("in.jsonl", "a.spacy", "--report", "bad.jsonl"), "E636"), (("in.jsonl", "a.spacy", "--report", "in.jsonl"), "E638"),
-    (("in.jsonl", "a.spacy", "--report", "a.spacy"), "E638"), (("bad.jsonl", "a.spacy", "--strict"), "E532"),
-    (("in.jsonl", "a.spacy", "--from", "csv"), "E506"), (("in.jsonl", "a.spacy", "--from", "bio"), "E634"),
-    (("in.jsonl", "a.spacy", "--from", "entities"), "E622"), (("in.jsonl", "a.spacy", "--text-column", "words"), "E505"),
-    (("in.jsonl", "a.spacy", "--encoding", "rot13"), "E508"),
-    (("in.jsonl", "a.spacy", "--text-source", "bad.jsonl"), "E642"),
-])
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (("none.jsonl", "a.spacy"), "E501"),
+        (("in.jsonl", "a.docx"), "E621"),
+        (("in.jsonl", "a.spacy", "--to", "entities"), "E620"),
+        (("in.jsonl", "a.spacy", "--from", "conll"), "E620"),
+        (("in.jsonl", "in.jsonl"), "E638"),
+        (("in.jsonl", "bad.jsonl"), "E636"),
+        (("in.jsonl", "a.spacy", "--report", "bad.jsonl"), "E636"),
+        (("in.jsonl", "a.spacy", "--report", "in.jsonl"), "E638"),
+        (("in.jsonl", "a.spacy", "--report", "a.spacy"), "E638"),
+        (("bad.jsonl", "a.spacy", "--strict"), "E532"),
+        (("in.jsonl", "a.spacy", "--from", "csv"), "E506"),
+        (("in.jsonl", "a.spacy", "--from", "bio"), "E634"),
+        (("in.jsonl", "a.spacy", "--from", "entities"), "E622"),
+        (("in.jsonl", "a.spacy", "--text-column", "words"), "E505"),
+        (("in.jsonl", "a.spacy", "--encoding", "rot13"), "E508"),
+        (("in.jsonl", "a.spacy", "--text-source", "bad.jsonl"), "E642"),
+    ],
+)
 def test_what_is_refused_writes_nothing(folder, args, code):
     before = {path: path.read_bytes() for path in folder.iterdir()}
     run = corpus_convert(*args)
@@ -120,7 +152,9 @@ def test_interrupted_run_writes_nothing(folder, monkeypatch):
 def test_unexpected_error_shows_no_text(folder, monkeypatch):
     monkeypatch.setattr(spans, "settle", lambda *args, **options: 1 / 0)
     run = corpus_convert("in.jsonl", "a.json")
-    assert run.exit_code == 3 and "E533" in run.output and names(folder) == ["bad.jsonl", "in.jsonl"]
+    assert (
+        run.exit_code == 3 and "E533" in run.output and names(folder) == ["bad.jsonl", "in.jsonl"]
+    )
 
 
 def test_help_names_the_forms():

@@ -38,7 +38,12 @@ def test_text_file(folder, pii_edu, bom):
     data = (folder / "clean.txt").read_bytes()
     assert data.startswith(bom)
     check(data[len(bom) :].decode())
-    assert sorted(path.name for path in folder.iterdir()) == ["clean.txt", "essay.txt", "report.html", "report.json"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "clean.txt",
+        "essay.txt",
+        "report.html",
+        "report.json",
+    ]
 
 
 def test_folder(folder, pii_edu):
@@ -48,14 +53,19 @@ def test_folder(folder, pii_edu):
     put(folder / "essays/week 1/empty.txt", "")
     run = pii_edu("deidentify", "essays", "--out", "clean")
     assert run.exit_code == 1, run.output
-    found = sorted(str(path.relative_to(folder / "clean")) for path in (folder / "clean").rglob("*") if path.is_file())
+    found = sorted(
+        str(path.relative_to(folder / "clean"))
+        for path in (folder / "clean").rglob("*")
+        if path.is_file()
+    )
     assert found == ["a.txt", "report.html", "report.json", "week 1/b.txt", "week 1/deep/c.TXT"]
     for name in ("a.txt", "week 1/b.txt", "week 1/deep/c.TXT"):
         check((folder / "clean" / name).read_bytes().decode())
     assert report(folder / "clean/report.json")["skipped"] == {
         "count": 2,
         "records": [
-            {"record": 2, "code": "E551", "file": "notes.md"}, {"record": 5, "code": "E530", "file": "week 1/empty.txt"},
+            {"record": 2, "code": "E551", "file": "notes.md"},
+            {"record": 5, "code": "E530", "file": "week 1/empty.txt"},
         ],
     }
 
@@ -73,7 +83,12 @@ def test_csv(folder, pii_edu, delimiter):
         rows = list(csv.reader(file, delimiter=delimiter))
     check(rows[1][1])
     rows[1][1] = ""
-    assert rows == [["id", "essay", "grade"], ["1", "", "a, b; c"], ["2", "", ""], ["3", "None.", "4"]]
+    assert rows == [
+        ["id", "essay", "grade"],
+        ["1", "", "a, b; c"],
+        ["2", "", ""],
+        ["3", "None.", "4"],
+    ]
 
 
 @pytest.mark.parametrize("form", ["jsonl", "json"])
@@ -83,12 +98,23 @@ def test_json(folder, pii_edu, form):
         '{"full_text": null}',
         '{"full_text":"None \\u00e9."}',
     ]
-    put(folder / f"essays.{form}", "\n".join(rows) + "\n" if form == "jsonl" else "[" + ", ".join(rows) + "]")
-    run = pii_edu("deidentify", f"essays.{form}", "--out", f"clean.{form}", "--text-field", "full_text")
+    put(
+        folder / f"essays.{form}",
+        "\n".join(rows) + "\n" if form == "jsonl" else "[" + ", ".join(rows) + "]",
+    )
+    run = pii_edu(
+        "deidentify", f"essays.{form}", "--out", f"clean.{form}", "--text-field", "full_text"
+    )
     assert run.exit_code == 0, run.output
     out = (folder / f"clean.{form}").read_text(encoding="utf-8")
-    lines = out.splitlines() if form == "jsonl" else out.removeprefix("[\n").removesuffix("\n]\n").split(",\n")
-    assert lines[0].startswith('{"n": 1.50, "full_text": "I am ') and lines[0].endswith(', "é": [1E3]}')
+    lines = (
+        out.splitlines()
+        if form == "jsonl"
+        else out.removeprefix("[\n").removesuffix("\n]\n").split(",\n")
+    )
+    assert lines[0].startswith('{"n": 1.50, "full_text": "I am ') and lines[0].endswith(
+        ', "é": [1E3]}'
+    )
     assert lines[1:] == rows[1:]
     check(json.loads(lines[0])["full_text"])
 
@@ -98,9 +124,31 @@ def test_kaggle_record_keeps_its_form_and_no_token_of_the_original(folder, pii_e
         "document": 7,
         "full_text": "I am Ina Sorel, not Odile Prath.\n\nInk",
         "tokens": ["I", "am", "Ina", "Sorel", ",", "not", "Odile", "Prath", ".", "\n\n", "Ink"],
-        "trailing_whitespace": [True, True, True, False, True, True, True, False, False, False, False],
+        "trailing_whitespace": [
+            True,
+            True,
+            True,
+            False,
+            True,
+            True,
+            True,
+            False,
+            False,
+            False,
+            False,
+        ],
         "labels": [
-            "O", "O", "B-NAME_STUDENT", "I-NAME_STUDENT", "O", "O", "B-NAME_INSTRUCTOR", "I-NAME_INSTRUCTOR", "O", "O", "O",
+            "O",
+            "O",
+            "B-NAME_STUDENT",
+            "I-NAME_STUDENT",
+            "O",
+            "O",
+            "B-NAME_INSTRUCTOR",
+            "I-NAME_INSTRUCTOR",
+            "O",
+            "O",
+            "O",
         ],
     }
     put(folder / "train.json", json.dumps([essay]))
@@ -109,9 +157,16 @@ def test_kaggle_record_keeps_its_form_and_no_token_of_the_original(folder, pii_e
     assert "Sorel" not in (folder / "clean.json").read_text()
     (new,) = json.loads((folder / "clean.json").read_text())
     assert list(new) == list(essay) and new["document"] == 7
-    joined = "".join(token + " " * space for token, space in zip(new["tokens"], new["trailing_whitespace"], strict=True))
+    joined = "".join(
+        token + " " * space
+        for token, space in zip(new["tokens"], new["trailing_whitespace"], strict=True)
+    )
     assert joined == new["full_text"]
-    labelled = [(token, label) for token, label in zip(new["tokens"], new["labels"], strict=True) if label != "O"]
+    labelled = [
+        (token, label)
+        for token, label in zip(new["tokens"], new["labels"], strict=True)
+        if label != "O"
+    ]
     assert labelled[-2:] == [("Odile", "B-NAME_INSTRUCTOR"), ("Prath", "I-NAME_INSTRUCTOR")]
     assert [label for _, label in labelled[:-2]][0] == "B-NAME_STUDENT"
 
@@ -135,7 +190,9 @@ def test_output_has_a_name_of_its_own_if_none_is_given(folder, pii_edu):
 
 def test_report_counts_and_tells_no_text(folder, pii_edu):
     rows = [
-        ["id", "writer", "essay"], ["1", "Ina Sorel", ESSAY + "INA"], ["2", "x", "Odile Prath, I am Jörn Übel"],
+        ["id", "writer", "essay"],
+        ["1", "Ina Sorel", ESSAY + "INA"],
+        ["2", "x", "Odile Prath, I am Jörn Übel"],
         ["3", "y", " "],
     ]
     with open(folder / "essays.csv", "w", encoding="utf-8", newline="") as file:
@@ -153,22 +210,40 @@ def test_report_counts_and_tells_no_text(folder, pii_edu):
         ("EMAIL", "STUDENT", "surrogate"): 1,
         ("ID_NUM", "STUDENT", "surrogate"): 1,
     }
-    assert (found["documents"], found["documents_changed"], found["documents_without_text"]) == (3, 2, 1)
+    assert (found["documents"], found["documents_changed"], found["documents_without_text"]) == (
+        3,
+        2,
+        1,
+    )
     assert found["skipped"] == {"count": 1, "records": [{"record": 4, "code": "E520", "line": 7}]}
     assert found["to_review"]["replaced_value_stands_in_unchanged_field"] == {"writer": 1}
     assert found["profile"] == "crapii" and found["key"] == "environment" and found["seconds"] >= 0
     for shown in (json.dumps(found, ensure_ascii=False), run.output):
-        for value in ("Ina", "Sorel", "Prath", "Übel", "Buzan", "ina.sorel", "20418837", "a key for tests"):
+        for value in (
+            "Ina",
+            "Sorel",
+            "Prath",
+            "Übel",
+            "Buzan",
+            "ina.sorel",
+            "20418837",
+            "a key for tests",
+        ):
             assert value not in shown
 
 
 FOUND = [Found(5, 14, "NAME_STUDENT", "STUDENT", 1.0, "", "")]
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("I am Ina Sorel", False), ("I am Ina Sorel, Ina Sorels are few, and xIna Sorel", False),
-    ("I am Ina Sorel. Ina Sorel", True), ("I am Ina Sorel_1, Ina Sorel's", True),
-])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I am Ina Sorel", False),
+        ("I am Ina Sorel, Ina Sorels are few, and xIna Sorel", False),
+        ("I am Ina Sorel. Ina Sorel", True),
+        ("I am Ina Sorel_1, Ina Sorel's", True),
+    ],
+)
 def test_value_that_was_replaced_and_missed_elsewhere_is_seen(text, expected):
     assert stands_elsewhere(text, {"Ina Sorel"}, FOUND) is expected
 
@@ -184,9 +259,15 @@ def test_second_report_in_a_folder_has_another_name(folder, pii_edu):
 
 @pytest.mark.parametrize("profile", ["crapii", "ets", "tags_only", "ferpa_strict", "mine.toml"])
 def test_profiles(folder, pii_edu, profile):
-    put(folder / "mine.toml", 'name = "mine"\n[actions]\nNAME_CITED = "redact"\nNAME_STUDENT = "keep"\n')
+    put(
+        folder / "mine.toml",
+        'name = "mine"\n[actions]\nNAME_CITED = "redact"\nNAME_STUDENT = "keep"\n',
+    )
     put(folder / "essay.txt", ESSAY)
-    assert pii_edu("deidentify", "essay.txt", "--out", "clean.txt", "--profile", profile).exit_code == 0
+    assert (
+        pii_edu("deidentify", "essay.txt", "--out", "clean.txt", "--profile", profile).exit_code
+        == 0
+    )
     text = (folder / "clean.txt").read_text()
     assert ("Ina Sorel" in text) == (profile == "mine.toml")
     assert ("Buzan" in text) == (profile != "mine.toml")
@@ -213,23 +294,49 @@ def test_a_key_is_made_and_that_is_told(folder, pii_edu, monkeypatch):
 
 
 BAD = [
-    (["missing.csv"], "E501"), (["essays.odt"], "E502"), (["essays.docx"], "E657"), (["cut.zip"], "E567"),
-    (["none.zip"], "E504"), (["cut.pdf"], "E657"), (["empty.csv"], "E503"), (["empty.txt"], "E503"), (["none"], "E504"),
-    (["good.csv", "--text-column", "body"], "E505"), (["good.csv", "--id-column", "body"], "E505"), (["which.csv"], "E506"),
-    (["good.csv", "--encoding", "klingon"], "E508"), (["good.csv", "--out", "good.csv"], "E509"),
+    (["missing.csv"], "E501"),
+    (["essays.odt"], "E502"),
+    (["essays.docx"], "E657"),
+    (["cut.zip"], "E567"),
+    (["none.zip"], "E504"),
+    (["cut.pdf"], "E657"),
+    (["empty.csv"], "E503"),
+    (["empty.txt"], "E503"),
+    (["none"], "E504"),
+    (["good.csv", "--text-column", "body"], "E505"),
+    (["good.csv", "--id-column", "body"], "E505"),
+    (["which.csv"], "E506"),
+    (["good.csv", "--encoding", "klingon"], "E508"),
+    (["good.csv", "--out", "good.csv"], "E509"),
     (["good.csv", "--out", "./sub/../good.csv", "--overwrite"], "E509"),
-    (["good.csv", "--out", "link.csv", "--overwrite"], "E509"), (["texts", "--out", "texts/clean"], "E509"),
-    (["texts/sub", "--out", "texts"], "E509"), (["texts", "--out", "texts", "--overwrite"], "E509"),
-    (["good.csv", "--out", "there.csv"], "E510"), (["good.csv", "--out", "fresh.csv", "--report", "there.csv"], "E510"),
-    (["texts", "--out", "full"], "E510"), (["good.csv", "--out", "clean.jsonl"], "E511"),
-    (["good.csv", "--out", "full"], "E511"), (["texts", "--out", "there.csv"], "E511"),
-    (["good.csv", "--out", "there.csv/clean.csv"], "E512"), (["good.csv", "--resume"], "E513"),
-    (["good.csv", "--model", "no_such_model"], "E516"), (["good.csv", "--model", "texts"], "E517"),
-    (["good.csv", "--model", "BARE"], "E518"), (["good.csv", "--scope", "planet"], "E519"), (["bad.txt"], "E520"),
-    (["bad.txt", "--strict"], "E532"), (["zip.txt"], "E520"), (["zip.csv"], "E550"), (["zip.json"], "E521"), (["rtf.txt"], "E520"),
-    (["none_good.jsonl"], "E521"), (["good.csv", "--resume", "--overwrite"], "E540"),
-    (["good.csv", "--key-file", "no_such_key"], "E401"), (["good.csv", "--key-file", "empty.txt"], "E402"),
-    (["good.csv", "--profile", "no_such_profile"], "E425"), (["good.csv", "--profile", "good.csv"], "E426"),
+    (["good.csv", "--out", "link.csv", "--overwrite"], "E509"),
+    (["texts", "--out", "texts/clean"], "E509"),
+    (["texts/sub", "--out", "texts"], "E509"),
+    (["texts", "--out", "texts", "--overwrite"], "E509"),
+    (["good.csv", "--out", "there.csv"], "E510"),
+    (["good.csv", "--out", "fresh.csv", "--report", "there.csv"], "E510"),
+    (["texts", "--out", "full"], "E510"),
+    (["good.csv", "--out", "clean.jsonl"], "E511"),
+    (["good.csv", "--out", "full"], "E511"),
+    (["texts", "--out", "there.csv"], "E511"),
+    (["good.csv", "--out", "there.csv/clean.csv"], "E512"),
+    (["good.csv", "--resume"], "E513"),
+    (["good.csv", "--model", "no_such_model"], "E516"),
+    (["good.csv", "--model", "texts"], "E517"),
+    (["good.csv", "--model", "BARE"], "E518"),
+    (["good.csv", "--scope", "planet"], "E519"),
+    (["bad.txt"], "E520"),
+    (["bad.txt", "--strict"], "E532"),
+    (["zip.txt"], "E520"),
+    (["zip.csv"], "E550"),
+    (["zip.json"], "E521"),
+    (["rtf.txt"], "E520"),
+    (["none_good.jsonl"], "E521"),
+    (["good.csv", "--resume", "--overwrite"], "E540"),
+    (["good.csv", "--key-file", "no_such_key"], "E401"),
+    (["good.csv", "--key-file", "empty.txt"], "E402"),
+    (["good.csv", "--profile", "no_such_profile"], "E425"),
+    (["good.csv", "--profile", "good.csv"], "E426"),
 ]
 
 
@@ -255,7 +362,9 @@ def many_files(folder):
     return folder
 
 
-@pytest.mark.parametrize(("args", "code"), BAD, ids=[f"{code}-{' '.join(args)}" for args, code in BAD])
+@pytest.mark.parametrize(
+    ("args", "code"), BAD, ids=[f"{code}-{' '.join(args)}" for args, code in BAD]
+)
 def test_bad_input_is_one_coded_line(many_files, pii_edu, tmp_path_factory, args, code):
     import spacy
 
@@ -276,7 +385,13 @@ def test_bad_input_is_one_coded_line(many_files, pii_edu, tmp_path_factory, args
 
 @pytest.mark.parametrize(
     "args",
-    [[], ["deidentify"], ["deidentify", "x.csv", "--batch-size", "0"], ["deidentify", "x.csv", "--no-such"], ["nothing"]],
+    [
+        [],
+        ["deidentify"],
+        ["deidentify", "x.csv", "--batch-size", "0"],
+        ["deidentify", "x.csv", "--no-such"],
+        ["nothing"],
+    ],
 )
 def test_usage_errors_exit_with_2(pii_edu, args):
     assert pii_edu(*args).exit_code == 2
@@ -292,7 +407,12 @@ def test_strict_stops_at_the_first_skip_and_what_was_done_stays(folder, pii_edu)
     assert again.exit_code == 1, again.output
     assert len((folder / "clean.jsonl").read_text().splitlines()) == 2
     assert report(folder / "report.json")["documents"] == 2
-    assert sorted(path.name for path in folder.iterdir()) == ["clean.jsonl", "essays.jsonl", "report.html", "report.json"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "clean.jsonl",
+        "essays.jsonl",
+        "report.html",
+        "report.json",
+    ]
 
 
 def test_record_on_which_the_pipeline_fails_is_skipped_alone(folder, pii_edu, monkeypatch):
@@ -343,8 +463,12 @@ def test_overwrite_replaces_files_of_the_same_name_and_leaves_others(folder, pii
     assert (folder / "clean/other.txt").read_text() == "other"
 
 
-@pytest.mark.parametrize(("form", "how"), [("csv", "kill"), ("json", "term"), ("folder", "kill"), ("names", "kill")])
-def test_run_that_was_broken_off_and_taken_up_gives_the_same_output(folder, pii_edu, fork, form, how):
+@pytest.mark.parametrize(
+    ("form", "how"), [("csv", "kill"), ("json", "term"), ("folder", "kill"), ("names", "kill")]
+)
+def test_run_that_was_broken_off_and_taken_up_gives_the_same_output(
+    folder, pii_edu, fork, form, how
+):
     n = 120
     texts = [row.split(",", 1)[1] for row in table(n).splitlines()[1:]]
     if form == "csv":
@@ -358,7 +482,16 @@ def test_run_that_was_broken_off_and_taken_up_gives_the_same_output(folder, pii_
             put(folder / f"in/{i % 3}/{'Ilse_Okoro_' if form == 'names' else ''}{i:03}.txt", text)
         name, form = "in", "folder"
     suffix = "" if form == "folder" else f".{form}"
-    pii_edu("deidentify", name, "--out", f"whole{suffix}", "--batch-size", "7", "--report", "whole_report.json")
+    pii_edu(
+        "deidentify",
+        name,
+        "--out",
+        f"whole{suffix}",
+        "--batch-size",
+        "7",
+        "--report",
+        "whole_report.json",
+    )
     child = fork("deidentify", name, "--out", f"clean{suffix}", "--batch-size", "2")
     wait_for_items(folder / f"clean{suffix}.state.json", 30)
     os.kill(child, signal.SIGKILL if how == "kill" else signal.SIGTERM)
@@ -369,12 +502,18 @@ def test_run_that_was_broken_off_and_taken_up_gives_the_same_output(folder, pii_
     partial = folder / f"clean{suffix}.partial"
     assert partial.exists() and not (folder / f"clean{suffix}").exists()
     if how == "term":
-        assert "[E534]" in (folder / "log").read_text() and len(json.loads(partial.read_text())) == state["items"]
+        assert (
+            "[E534]" in (folder / "log").read_text()
+            and len(json.loads(partial.read_text())) == state["items"]
+        )
     assert pii_edu("deidentify", name, "--out", f"clean{suffix}").exit_code == 2
     again = pii_edu("deidentify", name, "--out", f"clean{suffix}", "--resume")
     assert again.exit_code == (1 if form == "csv" else 0), again.output
     if form == "folder":
-        pairs = [(path, folder / "clean" / path.relative_to(folder / "whole")) for path in (folder / "whole").rglob("*.txt")]
+        pairs = [
+            (path, folder / "clean" / path.relative_to(folder / "whole"))
+            for path in (folder / "whole").rglob("*.txt")
+        ]
         assert len(pairs) == n
     else:
         pairs = [(folder / f"whole{suffix}", folder / f"clean{suffix}")]
@@ -390,10 +529,16 @@ def test_run_that_was_broken_off_and_taken_up_gives_the_same_output(folder, pii_
 SETTINGS = {"input": "csv:1:2", "profile": "crapii 0"}
 
 
-@pytest.mark.parametrize(("settings", "key", "code"), [
-    (SETTINGS, "1", ""), ({**SETTINGS, "input": "csv:1:3"}, "1", "E514"), ({**SETTINGS, "profile": "ets 1"}, "1", "E514"),
-    (SETTINGS, "2", "E515"), (SETTINGS, "", "E539"),
-])
+@pytest.mark.parametrize(
+    ("settings", "key", "code"),
+    [
+        (SETTINGS, "1", ""),
+        ({**SETTINGS, "input": "csv:1:3"}, "1", "E514"),
+        ({**SETTINGS, "profile": "ets 1"}, "1", "E514"),
+        (SETTINGS, "2", "E515"),
+        (SETTINGS, "", "E539"),
+    ],
+)
 def test_run_is_taken_up_only_with_the_same_settings_and_key(settings, key, code):
     old = RunState(SETTINGS, key_fingerprint(b"1"))
     try:

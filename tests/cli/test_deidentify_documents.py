@@ -34,7 +34,10 @@ def zipped(members: dict[str, bytes], **flags: int) -> bytes:
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
             info = zipfile.ZipInfo(name)
-            info.external_attr, info.compress_type = flags.get("mode", 0o644) << 16, zipfile.ZIP_DEFLATED
+            info.external_attr, info.compress_type = (
+                flags.get("mode", 0o644) << 16,
+                zipfile.ZIP_DEFLATED,
+            )
             archive.writestr(info, content)
     return out.getvalue()
 
@@ -48,9 +51,15 @@ def test_a_document(folder, pii_edu):
     run = pii_edu("deidentify", "essay.docx", "--out", "clean.docx")
     assert run.exit_code == 0, run.output
     found = report(folder / "report.json")
-    assert found["format"] == "docx" and found["not_read_in_documents"]["parts"]["image"] == 1 and "image (1)" in run.stderr
+    assert (
+        found["format"] == "docx"
+        and found["not_read_in_documents"]["parts"]["image"] == 1
+        and "image (1)" in run.stderr
+    )
     text = "\n".join(xml_of((folder / "clean.docx").read_bytes()).values())
-    assert "Odile Prath" in text and "Jonas" not in text  # a teacher stays under this profile, as in every form; not as an author
+    assert (
+        "Odile Prath" in text and "Jonas" not in text
+    )  # a teacher stays under this profile, as in every form; not as an author
     assert not any("Ina Sorel" in line for line in text.splitlines())
 
 
@@ -70,20 +79,34 @@ def test_an_export_of_a_learning_platform(folder, pii_edu, form, out):
         put(source / name, content)
     run = pii_edu("deidentify", source.name, "--out", out, "--map", "map.csv")
     assert run.exit_code == 1, run.output
-    assert [line.split()[0] for line in run.stderr.splitlines() if line.startswith("[")] == ["[E551]"]
+    assert [line.split()[0] for line in run.stderr.splitlines() if line.startswith("[")] == [
+        "[E551]"
+    ]
     with open(folder / "map.csv", encoding="utf8", newline="") as file:
         rows = {row["in"]: row["out"] for row in csv.DictReader(file)}
-    assert set(rows) == set(LMS) and [name for name, new in rows.items() if not new] == [name for name in LMS if name.endswith("html")]
+    assert set(rows) == set(LMS) and [name for name, new in rows.items() if not new] == [
+        name for name in LMS if name.endswith("html")
+    ]
     (folder / "map.csv").unlink()
-    names = {str(p.relative_to(folder / out)) for p in (folder / out).rglob("*") if p.is_file()} if out == "clean" else None
+    names = (
+        {str(p.relative_to(folder / out)) for p in (folder / out).rglob("*") if p.is_file()}
+        if out == "clean"
+        else None
+    )
     names = names or {*zipfile.ZipFile(folder / out).namelist(), "report.json", "report.html"}
     assert names == {*filter(None, rows.values()), "report.json", "report.html"}
     assert sorted(name[-4:] for name in names) == [".txt", ".txt", ".txt", "docx", "html", "json"]
-    page = (folder / out / "report.html" if out == "clean" else folder / "report.html").read_text("utf8")
+    page = (folder / out / "report.html" if out == "clean" else folder / "report.html").read_text(
+        "utf8"
+    )
     assert not re.search(r"(?i)\bina\b|sorel|20418837", page)
     if out == "clean":
         files = {name: (folder / out / name).read_bytes() for name in names - {"report.html"}}
-        parts = [text for name, data in files.items() for text in (xml_of(data).values() if name[-1] == "x" else [data.decode()])]
+        parts = [
+            text
+            for name, data in files.items()
+            for text in (xml_of(data).values() if name[-1] == "x" else [data.decode()])
+        ]
         seen = " ".join([*names, *parts])
     else:
         seen = " ".join(names) + (folder / "report.json").read_text("utf8")
@@ -91,14 +114,21 @@ def test_an_export_of_a_learning_platform(folder, pii_edu, form, out):
 
 
 UNSAFE = [
-    ({"../a.txt": b"x"}, {}, "E566"), ({"/a.txt": b"x"}, {}, "E566"), ({"b/../../a.txt": b"x"}, {}, "E566"),
-    ({"..\\a.txt": b"x"}, {}, "E566"), ({"c:a.txt": b"x"}, {}, "E566"), ({"a.txt": b"/etc/passwd"}, {"mode": stat.S_IFLNK | 0o777}, "E566"),
-    ({"a.txt": b"0" * 5_000_000}, {}, "E565"), ({"a.pdf": make_pdf("x"), "a.pdf.txt": b"x"}, {}, "E566"),
+    ({"../a.txt": b"x"}, {}, "E566"),
+    ({"/a.txt": b"x"}, {}, "E566"),
+    ({"b/../../a.txt": b"x"}, {}, "E566"),
+    ({"..\\a.txt": b"x"}, {}, "E566"),
+    ({"c:a.txt": b"x"}, {}, "E566"),
+    ({"a.txt": b"/etc/passwd"}, {"mode": stat.S_IFLNK | 0o777}, "E566"),
+    ({"a.txt": b"0" * 5_000_000}, {}, "E565"),
+    ({"a.pdf": make_pdf("x"), "a.pdf.txt": b"x"}, {}, "E566"),
     ({"b.zip": b"x", "a.txt": b"x"}, {}, "E551"),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(("members", "flags", "code"), UNSAFE, ids=[f"{next(iter(row[0]))}-{row[2]}" for row in UNSAFE])
+@pytest.mark.parametrize(
+    ("members", "flags", "code"), UNSAFE, ids=[f"{next(iter(row[0]))}-{row[2]}" for row in UNSAFE]
+)
 def test_members_that_are_not_safe_are_set_aside(folder, pii_edu, members, flags, code):
     put(folder / "in.zip", zipped(members | ({} if flags else {"good.txt": b"fine"}), **flags))
     before = {path for path in folder.parent.rglob("*") if path.is_file()}
@@ -130,21 +160,45 @@ def test_links_that_lead_out_and_long_files_are_set_aside(folder, pii_edu):
     put(folder / "in/d.txt", "word " * 10_500_000)
     assert pii_edu("deidentify", "in", "--out", "clean").exit_code == 1
     found = report(folder / "clean/report.json")
-    assert [(row["file"], row["code"]) for row in found["skipped"]["records"]] == [("b.txt", "E501"), ("d.txt", "E528")]
+    assert [(row["file"], row["code"]) for row in found["skipped"]["records"]] == [
+        ("b.txt", "E501"),
+        ("d.txt", "E528"),
+    ]
 
 
 def test_dry_run_writes_nothing_and_says_what_would_be(folder, pii_edu):
     put(folder / "hw.zip", zipped(LMS))
-    run = pii_edu("deidentify", "hw.zip", "--out", "clean", "--map", "map.csv", "--dry-run", "--model", "no_such_model")
-    assert run.exit_code == 1 and "4 documents" in run.stderr and "1 set aside; 4 would get another name" in run.stderr, run.output
-    assert [path.name for path in folder.iterdir()] == ["hw.zip"] and not any(value in run.output for value in GONE)
+    run = pii_edu(
+        "deidentify",
+        "hw.zip",
+        "--out",
+        "clean",
+        "--map",
+        "map.csv",
+        "--dry-run",
+        "--model",
+        "no_such_model",
+    )
+    assert (
+        run.exit_code == 1
+        and "4 documents" in run.stderr
+        and "1 set aside; 4 would get another name" in run.stderr
+    ), run.output
+    assert [path.name for path in folder.iterdir()] == ["hw.zip"] and not any(
+        value in run.output for value in GONE
+    )
     put(folder / "bad.csv", "id,text,mail\n1,x,ina.sorel@example.edu\n")
     assert "[E543]" in pii_edu("deidentify", "bad.csv", "--dry-run").stderr
 
 
-@pytest.mark.parametrize(("args", "code"), [
-    (["--map", "out/map.csv"], "E472"), (["--map", "in/map.csv"], "E472"), (["--map", "there.csv"], "E510"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (["--map", "out/map.csv"], "E472"),
+        (["--map", "in/map.csv"], "E472"),
+        (["--map", "there.csv"], "E510"),
+    ],
+)
 def test_the_map_lies_apart(folder, pii_edu, args, code):
     put(folder / "in/a.txt", ESSAY)
     put(folder / "there.csv", "old")
@@ -153,7 +207,21 @@ def test_the_map_lies_apart(folder, pii_edu, args, code):
 
 def test_map_of_a_table(folder, pii_edu):
     put(folder / "in.csv", "id,text\ns1,x\ns2,y\n")
-    assert pii_edu("deidentify", "in.csv", "--out", "o.csv", "--id-column", "id", "--ids", "pseudonym", "--map", "m.csv").exit_code == 0
+    assert (
+        pii_edu(
+            "deidentify",
+            "in.csv",
+            "--out",
+            "o.csv",
+            "--id-column",
+            "id",
+            "--ids",
+            "pseudonym",
+            "--map",
+            "m.csv",
+        ).exit_code
+        == 0
+    )
     made = [line.split(",")[0] for line in (folder / "o.csv").read_text().splitlines()[1:]]
     assert (folder / "m.csv").read_text() == f"in,out\ns1,{made[0]}\ns2,{made[1]}\n"
 
@@ -164,15 +232,24 @@ def test_a_parquet_file(folder, pii_edu):
     table = pa.table({"id": [7], "text": [TEXT], "mail": ["ina.sorel@example.edu"]})
     parquet.write_table(table, folder / "in.parquet")
     assert "[E543]" in pii_edu("deidentify", "in.parquet", "--out", "o.parquet").stderr
-    assert pii_edu("deidentify", "in.parquet", "--out", "o.parquet", "--drop", "mail").exit_code == 0
+    assert (
+        pii_edu("deidentify", "in.parquet", "--out", "o.parquet", "--drop", "mail").exit_code == 0
+    )
     assert parquet.read_table(folder / "o.parquet").column_names == ["id", "text"]
     assert not any(value.encode() in (folder / "o.parquet").read_bytes() for value in GONE)
 
 
 @pytest.mark.parametrize("out", ["clean", "clean.zip"])
 def test_a_run_that_was_killed_goes_on(folder, pii_edu, fork, out):
-    members = {f"{i:02}_4711_4712_a.{kind}": content for i in range(8) for kind, content in
-               (("docx", plain_docx(f"{i} {TEXT}")), ("txt", TEXT.encode()), ("pdf", make_pdf(TEXT)))}  # fmt: skip
+    members = {
+        f"{i:02}_4711_4712_a.{kind}": content
+        for i in range(8)
+        for kind, content in (
+            ("docx", plain_docx(f"{i} {TEXT}")),
+            ("txt", TEXT.encode()),
+            ("pdf", make_pdf(TEXT)),
+        )
+    }
     put(folder / "in.zip", zipped(members))
     args = ("deidentify", "in.zip", "--batch-size", "1", "--map")
     assert pii_edu(*args, "whole.csv", "--out", f"whole_{out}").exit_code == 0
@@ -184,10 +261,18 @@ def test_a_run_that_was_killed_goes_on(folder, pii_edu, fork, out):
     assert pii_edu(*args, "map.csv", "--out", out, "--resume").exit_code == 0
     assert (folder / "map.csv").read_bytes() == (folder / "whole.csv").read_bytes()
     if out == "clean":
-        for name in ("clean/report.json", "whole_clean/report.json", "clean/report.html", "whole_clean/report.html"):
+        for name in (
+            "clean/report.json",
+            "whole_clean/report.json",
+            "clean/report.html",
+            "whole_clean/report.html",
+        ):
             (folder / name).unlink()
         names = [path.relative_to(folder / out) for path in (folder / out).rglob("*")]
-        assert len(names) == 24 and all((folder / out / n).read_bytes() == (folder / "whole_clean" / n).read_bytes() for n in names)
+        assert len(names) == 24 and all(
+            (folder / out / n).read_bytes() == (folder / "whole_clean" / n).read_bytes()
+            for n in names
+        )
     else:
         assert (folder / out).read_bytes() == (folder / f"whole_{out}").read_bytes()
 
@@ -207,8 +292,14 @@ def test_a_full_disk_stops_the_run_with_a_code(folder, pii_edu, monkeypatch):
 def test_the_vault_leads_back_to_a_document(folder, pii_edu):
     pytest.importorskip("cryptography")
     put(folder / "essay.docx", plain_docx(TEXT, "A map helps.", "Ina"))
-    assert pii_edu("deidentify", "essay.docx", "--out", "clean.docx", "--vault", "v.vault").exit_code == 0
+    assert (
+        pii_edu("deidentify", "essay.docx", "--out", "clean.docx", "--vault", "v.vault").exit_code
+        == 0
+    )
     run = pii_edu("reidentify", "clean.docx", "--vault", "v.vault", "--out", "again.docx")
     assert run.exit_code == 0, run.output
-    texts = [[paragraph.text for paragraph in docx.Document(name).paragraphs] for name in ("essay.docx", "again.docx", "clean.docx")]
+    texts = [
+        [paragraph.text for paragraph in docx.Document(name).paragraphs]
+        for name in ("essay.docx", "again.docx", "clean.docx")
+    ]
     assert texts[0] == texts[1] != texts[2]

@@ -41,12 +41,16 @@ def cluster():
         if how == RAY and how not in begun:
             ray = pytest.importorskip("ray", reason="the extra [ray] is not installed")
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-            ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+            ray.init(
+                num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
+            )
             begun[how] = ray
         if how == SPARK and how not in begun:
             sql = pytest.importorskip("pyspark.sql", reason="the extra [spark] is not installed")
             try:
-                builder = sql.SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false")
+                builder = sql.SparkSession.builder.master("local[2,4]").config(
+                    "spark.ui.enabled", "false"
+                )
                 begun[how] = builder.config("spark.log.level", "OFF").getOrCreate()
             except Exception as err:
                 pytest.skip(f"Spark does not start ({type(err).__name__}); it needs Java")
@@ -63,7 +67,11 @@ def outcome(folder: Path, name: str) -> dict:
     out = {path.name: path.read_bytes() for path in (folder / name).iterdir()}
     report = json.loads(out["report.json"])
     out["report.html"] = out["report.html"].replace(report["finished"].encode(), b"")
-    return out | {"report.json": {k: v for k, v in report.items() if k not in ("seconds", "words_per_second", "finished")}}
+    return out | {
+        "report.json": {
+            k: v for k, v in report.items() if k not in ("seconds", "words_per_second", "finished")
+        }
+    }
 
 
 @pytest.mark.parametrize("how", [RAY, SPARK])
@@ -75,12 +83,24 @@ def test_engines_write_the_same_bytes(how, form, folder, pii_edu, cluster):
     lines = "".join(json.dumps(one) + "\n" for one in objects)
     name = f"in.{'jsonl' if form == 'jsonl' else 'csv'}"
     put(folder / name, {"jsonl": lines, "hide": SWEPT}.get(form, table(N)))
-    options = {"hide": ["--sweep", "hide", "--scope", "corpus"], "labels": ["--labels-out"]}.get(form, [])
+    options = {"hide": ["--sweep", "hide", "--scope", "corpus"], "labels": ["--labels-out"]}.get(
+        form, []
+    )
     codes = []
     for engine in ("local", how):
         out = Path(engine)
         more = [*options, str(out / "labels.jsonl")] if form == "labels" else options
-        run = pii_edu("deidentify", name, "--out", str(out / name), "--engine", engine, "--batch-size", "3", *more)
+        run = pii_edu(
+            "deidentify",
+            name,
+            "--out",
+            str(out / name),
+            "--engine",
+            engine,
+            "--batch-size",
+            "3",
+            *more,
+        )
         codes.append(run.exit_code)
     assert codes == [1 if form == "jsonl" else 0] * 2
     mine = outcome(folder, how)
@@ -95,7 +115,10 @@ def test_a_vault_leads_back(how, folder, pii_edu, cluster):
     put(folder / "in.csv", table(N))
     options = ["--vault", "the.vault", "--engine", how, "--batch-size", "4"]
     assert pii_edu("deidentify", "in.csv", "--out", "clean.csv", *options).exit_code == 0
-    assert pii_edu("reidentify", "clean.csv", "--vault", "the.vault", "--out", "again.csv").exit_code == 0
+    assert (
+        pii_edu("reidentify", "clean.csv", "--vault", "the.vault", "--out", "again.csv").exit_code
+        == 0
+    )
     assert (folder / "again.csv").read_bytes() == (folder / "in.csv").read_bytes()
 
 
@@ -117,9 +140,15 @@ def workers_of(how: str) -> list[int]:
         with contextlib.suppress(OSError):
             line, above = (path / "cmdline").read_bytes(), [int(path.name)]
             while above[-1] > 1:
-                above.append(int(Path(f"/proc/{above[-1]}/stat").read_text().rsplit(")", 1)[1].split()[1]))
+                above.append(
+                    int(Path(f"/proc/{above[-1]}/stat").read_text().rsplit(")", 1)[1].split()[1])
+                )
             # Spark's workers have the name of the daemon that forks them.
-            if mark in line and os.getpid() in above and (how == RAY or mark in Path(f"/proc/{above[1]}/cmdline").read_bytes()):
+            if (
+                mark in line
+                and os.getpid() in above
+                and (how == RAY or mark in Path(f"/proc/{above[1]}/cmdline").read_bytes())
+            ):
                 found.append(above[0])
     return found
 
@@ -143,17 +172,36 @@ def test_a_killed_worker_loses_and_repeats_nothing(how, folder, pii_edu, cluster
 
     thread = threading.Thread(target=kill, daemon=True)
     thread.start()
-    run = pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--batch-size", "7", "--engine", how, "--overwrite")
+    run = pii_edu(
+        "deidentify",
+        "in.csv",
+        "--out",
+        "clean.csv",
+        "--batch-size",
+        "7",
+        "--engine",
+        how,
+        "--overwrite",
+    )
     thread.join(60)
     assert run.exit_code == 0, run.output
     assert killed and (folder / "clean.csv").read_bytes() == (folder / "whole.csv").read_bytes()
 
 
-@pytest.mark.parametrize(("options", "code"), [
-    (["--llm", "x.cfg"], "E560"), (["--debug"], "E560"), (["--sweep", "hide", "--profile", "pool.toml"], "E560"),
-    (["--engine", "dask"], "E519"), (["--engine", "local", "--workers", "2"], "E473"), ([], "E564"),
-])
-def test_what_an_engine_cannot_do_is_refused_before_anything_is_written(options, code, folder, pii_edu, monkeypatch):
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (["--llm", "x.cfg"], "E560"),
+        (["--debug"], "E560"),
+        (["--sweep", "hide", "--profile", "pool.toml"], "E560"),
+        (["--engine", "dask"], "E519"),
+        (["--engine", "local", "--workers", "2"], "E473"),
+        ([], "E564"),
+    ],
+)
+def test_what_an_engine_cannot_do_is_refused_before_anything_is_written(
+    options, code, folder, pii_edu, monkeypatch
+):
     monkeypatch.setattr(scale, "RayWorkers", None)
     put(folder / "in.csv", table(2))
     put(folder / "pool.toml", 'name = "pool"\npool = "corpus"\n')
@@ -168,25 +216,42 @@ def test_an_engine_that_is_not_installed_is_told(how, folder, pii_edu, monkeypat
         monkeypatch.setitem(sys.modules, name, None)
     put(folder / "in.csv", table(2))
     run = pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--engine", how)
-    assert run.exit_code == 2 and "[E005]" in run.output and f"en_pii_edu[{how}]" in run.output.replace("\n", "")
+    assert (
+        run.exit_code == 2
+        and "[E005]" in run.output
+        and f"en_pii_edu[{how}]" in run.output.replace("\n", "")
+    )
     assert [path.name for path in folder.iterdir()] == ["in.csv"]
 
 
 ROWS = [
-    {"id": f"Ilse_Okoro_{i}" if i == 3 else f"d{i}", "text": f"{i}: I am Ina Sorel. Sorel writes.", "n": 2**60 + i if i % 7 else None, "teacher": "x"}
+    {
+        "id": f"Ilse_Okoro_{i}" if i == 3 else f"d{i}",
+        "text": f"{i}: I am Ina Sorel. Sorel writes.",
+        "n": 2**60 + i if i % 7 else None,
+        "teacher": "x",
+    }
     for i in range(50)
-] + [{"id": "d50", "text": None, "n": 1, "teacher": "x"}]  # fmt: skip
+] + [{"id": "d50", "text": None, "n": 1, "teacher": "x"}]
 
 
 @pytest.mark.parametrize("sweep", [False, True])
-@pytest.mark.parametrize(("how", "form"), [(SPARK, "parquet"), (SPARK, "csv"), (SPARK, "json"), (RAY, "parquet"), (RAY, "json")])
+@pytest.mark.parametrize(
+    ("how", "form"),
+    [(SPARK, "parquet"), (SPARK, "csv"), (SPARK, "json"), (RAY, "parquet"), (RAY, "json")],
+)
 def test_frames_and_datasets(how, form, sweep, folder, model, cluster):
     running = cluster(how)
     options = {"id": "id", "keep": ["n"], "sweep": sweep, "model": model, "batch_size": 4}
     if how == SPARK:
         plain = running.createDataFrame(ROWS, "id string, text string, n long, teacher string")
         plain.repartition(3).write.option("header", True).format(form).save(str(folder / "in"))
-        frame = running.read.option("header", True).schema(plain.schema).format(form).load(str(folder / "in"))
+        frame = (
+            running.read.option("header", True)
+            .schema(plain.schema)
+            .format(form)
+            .load(str(folder / "in"))
+        )
         made = deidentify_frame(frame, **options)
         assert KEY not in made._jdf.queryExecution().toString()
         made.write.parquet(str(folder / "out"))
@@ -195,23 +260,37 @@ def test_frames_and_datasets(how, form, sweep, folder, model, cluster):
         data = pytest.importorskip("ray.data")
         dataset = data.from_items(ROWS)
         getattr(dataset, f"write_{form}")(str(folder / "in"))
-        made = deidentify_dataset(getattr(data, f"read_{form}")(str(folder / "in")), workers=2, **options)
+        made = deidentify_dataset(
+            getattr(data, f"read_{form}")(str(folder / "in")), workers=2, **options
+        )
         got = made.take_all()
     engine = load_engine(model, profile="crapii", key=KEY.encode())
     records = [Record(i, str(i), row["text"]) for i, row in enumerate(ROWS[:50])]
     if sweep:
         engine.learn(records)
-    expected = {row["n"]: result.text for row, result in zip(ROWS, engine.results(records), strict=False) if row["n"]}
-    assert len(got) == len(ROWS) and all(list(row) == ["id", "n", "text", "pii_skipped"] for row in got)
+    expected = {
+        row["n"]: result.text
+        for row, result in zip(ROWS, engine.results(records), strict=False)
+        if row["n"]
+    }
+    assert len(got) == len(ROWS) and all(
+        list(row) == ["id", "n", "text", "pii_skipped"] for row in got
+    )
     assert {row["n"]: row["text"] for row in got if row["n"] and row["n"] > 1} == expected
     assert [row["pii_skipped"] for row in got if row["text"] is None] == ["E523"]
     text = json.dumps(got)
     assert "Okoro" not in text and "Ina" not in text and ("Sorel" in text) is not sweep
 
 
-@pytest.mark.parametrize(("change", "code"), [
-    ({"text": "essay"}, "E625"), ({"keep": ["grade"]}, "E625"), ({"key": None}, "E563"), ({"profile": "x"}, "E425"),
-])
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"text": "essay"}, "E625"),
+        ({"keep": ["grade"]}, "E625"),
+        ({"key": None}, "E563"),
+        ({"profile": "x"}, "E425"),
+    ],
+)
 def test_a_frame_is_refused_at_once(change, code, model, monkeypatch):
     monkeypatch.delenv("PII_EDU_KEY", raising=False)
     pytest.importorskip("pyspark")
@@ -232,11 +311,17 @@ def test_a_worker_gives_errors_as_answers_and_shows_no_key(model):
     assert scale.work(other, scale.RESULTS, [[]]).code == "E562"
     assert scale.work(recipe, "nothing", [[]]).code == "E561"
     error = PiiError(Errors.E505, name="{0} {x}", fields="a, b")
-    assert (str(pickle.loads(pickle.dumps(error))), pickle.loads(pickle.dumps(error)).code) == (str(error), "E505")
+    assert (str(pickle.loads(pickle.dumps(error))), pickle.loads(pickle.dumps(error)).code) == (
+        str(error),
+        "E505",
+    )
 
 
 def test_what_travels_of_a_corpus_are_digests(model):
     engine = load_engine(model, profile="crapii", key=KEY.encode())
     recipe = Recipe.of(engine, model, KEY.encode())
     (learnt,) = scale.work(recipe, scale.LEARN, [[Record(1, "1", "I am Ina Sorel.")]])
-    assert {digest[:1] for digest in learnt} == {scale.NAME, scale.ALONE} and b"sorel" not in pickle.dumps(learnt)
+    assert {digest[:1] for digest in learnt} == {
+        scale.NAME,
+        scale.ALONE,
+    } and b"sorel" not in pickle.dumps(learnt)

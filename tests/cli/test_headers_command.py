@@ -29,15 +29,31 @@ def test_headers_go_to_the_steward_alone(folder, pii_edu):
     put(folder / "in/a.txt", TEXT)
     put(folder / "in/b.docx", plain_docx(*TEXT.split("\n")))
     put(folder / "in/c.txt", BODY)
-    run = pii_edu("deidentify", "in", "--out", "out", "--headers", "remove", "--headers-out", "headers.csv", "--ids", "keep")
+    run = pii_edu(
+        "deidentify",
+        "in",
+        "--out",
+        "out",
+        "--headers",
+        "remove",
+        "--headers-out",
+        "headers.csv",
+        "--ids",
+        "keep",
+    )
     assert run.exit_code == 0, run.output
     assert (folder / "out/a.txt").read_text("utf8") == BODY
     data = (folder / "out/b.docx").read_bytes()
     parts = " ".join(xml_of(data).values())
-    assert [paragraph.text for paragraph in docx.Document(io.BytesIO(data)).paragraphs] == BODY.split("\n")
+    assert [
+        paragraph.text for paragraph in docx.Document(io.BytesIO(data)).paragraphs
+    ] == BODY.split("\n")
     assert not any(word in parts for line in HEADER for word in line.split())
     assert header_rows("headers.csv") == [(name, "\n".join(HEADER)) for name in ("a.txt", "b.docx")]
-    assert "2 headers were removed, in 2 documents" in run.stderr and "'headers.csv' holds the headers as they were" in run.stderr
+    assert (
+        "2 headers were removed, in 2 documents" in run.stderr
+        and "'headers.csv' holds the headers as they were" in run.stderr
+    )
     found = json.loads((folder / "out/report.json").read_text("utf8"))
     assert found["headers"] == "remove" and found["headers_removed"] == {"count": 2, "documents": 2}
     assert not any(word in json.dumps(found) + run.output for word in ("Sorel", "Prath", "Studio"))
@@ -45,19 +61,34 @@ def test_headers_go_to_the_steward_alone(folder, pii_edu):
 
 def test_the_option_overrules_the_profile(folder, pii_edu):
     put(folder / "a.txt", TEXT)
-    for n, (options, kept) in enumerate([((), True), (("--headers", "remove"), False), (("--profile", "ets"), False),
-                                         (("--profile", "ets", "--headers", "keep"), True)]):  # fmt: skip
+    for n, (options, kept) in enumerate(
+        [
+            ((), True),
+            (("--headers", "remove"), False),
+            (("--profile", "ets"), False),
+            (("--profile", "ets", "--headers", "keep"), True),
+        ]
+    ):
         assert pii_edu("deidentify", "a.txt", "--out", f"{n}.txt", *options).exit_code == 0
         assert ("Design Studio" in (folder / f"{n}.txt").read_text("utf8")) == kept
-    assert b"Design Studio" not in pii_edu("deidentify", "-", "--headers", "remove", stdin=TEXT).stdout_bytes
+    assert (
+        b"Design Studio"
+        not in pii_edu("deidentify", "-", "--headers", "remove", stdin=TEXT).stdout_bytes
+    )
 
 
-@pytest.mark.parametrize(("options", "code"), [
-    (["--headers", "shrink"], "E519"), (["--headers-out", "h.csv"], "E473"), (["--headers", "keep", "--headers-out", "h.csv"], "E473"),
-    (["--headers", "remove", "--headers-out", "out/h.csv"], "E472"), (["--headers", "remove", "--headers-out", "in/h.csv"], "E472"),
-    (["--headers", "remove", "--headers-out", "m.csv", "--map", "m.csv"], "E472"),
-    (["--headers", "remove", "--headers-out", "there.csv"], "E510"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (["--headers", "shrink"], "E519"),
+        (["--headers-out", "h.csv"], "E473"),
+        (["--headers", "keep", "--headers-out", "h.csv"], "E473"),
+        (["--headers", "remove", "--headers-out", "out/h.csv"], "E472"),
+        (["--headers", "remove", "--headers-out", "in/h.csv"], "E472"),
+        (["--headers", "remove", "--headers-out", "m.csv", "--map", "m.csv"], "E472"),
+        (["--headers", "remove", "--headers-out", "there.csv"], "E510"),
+    ],
+)
 def test_what_is_refused(folder, pii_edu, options, code):
     put(folder / "in/a.txt", TEXT)
     put(folder / "there.csv", "old")
@@ -67,7 +98,12 @@ def test_what_is_refused(folder, pii_edu, options, code):
 
 def test_a_cell_cannot_run_in_a_spreadsheet(folder, pii_edu):
     put(folder / "a.txt", "=Ina Sorel\n" + TEXT)
-    assert pii_edu("deidentify", "a.txt", "--out", "b.txt", "--headers", "remove", "--headers-out", "h.csv").exit_code == 0
+    assert (
+        pii_edu(
+            "deidentify", "a.txt", "--out", "b.txt", "--headers", "remove", "--headers-out", "h.csv"
+        ).exit_code
+        == 0
+    )
     assert header_rows("h.csv")[0][1].startswith("'=Ina Sorel")
 
 
@@ -81,15 +117,30 @@ def test_a_run_that_was_killed_goes_on(folder, pii_edu, fork):
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     assert not (folder / "h.csv").exists()
-    for other, what in ((("--headers", "keep"), "E473"), (("--headers-out", "x.csv"), "E514"), (("--profile", "ets"), "E514")):
+    for other, what in (
+        (("--headers", "keep"), "E473"),
+        (("--headers-out", "x.csv"), "E514"),
+        (("--profile", "ets"), "E514"),
+    ):
         assert f"[{what}]" in pii_edu(*args, "h.csv", "--out", "out", "--resume", *other).stderr
-    assert "another --headers" in pii_edu("deidentify", "in", "--batch-size", "1", "--out", "out", "--resume").stderr
+    assert (
+        "another --headers"
+        in pii_edu("deidentify", "in", "--batch-size", "1", "--out", "out", "--resume").stderr
+    )
     assert pii_edu(*args, "h.csv", "--out", "out", "--resume").exit_code == 0
-    assert (folder / "h.csv").read_bytes() == (folder / "whole.csv").read_bytes() and len(header_rows("h.csv")) == 12
-    assert all((folder / "out" / path.name).read_bytes() == path.read_bytes() for path in (folder / "whole").glob("*.txt"))
+    assert (folder / "h.csv").read_bytes() == (folder / "whole.csv").read_bytes() and len(
+        header_rows("h.csv")
+    ) == 12
+    assert all(
+        (folder / "out" / path.name).read_bytes() == path.read_bytes()
+        for path in (folder / "whole").glob("*.txt")
+    )
 
 
 def test_workers_remove_the_same(model):
     engine = load_engine(model, key=KEY.encode(), headers="remove")
-    [here], [there] = engine.results([Record(1, "1", TEXT)]), Worker(Recipe.of(engine, model, KEY.encode())).results([Record(1, "1", TEXT)])
+    [here], [there] = (
+        engine.results([Record(1, "1", TEXT)]),
+        Worker(Recipe.of(engine, model, KEY.encode())).results([Record(1, "1", TEXT)]),
+    )
     assert there == here and [TEXT[a:b] for a, b in there.headers] == [TEXT[: TEXT.index(BODY)]]

@@ -8,7 +8,12 @@ import pytest
 
 from tests.cli.conftest import ESSAY, put, table
 
-BESIDE = {"--map": "names.csv", "--labels-out": "labels.jsonl", "--review-out": "r.review.jsonl", "--report": "told.json"}
+BESIDE = {
+    "--map": "names.csv",
+    "--labels-out": "labels.jsonl",
+    "--review-out": "r.review.jsonl",
+    "--report": "told.json",
+}
 
 
 def killed(pii_edu, step, *args):
@@ -52,12 +57,22 @@ def test_a_run_that_is_killed_while_files_get_their_names_is_taken_up(folder, pi
         ended = not killed(pii_edu, step, *args)
         again = None if ended else pii_edu(*args, "--resume")
         assert again is None or again.exit_code == 0, (step, again.output)
-        found = {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
-        assert {"told.html", "told.json"} <= set(found), (step, sorted(found), again and again.output)
+        found = {
+            str(path.relative_to(place)): path.read_bytes()
+            for path in place.rglob("*")
+            if path.is_file()
+        }
+        assert {"told.html", "told.json"} <= set(found), (
+            step,
+            sorted(found),
+            again and again.output,
+        )
         del found["told.html"], found["told.json"]
         made = made or found
         assert found == made, step
         if ended and step:
             break
     assert step > 6
-    assert not any(name.endswith((".state.json", ".partial", ".gone", ".lock")) for name in made), sorted(made)
+    assert not any(name.endswith((".state.json", ".partial", ".gone", ".lock")) for name in made), (
+        sorted(made)
+    )

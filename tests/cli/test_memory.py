@@ -40,9 +40,19 @@ def test_memory_does_not_grow_with_the_table(tmp_path):
     for name, n in (("small", 100), ("large", 200_000)):
         with open(tmp_path / f"{name}.csv", "w", encoding="utf-8") as file:
             file.write("id,text\n")
-            file.writelines(f'{i},"row {i}: as many words as a short reply in a forum has, or a few more"\n' for i in range(n))
+            file.writelines(
+                f'{i},"row {i}: as many words as a short reply in a forum has, or a few more"\n'
+                for i in range(n)
+            )
     env = {"PYTHONPATH": str(Path(__file__).parents[2]), "PATH": ""}
-    run = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True, cwd=tmp_path, env=env)
+    run = subprocess.run(
+        [sys.executable, "-c", CODE],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env=env,
+    )
     documents, kilobytes, spacy = run.stdout.split()
     assert (documents, spacy) == ("200000", "False")
     assert int(kilobytes) < 4_000 < (tmp_path / "large.csv").stat().st_size / 1024

@@ -30,7 +30,12 @@ def essays(folder):
 def test_detect_shows_offsets_and_labels_but_no_text(essays, pii_edu):
     run = pii_edu("detect", "essay.txt")
     assert run.exit_code == 0, run.output
-    assert "NAME_STUDENT" in run.stdout and "CITED" in run.stdout and " 5 " in run.stdout and " 14 " in run.stdout
+    assert (
+        "NAME_STUDENT" in run.stdout
+        and "CITED" in run.stdout
+        and " 5 " in run.stdout
+        and " 14 " in run.stdout
+    )
     assert "Sorel" not in run.output and "ina.sorel" not in run.output
     assert "Ina Sorel" in pii_edu("detect", "essay.txt", "--show-text").stdout
 
@@ -45,20 +50,42 @@ def test_detect_writes_json_lines(essays, pii_edu):
     assert run.exit_code == 1 and "[E521]" in run.stderr
     rows = [json.loads(line) for line in (essays / "spans.jsonl").read_text().splitlines()]
     assert [
-        (row["document"], row["record"], ESSAY[row["start_char"] : row["end_char"]], row["label"], row["role"]) for row in rows
+        (
+            row["document"],
+            row["record"],
+            ESSAY[row["start_char"] : row["end_char"]],
+            row["label"],
+            row["role"],
+        )
+        for row in rows
     ] == [
         ("d7", 1, "Ina Sorel", "NAME_STUDENT", "STUDENT"),
         ("d7", 1, "Buzan", "NAME_CITED", "CITED"),
         ("d7", 1, "ina.sorel@example.edu", "EMAIL", "STUDENT"),
     ]
-    assert list(rows[0]) == ["document", "record", "start_char", "end_char", "label", "role", "score", "source", "reason"]
+    assert list(rows[0]) == [
+        "document",
+        "record",
+        "start_char",
+        "end_char",
+        "label",
+        "role",
+        "score",
+        "source",
+        "reason",
+    ]
     assert not (essays / "spans.jsonl.partial").exists()
 
 
-@pytest.mark.parametrize(("args", "code"), [
-    (["essays.jsonl", "--out", "essays.jsonl", "--overwrite"], "E509"), (["essays.jsonl", "--out", "essay.txt"], "E541"),
-    (["missing.csv"], "E501"), (["essay.txt", "--model", "no_such_model"], "E516"),
-])
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (["essays.jsonl", "--out", "essays.jsonl", "--overwrite"], "E509"),
+        (["essays.jsonl", "--out", "essay.txt"], "E541"),
+        (["missing.csv"], "E501"),
+        (["essay.txt", "--model", "no_such_model"], "E516"),
+    ],
+)
 def test_detect_refuses_with_a_code(essays, pii_edu, args, code):
     run = pii_edu("detect", *args)
     assert run.exit_code == 2 and run.stderr.startswith(f"[{code}]")
@@ -70,15 +97,26 @@ def test_detect_names_the_files_of_a_folder_that_it_does_not_read(essays, pii_ed
     for name in ("a.txt", "b.odt", "c.rtf"):
         (essays / "in" / name).write_text("Nobody.")
     run = pii_edu("detect", "in")
-    assert run.exit_code == 1 and [line[-8:] for line in run.stderr.splitlines() if "[E551]" in line] == [" (b.odt)", " (c.rtf)"]
+    assert run.exit_code == 1 and [
+        line[-8:] for line in run.stderr.splitlines() if "[E551]" in line
+    ] == [" (b.odt)", " (c.rtf)"]
 
 
 def test_a_refused_run_leaves_nothing(essays, pii_edu):
     (essays / "bad.txt").write_bytes(b"Ina \xff")
     before = sorted(essays.iterdir())
-    for args in (["detect"], ["deidentify", "--vault", "x.vault", "--labels-out", "x.spacy"], ["deidentify", "--strict"]):
+    for args in (
+        ["detect"],
+        ["deidentify", "--vault", "x.vault", "--labels-out", "x.spacy"],
+        ["deidentify", "--strict"],
+    ):
         run = pii_edu(*args, "bad.txt", "--out", "out.txt")
-        assert run.exit_code == 2 and "[E520]" in run.stderr and "wrote" not in run.output and sorted(essays.iterdir()) == before
+        assert (
+            run.exit_code == 2
+            and "[E520]" in run.stderr
+            and "wrote" not in run.output
+            and sorted(essays.iterdir()) == before
+        )
 
 
 def test_detect_strict_stops(essays, pii_edu):
@@ -129,7 +167,9 @@ def test_wrong_option_is_told_before_spacy_is_imported(folder):
     code = "import sys; sys.modules['spacy'] = None; from pii_components.cli import main; main()"
     root = str(Path(__file__).parents[2])
     args = [sys.executable, "-c", code, "deidentify", "missing.csv"]
-    done = subprocess.run(args, check=False, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": root})
+    done = subprocess.run(
+        args, check=False, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": root}
+    )
     assert done.returncode == 2 and done.stderr.startswith("[E501]")
 
 
@@ -138,8 +178,22 @@ def test_an_operating_point_is_used_or_refused(pii_edu, folder):
     put(folder / "in.csv", table(1))
     assert "[E519]" in pii_edu("deidentify", "in.csv", "--operating-point", "most").stderr
     assert "[E518]" in pii_edu("deidentify", "in.csv", "--operating-point", "recall").stderr
-    assert "[E560]" in pii_edu("deidentify", "in.csv", "--operating-point", "recall", "--engine", "ray").stderr
-    records = list(islice(open_source(Path(__file__).parents[2] / "assets/samples/essays.csv", text_field="text"), 8))
-    found = [load_engine("en_pii_edu", key=b"a" * 32, operating_point=point) for point in ("precision", "recall")]
-    few, many = (sum(s.action != KEEP for result in one.results(records) for s in result.spans) for one in found)
+    assert (
+        "[E560]"
+        in pii_edu("deidentify", "in.csv", "--operating-point", "recall", "--engine", "ray").stderr
+    )
+    records = list(
+        islice(
+            open_source(Path(__file__).parents[2] / "assets/samples/essays.csv", text_field="text"),
+            8,
+        )
+    )
+    found = [
+        load_engine("en_pii_edu", key=b"a" * 32, operating_point=point)
+        for point in ("precision", "recall")
+    ]
+    few, many = (
+        sum(s.action != KEEP for result in one.results(records) for s in result.spans)
+        for one in found
+    )
     assert few < many

@@ -13,14 +13,22 @@ from pii_components.release import engine
 from pii_components.release import run as sweep_log
 
 # The small pipeline hides "Ina Sorel", "Jörn Übel", e-mails and numbers of eight digits.
-ESSAYS = ["I am Ina Sorel (20418837), ina.sorel@example.edu; Sorel and Übel.", "I am Jörn Übel. I thank Ina Sorel."]
-PLANTED = re.compile(r"ina|sorel|j(?:ö|\\u00f6|\xc3\xb6)rn|(?:ü|\\u00fc|Ü|\\u00dc)bel|20418837", re.IGNORECASE)
+ESSAYS = [
+    "I am Ina Sorel (20418837), ina.sorel@example.edu; Sorel and Übel.",
+    "I am Jörn Übel. I thank Ina Sorel.",
+]
+PLANTED = re.compile(
+    r"ina|sorel|j(?:ö|\\u00f6|\xc3\xb6)rn|(?:ü|\\u00fc|Ü|\\u00dc)bel|20418837", re.IGNORECASE
+)
 WHOLE = re.compile(rb"\bina\b|sorel|\xc3\x9cbel|20418837", re.IGNORECASE)
 
 
 @pytest.fixture
 def essays(folder):
-    rows = "".join(json.dumps({"id": i, "text": text}, ensure_ascii=False) + "\n" for i, text in enumerate(ESSAYS))
+    rows = "".join(
+        json.dumps({"id": i, "text": text}, ensure_ascii=False) + "\n"
+        for i, text in enumerate(ESSAYS)
+    )
     (folder / "essays.jsonl").write_text(rows, "utf8")
     return folder
 
@@ -33,7 +41,8 @@ def check(folder, *shown: str) -> None:
             found = WHOLE.findall(path.read_bytes())
             # What stands in clear in the output is what the sweep reports: surnames that the pipeline missed.
             assert not found or (
-                path.name in ("out.jsonl", "out.jsonl.partial") and set(found) <= {b"Sorel", "Übel".encode()}
+                path.name in ("out.jsonl", "out.jsonl.partial")
+                and set(found) <= {b"Sorel", "Übel".encode()}
             ), path.name
 
 
@@ -78,7 +87,9 @@ def test_a_pipeline_that_has_seen_texts_keeps_nothing_of_them(essays, model, tmp
     assert docs and patterns
     component.to_disk(tmp_path / "component")
     saved = component.to_bytes() + pickle.dumps(component)
-    saved += b"".join(path.read_bytes() for path in (tmp_path / "component").rglob("*") if path.is_file())
+    saved += b"".join(
+        path.read_bytes() for path in (tmp_path / "component").rglob("*") if path.is_file()
+    )
     assert not WHOLE.findall(saved)
     assert b"a key for tests" not in saved
 

@@ -16,13 +16,25 @@ from pii_components.errors import PiiError
 from pii_components.files.labelled import read_corpus
 from pii_components.files.writers import Output
 from pii_components.release import review as reviewing
-from pii_components.release.review import ACCEPT, ADD, REJECT, RELABEL, Decided, Decisions, Review, reviewed
+from pii_components.release.review import (
+    ACCEPT,
+    ADD,
+    REJECT,
+    RELABEL,
+    Decided,
+    Decisions,
+    Review,
+    reviewed,
+)
 from pii_components.spans import Candidate, read_spans, write_spans
 from tests.cli.conftest import put, table, wait_for_items
 
 pytest.importorskip("cryptography")
 ROWS = [
-    ("d1", "I am Ina Sorel (20418837). Buzan says: map it 🙂. As Sorel said, Marla Quist coloured it."),
+    (
+        "d1",
+        "I am Ina Sorel (20418837). Buzan says: map it 🙂. As Sorel said, Marla Quist coloured it.",
+    ),
     ("d2", "Nothing personal stands here."),
     ("d3", "Ina Sorel and Jörn Übel read Buzan. Marla Quist, too; marla quist."),
     ("d4", "Buzan again, and Ina Sorel."),
@@ -47,7 +59,9 @@ def csv_of(rows=ROWS) -> str:
 def made(folder, pii_edu):
     """A run over `ROWS`, with its review file."""
     put(folder / "in.csv", csv_of())
-    run = pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--id-column", "id", "--review-out", RUN)
+    run = pii_edu(
+        "deidentify", "in.csv", "--out", "clean.csv", "--id-column", "id", "--review-out", RUN
+    )
     assert run.exit_code == 0, run.output
     return folder / RUN
 
@@ -60,19 +74,40 @@ def opened(made):
 
 
 def again(pii_edu, *options: str, name: str = "in.csv"):
-    return pii_edu("deidentify", name, "--out", "final.csv", "--id-column", "id", "--report", "final.json", "--overwrite", *options)
+    return pii_edu(
+        "deidentify",
+        name,
+        "--out",
+        "final.csv",
+        "--id-column",
+        "id",
+        "--report",
+        "final.json",
+        "--overwrite",
+        *options,
+    )
 
 
 def values(review: Review, number: int, *states: str) -> list[tuple[str, str]]:
     document = review.document(number)
-    return [(document["text"][i["start"] : i["end"]], i["label"]) for i in document["items"] if i["state"] in states]
+    return [
+        (document["text"][i["start"] : i["end"]], i["label"])
+        for i in document["items"]
+        if i["state"] in states
+    ]
 
 
 # What a run leaves
 
+
 def test_the_review_file_holds_no_text(made):
     written = made.read_text()
-    assert all(word not in written for row in ROWS for word in row[1].replace(".", "").split() if len(word) > 4)
+    assert all(
+        word not in written
+        for row in ROWS
+        for word in row[1].replace(".", "").split()
+        if len(word) > 4
+    )
     assert len(written.splitlines()) == 5
 
 
@@ -82,8 +117,12 @@ def test_each_form_of_input_is_opened_again_with_its_release(form, folder, pii_e
         put(folder / "essays" / f"{ident}.txt", text)
     shutil.make_archive("essays", "zip", folder / "essays")
     put(folder / "in.csv", csv_of())
-    put(folder / "in.jsonl", "".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in ROWS))
-    name, out = {"folder": ("essays", "clean"), "zip": ("essays.zip", "clean.zip")}.get(form, (f"in.{form}", f"clean.{form}"))
+    put(
+        folder / "in.jsonl", "".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in ROWS)
+    )
+    name, out = {"folder": ("essays", "clean"), "zip": ("essays.zip", "clean.zip")}.get(
+        form, (f"in.{form}", f"clean.{form}")
+    )
     assert pii_edu("deidentify", name, "--out", out, "--review-out", "deep/run").exit_code == 0
     review = Review.open(folder / "deep/run")
     documents = [review.document(n) for n in range(1, 5)]
@@ -98,20 +137,42 @@ def test_each_form_of_input_is_opened_again_with_its_release(form, folder, pii_e
 def test_documents_come_by_risk_and_a_part_of_a_hidden_name_is_shown(opened):
     assert [e.number for e in opened.listed()][0] == 1
     assert values(opened, 1, "suspect") == [("Sorel", "")]
-    assert "in this document" in next(i for i in opened.document(1)["items"] if i["state"] == "suspect")["reason"]
+    assert (
+        "in this document"
+        in next(i for i in opened.document(1)["items"] if i["state"] == "suspect")["reason"]
+    )
 
 
 def test_what_the_sweep_found_in_the_release_is_shown_in_the_original(folder, pii_edu):
-    put(folder / "in.csv", csv_of([("a", "I am Ina Sorel."), ("b", "So Ina Sorel wrote, and Jörn Übel."), ("c", "Jörn Übel! Then Sorel left.")]))
+    put(
+        folder / "in.csv",
+        csv_of(
+            [
+                ("a", "I am Ina Sorel."),
+                ("b", "So Ina Sorel wrote, and Jörn Übel."),
+                ("c", "Jörn Übel! Then Sorel left."),
+            ]
+        ),
+    )
     assert pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--review-out", RUN).exit_code == 0
     review = Review.open(folder / RUN)
     (item,) = (i for i in review.document(3)["items"] if i["state"] == "suspect")
-    assert review.document(3)["text"][item["start"] : item["end"]] == "Sorel" and "another document" in item["reason"]
+    assert (
+        review.document(3)["text"][item["start"] : item["end"]] == "Sorel"
+        and "another document" in item["reason"]
+    )
     assert [e.number for e in review.listed()][0] == 3 and not review.lacks_report
     review.close()
-    put(folder / "report.json", (folder / "report.json").read_text().replace('"review": {', '"review": {"bytes": 0}, "old": {'))  # another run's
+    put(
+        folder / "report.json",
+        (folder / "report.json")
+        .read_text()
+        .replace('"review": {', '"review": {"bytes": 0}, "old": {'),
+    )  # another run's
     review = Review.open(folder / RUN)
-    assert review.lacks_report and not [i for i in review.document(3)["items"] if i["state"] == "suspect"]
+    assert review.lacks_report and not [
+        i for i in review.document(3)["items"] if i["state"] == "suspect"
+    ]
     review.close()
 
 
@@ -133,8 +194,12 @@ def test_killed_and_taken_up_it_has_the_same_bytes(folder, pii_edu, fork):
     assert (folder / RUN).read_bytes() == whole
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # what a kill leaves open
-def test_killed_when_all_but_the_output_had_its_name_it_is_taken_up_too(folder, pii_edu, monkeypatch):
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # what a kill leaves open
+def test_killed_when_all_but_the_output_had_its_name_it_is_taken_up_too(
+    folder, pii_edu, monkeypatch
+):
     put(folder / "in.csv", csv_of())
     args = ["deidentify", "in.csv", "--out", "clean.csv", "--review-out", RUN, "--map", "map.csv"]
     with monkeypatch.context() as patched:
@@ -142,10 +207,15 @@ def test_killed_when_all_but_the_output_had_its_name_it_is_taken_up_too(folder, 
         assert pii_edu(*args).exit_code == 130
     assert (folder / RUN).exists() and not (folder / "clean.csv").exists()
     assert pii_edu(*args, "--resume").exit_code == 0
-    assert len((folder / RUN).read_text().splitlines()) == len((folder / "map.csv").read_text().splitlines()) == 5
+    assert (
+        len((folder / RUN).read_text().splitlines())
+        == len((folder / "map.csv").read_text().splitlines())
+        == 5
+    )
 
 
 # Decisions
+
 
 def test_decisions_are_lines_without_text_and_a_torn_one_is_cut_off(opened):
     opened.decide(1, ACCEPT, *at(1, "Ina Sorel"))
@@ -165,12 +235,16 @@ def test_a_disk_that_refuses_leaves_all_as_it_was(opened, monkeypatch):
     opened.decide(1, ACCEPT, *at(1, "Ina Sorel"))
     before = opened.decisions.path.read_bytes()
     with monkeypatch.context() as patched:
-        patched.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        patched.setattr(
+            os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+        )
         with pytest.raises(PiiError, match="E512"):
             opened.decide(1, REJECT, *at(1, "Buzan"))
     assert [d.verdict for d in opened.decisions.decided(1)] == [ACCEPT]
     opened.mark(2, True)
-    assert opened.decisions.path.read_bytes().startswith(before) and Decisions.load(opened.decisions.path).is_reviewed(2)
+    assert opened.decisions.path.read_bytes().startswith(before) and Decisions.load(
+        opened.decisions.path
+    ).is_reviewed(2)
 
 
 def test_every_kind_of_decision_is_applied_and_all_else_stays(opened, made, folder, pii_edu):
@@ -182,29 +256,66 @@ def test_every_kind_of_decision_is_applied_and_all_else_stays(opened, made, fold
     assert run.exit_code == 0, run.output
     review = Review.open(folder / "second.jsonl")
     first, third = review.document(1)["release"], review.document(3)["release"]
-    assert "20418837" in first and "Quist" not in first and "Buzan" not in first and "Jörn Übel" in third and "Sorel" not in third
-    assert {i["source"] for i in review.document(1)["items"] if i["label"] == "NAME_CONNECTED"} == {"review"}
-    assert (folder / "final.csv").read_text().splitlines()[4] == (folder / "clean.csv").read_text().splitlines()[4]
-    assert json.loads((folder / "final.json").read_text())["decisions"] == {"documents": 2, "not_read": ""}
+    assert (
+        "20418837" in first
+        and "Quist" not in first
+        and "Buzan" not in first
+        and "Jörn Übel" in third
+        and "Sorel" not in third
+    )
+    assert {i["source"] for i in review.document(1)["items"] if i["label"] == "NAME_CONNECTED"} == {
+        "review"
+    }
+    assert (folder / "final.csv").read_text().splitlines()[4] == (
+        folder / "clean.csv"
+    ).read_text().splitlines()[4]
+    assert json.loads((folder / "final.json").read_text())["decisions"] == {
+        "documents": 2,
+        "not_read": "",
+    }
     assert again(pii_edu, "--decisions", f"{RUN}.decisions.jsonl", "--sweep", "hide").exit_code == 0
-    assert "20418837" in (folder / "final.csv").read_text() and "Jörn Übel" in (folder / "final.csv").read_text()
+    assert (
+        "20418837" in (folder / "final.csv").read_text()
+        and "Jörn Übel" in (folder / "final.csv").read_text()
+    )
     review.close()
 
 
 def test_a_detail_has_the_role_that_a_person_gave_it(opened, folder, pii_edu):
-    put(folder / "mine.toml", 'name = "mine"\n[actions]\nID_NUM = "surrogate"\n"ID_NUM/ORGANISATION" = "keep"\n')
+    put(
+        folder / "mine.toml",
+        'name = "mine"\n[actions]\nID_NUM = "surrogate"\n"ID_NUM/ORGANISATION" = "keep"\n',
+    )
     opened.decide(1, RELABEL, *at(1, "20418837"), "ID_NUM", "ORGANISATION")
-    assert again(pii_edu, "--profile", "mine.toml", "--decisions", f"{RUN}.decisions.jsonl").exit_code == 0
+    assert (
+        again(pii_edu, "--profile", "mine.toml", "--decisions", f"{RUN}.decisions.jsonl").exit_code
+        == 0
+    )
     assert "20418837" in (folder / "final.csv").read_text()
 
 
 @settings(deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 12), st.sampled_from(["", "NAME_STUDENT", "NAME_CITED", "EMAIL"])), max_size=6))
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 40),
+            st.integers(1, 12),
+            st.sampled_from(["", "NAME_STUDENT", "NAME_CITED", "EMAIL"]),
+        ),
+        max_size=6,
+    )
+)
 def test_decisions_hold_and_what_is_found_beyond_them_stays(decided):
     doc = BLANK(TEXTS[1])
-    found = [Candidate(2, 4, "NAME_STUDENT"), Candidate(7, 8, "NAME_CITED"), Candidate(10, 14, "ID_NUM")]
+    found = [
+        Candidate(2, 4, "NAME_STUDENT"),
+        Candidate(7, 8, "NAME_CITED"),
+        Candidate(10, 14, "ID_NUM"),
+    ]
     write_spans(doc, found)
-    reviewing.apply_decisions(doc, [Decided(start, start + length, label, "", ADD) for start, length, label in decided])
+    reviewing.apply_decisions(
+        doc, [Decided(start, start + length, label, "", ADD) for start, length, label in decided]
+    )
     spans = read_spans(doc)
     assert all(a.end <= b.start for a, b in zip(spans, spans[1:], strict=False))
     start, length, label = decided[-1] if decided else (0, 0, "")
@@ -213,13 +324,17 @@ def test_decisions_hold_and_what_is_found_beyond_them_stays(decided):
         assert (span.start, span.end, label) in {(c.start, c.end, c.label) for c in spans}
     touched = {i for start, length, _ in decided for i in range(start, start + length)}
     for cand in found:
-        if not touched & set(range(doc[cand.start].idx, doc[cand.end - 1].idx + len(doc[cand.end - 1]))):
+        if not touched & set(
+            range(doc[cand.start].idx, doc[cand.end - 1].idx + len(doc[cand.end - 1]))
+        ):
             assert cand in spans
 
 
 def test_other_mentions_are_decided_and_undone_as_one(opened):
     action = opened.decide(1, ADD, *at(1, "Marla Quist"), "NAME_STUDENT")
-    assert opened.others(1, action) == [(3, *at(3, "Marla Quist"))]  # and not what stands in small letters
+    assert opened.others(1, action) == [
+        (3, *at(3, "Marla Quist"))
+    ]  # and not what stands in small letters
     assert opened.decide_others(1, action) == 1 and opened.others(1, action) == []
     assert values(opened, 3, "add") == [("Marla Quist", "NAME_STUDENT")]
     action = opened.decide(1, REJECT, *at(1, "Ina Sorel"))
@@ -227,7 +342,9 @@ def test_other_mentions_are_decided_and_undone_as_one(opened):
     assert opened.decide_others(1, action) == 2
     assert [values(opened, n, "rejected") for n in (3, 4)] == [[("Ina Sorel", "NAME_STUDENT")]] * 2
     opened.undo(4)
-    assert values(opened, 3, "rejected") == [] and values(opened, 1, "rejected") == [("Ina Sorel", "NAME_STUDENT")]
+    assert values(opened, 3, "rejected") == [] and values(opened, 1, "rejected") == [
+        ("Ina Sorel", "NAME_STUDENT")
+    ]
 
 
 def test_reviewed_documents_tell_what_the_release_had_left_in_clear(opened):
@@ -249,19 +366,28 @@ def test_reviewed_documents_are_exported_with_their_original_text(form, opened, 
     assert run.exit_code == 0 and "ORIGINAL texts of students" in run.stderr, run.output
     (essay,) = read_corpus(folder / f"gold.{form}")
     assert essay.text == TEXTS[1] and [(essay.text[a:b], label) for a, b, label in essay.spans] == [
-        ("Ina Sorel", "NAME_STUDENT"), ("Buzan", "NAME_CITED"), ("Marla Quist", "NAME_STUDENT"),
+        ("Ina Sorel", "NAME_STUDENT"),
+        ("Buzan", "NAME_CITED"),
+        ("Marla Quist", "NAME_STUDENT"),
     ]
     assert "[E636]" in pii_edu("review", RUN, "--export", f"gold.{form}").stderr
 
 
 # What is refused
 
-@pytest.mark.parametrize(("what", "code"), [
-    (lambda r: r.decide(1, ADD, 5, 10, "NAME_STUDENT"), "E580"), (lambda r: r.decide(1, ACCEPT, 0, 4), "E580"),
-    (lambda r: r.decide(1, ADD, 70, 9000, "EMAIL"), "E580"), (lambda r: r.decide(1, ACCEPT, *at(1, "Sorel", 1)), "E580"),
-    (lambda r: r.decide(1, ADD, 0, 4, "NAME_KING"), "E002"), (lambda r: r.decide(1, ADD, 0, 4, "EMAIL", "KING"), "E003"),
-    (lambda r: list(r.gold()), "E581"),
-])
+
+@pytest.mark.parametrize(
+    ("what", "code"),
+    [
+        (lambda r: r.decide(1, ADD, 5, 10, "NAME_STUDENT"), "E580"),
+        (lambda r: r.decide(1, ACCEPT, 0, 4), "E580"),
+        (lambda r: r.decide(1, ADD, 70, 9000, "EMAIL"), "E580"),
+        (lambda r: r.decide(1, ACCEPT, *at(1, "Sorel", 1)), "E580"),
+        (lambda r: r.decide(1, ADD, 0, 4, "NAME_KING"), "E002"),
+        (lambda r: r.decide(1, ADD, 0, 4, "EMAIL", "KING"), "E003"),
+        (lambda r: list(r.gold()), "E581"),
+    ],
+)
 def test_what_cannot_be_decided(what, code, opened):
     with pytest.raises(PiiError, match=code):
         what(opened)
@@ -275,21 +401,37 @@ def test_an_input_that_changed_is_refused(opened, made, folder, pii_edu):
     with pytest.raises(PiiError, match="E575.* 1 documents differ, the first is record 3"):
         Review.open(made)
     run = again(pii_edu, *decided)
-    assert run.exit_code == 1 and "[E578]" in run.stderr and "d3" not in (folder / "final.csv").read_text()
+    assert (
+        run.exit_code == 1
+        and "[E578]" in run.stderr
+        and "d3" not in (folder / "final.csv").read_text()
+    )
     put(folder / "in.csv", csv_of(ROWS[:2]))
     run = again(pii_edu, *decided)
-    assert run.exit_code == 1 and "[E579]" in run.stderr and json.loads((folder / "final.json").read_text())["decisions"]["not_read"] == "E579"
+    assert (
+        run.exit_code == 1
+        and "[E579]" in run.stderr
+        and json.loads((folder / "final.json").read_text())["decisions"]["not_read"] == "E579"
+    )
     put(folder / "in.csv", csv_of())
     assert "[E560]" in again(pii_edu, *decided, "--engine", "ray").stderr
-    for bad in (b"", b'{"x": 1}\n', b'{"pii_edu_decisions": 1}\n{"id": 1, "do": "add", "at": [[1, "h", 5, 2]], "label": "EMAIL", "role": ""}\n'):
+    for bad in (
+        b"",
+        b'{"x": 1}\n',
+        b'{"pii_edu_decisions": 1}\n{"id": 1, "do": "add", "at": [[1, "h", 5, 2]], "label": "EMAIL", "role": ""}\n',
+    ):
         put(folder / "bad.jsonl", bad)
         assert "[E577]" in again(pii_edu, "--decisions", "bad.jsonl").stderr
     assert "[E576]" in pii_edu("review", "in.csv", "--no-browser").stderr
-    put(folder / f"{RUN}.decisions.jsonl", '{"pii_edu_decisions": 1}\n{"id": 1, "do": "reviewed", "at": [[1, "another"]]}\n')
+    put(
+        folder / f"{RUN}.decisions.jsonl",
+        '{"pii_edu_decisions": 1}\n{"id": 1, "do": "reviewed", "at": [[1, "another"]]}\n',
+    )
     assert "[E578]" in pii_edu("review", RUN, "--no-browser").stderr
 
 
 # The page
+
 
 @pytest.fixture
 def page(opened):
@@ -305,38 +447,76 @@ def page(opened):
 def test_only_who_has_the_address_is_answered(page):
     good = page.get("/secret/")
     assert good.status_code == 200 and good.headers["cache-control"] == "no-store"
-    assert "default-src 'none'" in good.headers["content-security-policy"] and "unsafe" not in good.headers["content-security-policy"]
-    assert page.get("/secret/review.js").status_code == page.get("/secret/review.css").status_code == 200
+    assert (
+        "default-src 'none'" in good.headers["content-security-policy"]
+        and "unsafe" not in good.headers["content-security-policy"]
+    )
+    assert (
+        page.get("/secret/review.js").status_code
+        == page.get("/secret/review.css").status_code
+        == 200
+    )
     for path in ("/", "/secre/", "/other/api/documents", "/secretx/", "/docs", "/openapi.json"):
         refused = page.get(path)
-        assert refused.status_code == 403 and "E582" in refused.text and refused.headers["cache-control"] == "no-store"
+        assert (
+            refused.status_code == 403
+            and "E582" in refused.text
+            and refused.headers["cache-control"] == "no-store"
+        )
     assert page.get("/secret/", headers={"Host": "evil.example:8000"}).status_code == 403
     assert page.get("/secret/", headers={"Host": "localhost:8000"}).status_code == 200
-    assert page.post("/secret/api/documents/1/undo", headers={"Origin": "http://evil.example"}).status_code == 403
+    assert (
+        page.post(
+            "/secret/api/documents/1/undo", headers={"Origin": "http://evil.example"}
+        ).status_code
+        == 403
+    )
 
 
 def test_a_decision_and_its_way_back_through_the_page(page, opened):
     listed = page.get("/secret/api/documents").json()
-    assert [row["name"] for row in listed["documents"]] == ["d1", "d2", "d3", "d4"] and listed["reviewed"] == 0
+    assert [row["name"] for row in listed["documents"]] == ["d1", "d2", "d3", "d4"] and listed[
+        "reviewed"
+    ] == 0
     start, end = at(1, "Marla Quist")
-    said = page.post("/secret/api/documents/1/decide", json={"do": "add", "start": start, "end": end, "label": "NAME_STUDENT"}).json()
+    said = page.post(
+        "/secret/api/documents/1/decide",
+        json={"do": "add", "start": start, "end": end, "label": "NAME_STUDENT"},
+    ).json()
     others = page.get(f"/secret/api/documents/1/others/{said['action']}").json()
-    assert (others["mentions"], others["documents"], others["shown"][0]["parts"][1]) == (1, 1, "Marla Quist")
+    assert (others["mentions"], others["documents"], others["shown"][0]["parts"][1]) == (
+        1,
+        1,
+        "Marla Quist",
+    )
     assert page.post(f"/secret/api/documents/1/others/{said['action']}").json()["decided"] == 1
-    assert page.post("/secret/api/documents/1/reviewed", json={"reviewed": True}).json()["missed"] == 1
-    assert [row["number"] for row in page.get("/secret/api/documents?unreviewed=true").json()["documents"]] == [2, 3, 4]
+    assert (
+        page.post("/secret/api/documents/1/reviewed", json={"reviewed": True}).json()["missed"] == 1
+    )
+    assert [
+        row["number"]
+        for row in page.get("/secret/api/documents?unreviewed=true").json()["documents"]
+    ] == [2, 3, 4]
     assert page.get("/secret/api/next?after=2").json() == {"number": 3}
-    assert page.post("/secret/api/documents/3/undo").json()["undone"] == {"do": "add", "mentions": 1}
+    assert page.post("/secret/api/documents/3/undo").json()["undone"] == {
+        "do": "add",
+        "mentions": 1,
+    }
     for path, body, status, code in (
-        ("1/decide", {"do": "burn", "start": 1, "end": 2}, 400, "E584"), ("1/decide", {"do": "accept", "start": 0, "end": 3}, 400, "E580"),
-        ("99/undo", {}, 404, "E584"), ("1/others/77", {}, 404, "E584"), ("1/decide", {"do": "x" * 20_000}, 413, "E584"),
+        ("1/decide", {"do": "burn", "start": 1, "end": 2}, 400, "E584"),
+        ("1/decide", {"do": "accept", "start": 0, "end": 3}, 400, "E580"),
+        ("99/undo", {}, 404, "E584"),
+        ("1/others/77", {}, 404, "E584"),
+        ("1/decide", {"do": "x" * 20_000}, 413, "E584"),
     ):
         refused = page.post(f"/secret/api/documents/{path}", json=body)
         assert refused.status_code == status and code in refused.text and "burn" not in refused.text
 
 
 def test_what_goes_wrong_inside_says_no_text(page, opened, monkeypatch):
-    monkeypatch.setattr(opened, "document", lambda number: (_ for _ in ()).throw(RuntimeError("Ina Sorel")))
+    monkeypatch.setattr(
+        opened, "document", lambda number: (_ for _ in ()).throw(RuntimeError("Ina Sorel"))
+    )
     broken = page.get("/secret/api/documents/1")
     assert broken.status_code == 500 and "E533" in broken.text and "Sorel" not in broken.text
 
@@ -346,14 +526,28 @@ def test_the_command_listens_on_loopback_under_a_new_token(made, pii_edu, monkey
     from pii_components.release import review_page
 
     asked = []
-    monkeypatch.setattr(review_page, "answer", lambda app, sock, ready: asked.append(sock.getsockname()[0]))
+    monkeypatch.setattr(
+        review_page, "answer", lambda app, sock, ready: asked.append(sock.getsockname()[0])
+    )
     monkeypatch.setattr(command.webbrowser, "open", asked.append)
     addresses = {pii_edu("review", RUN, "--no-browser").stdout for _ in range(2)}
-    assert asked == ["127.0.0.1"] * 2 and len(addresses) == 2 and all(len(a.rstrip("/\n").rpartition("/")[2]) > 30 for a in addresses)
+    assert (
+        asked == ["127.0.0.1"] * 2
+        and len(addresses) == 2
+        and all(len(a.rstrip("/\n").rpartition("/")[2]) > 30 for a in addresses)
+    )
     assert not Path(f"{RUN}.decisions.jsonl.lock").exists()
 
 
 def test_the_spool_keeps_no_text_in_clear(opened, made):
     opened.spool._file.seek(0)
-    assert b"Sorel" not in opened.spool._file.read() and opened.spool.get(opened.entries[1].text) == ["d1", TEXTS[1]]
-    assert sorted(p.name for p in made.parent.iterdir()) == ["clean.csv", "in.csv", "report.html", "report.json", RUN]
+    assert b"Sorel" not in opened.spool._file.read() and opened.spool.get(
+        opened.entries[1].text
+    ) == ["d1", TEXTS[1]]
+    assert sorted(p.name for p in made.parent.iterdir()) == [
+        "clean.csv",
+        "in.csv",
+        "report.html",
+        "report.json",
+        RUN,
+    ]

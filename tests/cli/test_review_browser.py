@@ -13,10 +13,18 @@ pytest.importorskip("cryptography")
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 sync_api = pytest.importorskip("playwright.sync_api", reason="the extra [browser] is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="Chromium is not installed (apt-get install chromium)")
+pytestmark = pytest.mark.skipif(
+    not CHROMIUM, reason="Chromium is not installed (apt-get install chromium)"
+)
 ARGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
 ]
 
 
@@ -37,18 +45,34 @@ def page(request, chromium, folder, pii_edu):
     from pii_components.release.review_page import create_app
 
     put(folder / "in.csv", csv_of())
-    assert pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--id-column", "id", "--review-out", RUN).exit_code == 0
+    assert (
+        pii_edu(
+            "deidentify", "in.csv", "--out", "clean.csv", "--id-column", "id", "--review-out", RUN
+        ).exit_code
+        == 0
+    )
     review = Review.open(folder / RUN)
     with listen(ServeSettings(port=0)) as sock:
         host = f"127.0.0.1:{sock.getsockname()[1]}"
-        server = uvicorn.Server(uvicorn.Config(create_app(review, "secret", host), log_config=None, ws="none", lifespan="off"))
+        server = uvicorn.Server(
+            uvicorn.Config(
+                create_app(review, "secret", host), log_config=None, ws="none", lifespan="off"
+            )
+        )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
         thread.start()
         tab = chromium.new_page(viewport={"width": request.param, "height": 800})
         wrong: list[str] = []
         tab.on("pageerror", lambda error: wrong.append(str(error)))
         tab.on("console", lambda line: wrong.append(line.text) if line.type == "error" else None)
-        tab.on("request", lambda asked: wrong.append(asked.url) if not asked.url.startswith((f"http://{host}/secret/", "data:")) else None)
+        tab.on(
+            "request",
+            lambda asked: (
+                wrong.append(asked.url)
+                if not asked.url.startswith((f"http://{host}/secret/", "data:"))
+                else None
+            ),
+        )
         tab.goto(f"http://{host}/secret/")
         tab.wait_for_selector("#documents button")
         for _ in range(2):  # the list, and in a wide window the first document
@@ -83,7 +107,10 @@ def start(page) -> None:
 def test_by_keyboard_alone(page):
     review = page.review
     start(page)
-    assert current(page) == "Ina Sorel" and page.evaluate("document.activeElement.getAttribute('role')") == "button"
+    assert (
+        current(page) == "Ina Sorel"
+        and page.evaluate("document.activeElement.getAttribute('role')") == "button"
+    )
     press(page, "a")  # accepts, and goes on
     assert current(page) == "20418837"
     press(page, "x")
@@ -94,7 +121,9 @@ def test_by_keyboard_alone(page):
     press(page, "i", "ArrowRight", "Shift+ArrowRight", "Enter")
     assert page.inner_text("#labels-value") == "Marla Quist", page.inner_text("#labels-value")
     press(page, "Enter")
-    assert values(review, 1, "accept") == [("Ina Sorel", "NAME_STUDENT")] and values(review, 1, "rejected") == [("20418837", "ID_NUM")]
+    assert values(review, 1, "accept") == [("Ina Sorel", "NAME_STUDENT")] and values(
+        review, 1, "rejected"
+    ) == [("20418837", "ID_NUM")]
     assert values(review, 1, "relabel") == [("Buzan", "NAME_CONNECTED")]
     assert values(review, 1, "add") == [("Sorel", "NAME_STUDENT"), ("Marla Quist", "NAME_STUDENT")]
     page.wait_for_selector("#same:not([hidden])")
@@ -107,7 +136,9 @@ def test_by_keyboard_alone(page):
     press(page, "u")
     assert values(review, 1, "add") == [("Sorel", "NAME_STUDENT")]
     press(page, "m")
-    assert review.decisions.is_reviewed(1) and "had left 2 protected spans in clear" in page.inner_text("#status")
+    assert review.decisions.is_reviewed(
+        1
+    ) and "had left 2 protected spans in clear" in page.inner_text("#status")
     press(page, "o")
     page.wait_for_selector("#name:not(:text-is('d1'))")
     press(page, "f", "[")
@@ -119,7 +150,9 @@ def test_words_are_found_and_a_selection_grows_by_signs(page):
     press(page, "/")
     page.keyboard.type("quist col")
     press(page, "Enter", *["Alt+Shift+ArrowLeft"] * 3, "Enter", "Enter")
-    assert values(page.review, 1, "add") == [("Quist", "NAME_STUDENT")]  # behind a sign of two UTF-16 units
+    assert values(page.review, 1, "add") == [
+        ("Quist", "NAME_STUDENT")
+    ]  # behind a sign of two UTF-16 units
     assert page.evaluate("document.querySelector('#text').textContent") == TEXTS[1]
 
 
@@ -140,14 +173,28 @@ UNNAMED = """() => [...document.querySelectorAll('button, select, input, [role=b
 
 def test_nothing_is_wider_than_the_window_and_every_control_has_a_name(page):
     start(page)
-    for keys in ([], ["r"], ["Escape", "?"], ["Escape", "i"], ["Enter"], ["Escape", "/"], ["Escape", "l"]):
+    for keys in (
+        [],
+        ["r"],
+        ["Escape", "?"],
+        ["Escape", "i"],
+        ["Enter"],
+        ["Escape", "/"],
+        ["Escape", "l"],
+    ):
         press(page, *keys)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), keys
-        assert page.evaluate("[...document.querySelectorAll('dialog[open]')].every((d) => d.scrollWidth <= d.clientWidth)"), keys
+        assert page.evaluate(
+            "[...document.querySelectorAll('dialog[open]')].every((d) => d.scrollWidth <= d.clientWidth)"
+        ), keys
         assert page.evaluate(UNNAMED) == [], keys
     start(page)
     said = page.locator("body").aria_snapshot()
-    for name in ('button "Ina Sorel: NAME_STUDENT, hidden: surrogate, score 1.00, not decided"', 'button "Sorel: no label, in clear, not decided',
-                 'heading "d1"', "status"):
+    for name in (
+        'button "Ina Sorel: NAME_STUDENT, hidden: surrogate, score 1.00, not decided"',
+        'button "Sorel: no label, in clear, not decided',
+        'heading "d1"',
+        "status",
+    ):
         assert name in said, said
     assert page.evaluate("document.querySelectorAll('#text .item[tabindex=\"0\"]').length") == 1

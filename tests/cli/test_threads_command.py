@@ -14,15 +14,21 @@ from pii_components.release.scale import RAY, spread
 KEY = b"a key for tests, of no other use"
 # The small pipeline knows "Ina Sorel", "Ina", addresses and numbers of eight digits; "Buzan" is cited.
 ROWS = [
-    ("a", "I am Ina Sorel (ina.sorel@example.edu), and Buzan (2006) says: map it."), ("b", "Ina here. Nobody knows Sorel."),
-    ("a", "Thank you Ina, and thanks to SOREL, I. for the map."), ("", "Ina wrote to Sorel."),
+    ("a", "I am Ina Sorel (ina.sorel@example.edu), and Buzan (2006) says: map it."),
+    ("b", "Ina here. Nobody knows Sorel."),
+    ("a", "Thank you Ina, and thanks to SOREL, I. for the map."),
+    ("", "Ina wrote to Sorel."),
     ("a", "isorel7 and ina.sorel@example.edu, says Buzan."),
-    ("b", "I am Jörn Übel, and I like Übel's map. Ask Ina."), ("a", "The map of Sorel is good, says Will."),
-]  # fmt: skip
+    ("b", "I am Jörn Übel, and I like Übel's map. Ask Ina."),
+    ("a", "The map of Sorel is good, says Will."),
+]
 
 
 def put_rows(folder, rows=ROWS, name="posts.jsonl"):
-    lines = [json.dumps({"n": i, "topic": thread or None, "text": text}) for i, (thread, text) in enumerate(rows)]
+    lines = [
+        json.dumps({"n": i, "topic": thread or None, "text": text})
+        for i, (thread, text) in enumerate(rows)
+    ]
     (folder / name).write_text("\n".join(lines) + "\n", "utf8")
 
 
@@ -31,7 +37,9 @@ def released(folder, name="out.jsonl") -> list[str]:
 
 
 def run_threads(pii_edu, *args, source="posts.jsonl", out="out.jsonl"):
-    return pii_edu("deidentify", source, "--out", out, "--scope", "thread", "--thread", "topic", *args)
+    return pii_edu(
+        "deidentify", source, "--out", out, "--scope", "thread", "--thread", "topic", *args
+    )
 
 
 def test_a_person_is_hidden_and_the_same_in_all_posts_of_a_thread(folder, pii_edu):
@@ -41,15 +49,22 @@ def test_a_person_is_hidden_and_the_same_in_all_posts_of_a_thread(folder, pii_ed
     texts = released(folder)
     given, surname = texts[0].split()[2:4]
     assert (given, surname) != ("Ina", "Sorel") and f"{given}.{surname}".lower() in texts[0]
-    assert texts[2] == f"Thank you {given}, and thanks to {surname.upper()}, {given[0]}. for the map."
-    assert texts[4].startswith(f"{given[0]}{surname}".lower()) and texts[6] == f"The map of {surname} is good, says Will."
+    assert (
+        texts[2] == f"Thank you {given}, and thanks to {surname.upper()}, {given[0]}. for the map."
+    )
+    assert (
+        texts[4].startswith(f"{given[0]}{surname}".lower())
+        and texts[6] == f"The map of {surname} is good, says Will."
+    )
     # Another thread is another world, and knows no Sorel; so does a post that tells no thread.
     assert texts[1].split()[0] not in ("Ina", given) and texts[1].endswith("Nobody knows Sorel.")
     assert texts[5].endswith(f"Ask {texts[1].split()[0]}.") and texts[3].endswith("wrote to Sorel.")
     assert all("Buzan" in text for text in (texts[0], texts[4]))
     report = json.loads((folder / "report.json").read_text("utf8"))
     assert report["scope"] == "thread" and report["notes"]["no thread: a scope of its own"] == 1
-    assert "1 documents tell no thread" in run.output and "Sorel" not in run.output + json.dumps(report)
+    assert "1 documents tell no thread" in run.output and "Sorel" not in run.output + json.dumps(
+        report
+    )
 
 
 @pytest.mark.parametrize("sweep", ["off", "hide"])
@@ -59,7 +74,12 @@ def test_order_and_batches_do_not_matter(sweep, folder, pii_edu):
     mixed = list(range(len(ROWS)))
     random.Random(4).shuffle(mixed)
     put_rows(folder, [ROWS[i] for i in mixed], "mixed.jsonl")
-    assert run_threads(pii_edu, "--sweep", sweep, "--batch-size", "2", source="mixed.jsonl", out="other.jsonl").exit_code == 0
+    assert (
+        run_threads(
+            pii_edu, "--sweep", sweep, "--batch-size", "2", source="mixed.jsonl", out="other.jsonl"
+        ).exit_code
+        == 0
+    )
     texts = released(folder)
     assert released(folder, "other.jsonl") == [texts[i] for i in mixed]
     assert ("Sorel" in texts[1]) is (sweep == "off")
@@ -88,17 +108,26 @@ def test_the_vault_gives_the_originals_back_and_knows_the_thread(folder, pii_edu
     put_rows(folder)
     (folder / "k").write_bytes(KEY)
     assert run_threads(pii_edu, "--vault", "v", "--key-file", "k").exit_code == 0
-    back = pii_edu("reidentify", "out.jsonl", "--vault", "v", "--key-file", "k", "--out", "back.jsonl")
+    back = pii_edu(
+        "reidentify", "out.jsonl", "--vault", "v", "--key-file", "k", "--out", "back.jsonl"
+    )
     assert back.exit_code == 0, back.output
     assert (folder / "back.jsonl").read_bytes() == (folder / "posts.jsonl").read_bytes()
 
 
-@pytest.mark.parametrize(("args", "code"), [
-    (["posts.jsonl", "--scope", "thread"], "E570"), (["posts.jsonl", "--scope", "thread", "--thread", "course"], "E571"),
-    (["posts.jsonl", "--scope", "thread", "--thread", "course", "--dry-run"], "E571"), (["posts.jsonl", "--thread", "topic"], "E473"),
-    (["posts.csv", "--scope", "thread", "--thread", "course"], "E652"), (["folder", "--scope", "thread"], "E571"),
-    (["folder", "--scope", "thread", "--thread", "topic"], "E651"), (["one.txt", "--scope", "thread"], "E570"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (["posts.jsonl", "--scope", "thread"], "E570"),
+        (["posts.jsonl", "--scope", "thread", "--thread", "course"], "E571"),
+        (["posts.jsonl", "--scope", "thread", "--thread", "course", "--dry-run"], "E571"),
+        (["posts.jsonl", "--thread", "topic"], "E473"),
+        (["posts.csv", "--scope", "thread", "--thread", "course"], "E652"),
+        (["folder", "--scope", "thread"], "E571"),
+        (["folder", "--scope", "thread", "--thread", "topic"], "E651"),
+        (["one.txt", "--scope", "thread"], "E570"),
+    ],
+)
 def test_what_tells_no_thread_is_refused(args, code, folder, pii_edu):
     put_rows(folder)
     (folder / "posts.csv").write_text("topic,text\na,I am Ina.\n", "utf8")
@@ -118,10 +147,14 @@ def test_engines_that_would_send_names_are_refused(model):
 
 def test_names_of_files_have_the_surrogates_of_the_texts(folder, pii_edu):
     texts = {
-        "in/g1/sorel_ina_essay2.txt": "I am Ina Sorel.", "in/g1/Ina_Sorel-20418837.txt": "Thank you Ina.", "in/g1/notes.txt": "Ask Sorel.",
-        "in/g2/Sorel_ina.txt": "Nobody is here.", "in/Sorel_Ina.txt": "I am Ina Sorel.",
-        "in/g3/ina_sorel.txt": "I am Ina Sorel.", "in/g3/Ina_Sorel.txt": "Ina again.",
-    }  # fmt: skip
+        "in/g1/sorel_ina_essay2.txt": "I am Ina Sorel.",
+        "in/g1/Ina_Sorel-20418837.txt": "Thank you Ina.",
+        "in/g1/notes.txt": "Ask Sorel.",
+        "in/g2/Sorel_ina.txt": "Nobody is here.",
+        "in/Sorel_Ina.txt": "I am Ina Sorel.",
+        "in/g3/ina_sorel.txt": "I am Ina Sorel.",
+        "in/g3/Ina_Sorel.txt": "Ina again.",
+    }
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, "utf8")
@@ -129,8 +162,12 @@ def test_names_of_files_have_the_surrogates_of_the_texts(folder, pii_edu):
     assert run.exit_code == 0, run.output
     with open(folder / "map.csv", encoding="utf8", newline="") as file:
         names = {row["in"]: row["out"] for row in csv.DictReader(file)}
-    assert len(set(names.values())) == len(texts) and all((folder / "out" / name).is_file() for name in names.values())
-    given, surname = (folder / "out" / names["g1/sorel_ina_essay2.txt"]).read_text("utf8").strip(".").split()[2:]
+    assert len(set(names.values())) == len(texts) and all(
+        (folder / "out" / name).is_file() for name in names.values()
+    )
+    given, surname = (
+        (folder / "out" / names["g1/sorel_ina_essay2.txt"]).read_text("utf8").strip(".").split()[2:]
+    )
     first = names["g1/sorel_ina_essay2.txt"].split("/")[1]
     assert first == f"{surname}_{given}_essay2.txt".lower()
     second = names["g1/Ina_Sorel-20418837.txt"].split("/")[1]
@@ -139,20 +176,55 @@ def test_names_of_files_have_the_surrogates_of_the_texts(folder, pii_edu):
     for name in ("g1/notes.txt", "g2/Sorel_ina.txt", "Sorel_Ina.txt"):
         assert names[name].split("/")[-1].removesuffix(".txt")[1:].isdecimal()
     assert len({names[name].casefold() for name in ("g3/ina_sorel.txt", "g3/Ina_Sorel.txt")}) == 2
-    again = pii_edu("deidentify", "in", "--out", "out", "--scope", "thread", "--map", "map.csv", "--overwrite")
-    assert again.exit_code == 0 and {path.name for path in (folder / "out").rglob("*.txt")} == {n.split("/")[-1] for n in names.values()}
+    again = pii_edu(
+        "deidentify", "in", "--out", "out", "--scope", "thread", "--map", "map.csv", "--overwrite"
+    )
+    assert again.exit_code == 0 and {path.name for path in (folder / "out").rglob("*.txt")} == {
+        n.split("/")[-1] for n in names.values()
+    }
 
 
 def test_ids_of_a_table_have_them_too(folder, pii_edu):
-    rows = [("sorel_ina_1", "a", "I am Ina Sorel."), ("sorel_ina_2", "a", "Thank you Ina."), ("p3", "a", "Nobody."), ("inasorel", "b", "Nobody.")]
+    rows = [
+        ("sorel_ina_1", "a", "I am Ina Sorel."),
+        ("sorel_ina_2", "a", "Thank you Ina."),
+        ("p3", "a", "Nobody."),
+        ("inasorel", "b", "Nobody."),
+    ]
     lines = ["post,topic,text", *(",".join(row) for row in rows)]
     (folder / "posts.csv").write_text("\n".join(lines) + "\n", "utf8")
-    run = pii_edu("deidentify", "posts.csv", "--out", "out.csv", "--scope", "thread", "--thread", "topic", "--id-column", "post")
+    run = pii_edu(
+        "deidentify",
+        "posts.csv",
+        "--out",
+        "out.csv",
+        "--scope",
+        "thread",
+        "--thread",
+        "topic",
+        "--id-column",
+        "post",
+    )
     assert run.exit_code == 0, run.output
     with open(folder / "out.csv", encoding="utf8", newline="") as file:
         made = list(csv.DictReader(file))
     given, surname = made[0]["text"].strip(".").split()[2:]
-    assert [row["post"].rpartition("_")[0] for row in made[:2]] == [f"{surname}_{given}_{n}".lower() for n in (1, 2)]
+    assert [row["post"].rpartition("_")[0] for row in made[:2]] == [
+        f"{surname}_{given}_{n}".lower() for n in (1, 2)
+    ]
     assert made[2]["post"] == "p3" and len({row["post"] for row in made}) == 4
-    kept = pii_edu("deidentify", "posts.csv", "--out", "k.csv", "--scope", "thread", "--thread", "topic", "--id-column", "post", "--ids", "keep")
+    kept = pii_edu(
+        "deidentify",
+        "posts.csv",
+        "--out",
+        "k.csv",
+        "--scope",
+        "thread",
+        "--thread",
+        "topic",
+        "--id-column",
+        "post",
+        "--ids",
+        "keep",
+    )
     assert kept.exit_code == 0 and "sorel_ina_1,a," in (folder / "k.csv").read_text("utf8")

@@ -17,7 +17,9 @@ from ..tiny import cases
 CASES = cases("context_tables")
 N = len(features())
 RNG = numpy.random.default_rng(7)
-RANDOM = PersonModel(RNG.normal(size=N), RNG.uniform(0.5, 2, size=N), RNG.normal(size=(N, 6)), RNG.normal(size=6))
+RANDOM = PersonModel(
+    RNG.normal(size=N), RNG.uniform(0.5, 2, size=N), RNG.normal(size=(N, 6)), RNG.normal(size=6)
+)
 
 
 def hand_made(*pulls: tuple[str, str, float]) -> PersonModel:
@@ -38,7 +40,12 @@ def row(**values: float) -> numpy.ndarray:
 def test_what_pulls_makes_likelier():
     model = hand_made(("most cue year", "CITED", 2.0), ("most zone header", "STUDENT", 3.0))
     rows = numpy.stack(
-        [row(), row(**{"most cue year": 1}), row(**{"most zone header": 1}), row(**{"most cue year": 1, "most zone header": 1})]
+        [
+            row(),
+            row(**{"most cue year": 1}),
+            row(**{"most zone header": 1}),
+            row(**{"most cue year": 1, "most zone header": 1}),
+        ]
     )
     p = model.predict(rows)
     assert p.shape == (4, 6) and numpy.allclose(p.sum(axis=1), 1)
@@ -49,13 +56,17 @@ def test_what_pulls_makes_likelier():
 
 def test_what_is_beyond_all_measure_counts_as_much_as_what_is_far():
     model = hand_made(("length", "CITED", 1.0))
-    assert numpy.array_equal(model.predict(row(length=5)[None]), model.predict(row(length=1e6)[None]))
+    assert numpy.array_equal(
+        model.predict(row(length=5)[None]), model.predict(row(length=1e6)[None])
+    )
     assert model.predict(row(length=3)[None])[0, 3] < model.predict(row(length=5)[None])[0, 3]
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(-99, 99))
 def test_any_row_gives_probabilities(seed, size):
-    p = RANDOM.predict(numpy.random.default_rng(seed).normal(size=(1, N)).astype("f4") * numpy.float32(2.0**size))
+    p = RANDOM.predict(
+        numpy.random.default_rng(seed).normal(size=(1, N)).astype("f4") * numpy.float32(2.0**size)
+    )
     assert numpy.isfinite(p).all() and p.sum() == pytest.approx(1)
 
 
@@ -77,14 +88,18 @@ def test_bytes_and_back():
     again = PersonModel.from_bytes(data)
     rows = RNG.normal(size=(50, N))
     assert numpy.allclose(again.predict(rows), RANDOM.predict(rows), atol=1e-4)
-    assert PersonModel.from_bytes(again.to_bytes()).predict(rows) == pytest.approx(again.predict(rows))
+    assert PersonModel.from_bytes(again.to_bytes()).predict(rows) == pytest.approx(
+        again.predict(rows)
+    )
 
 
 def changed(**arrays: object) -> bytes:
     with numpy.load(BytesIO(RANDOM.to_bytes())) as held:
         parts = {key: held[key] for key in held.files} | arrays
     buffer = BytesIO()
-    numpy.savez_compressed(buffer, **{key: value for key, value in parts.items() if value is not None})
+    numpy.savez_compressed(
+        buffer, **{key: value for key, value in parts.items() if value is not None}
+    )
     return buffer.getvalue()
 
 
@@ -106,7 +121,9 @@ BROKEN = {
     "no weights": changed(weights=None),
     "objects": changed(weights=numpy.asarray([{}, 1], dtype=object)),
     "other shape": changed(weights=numpy.zeros((N - 1, 6))),
-    "features of another version": changed(names=as_names(["has a year", *features()[1:]], CLASSES)),
+    "features of another version": changed(
+        names=as_names(["has a year", *features()[1:]], CLASSES)
+    ),
     "other classes": changed(names=as_names(features(), CLASSES[::-1])),
 }
 

@@ -17,7 +17,14 @@ from pii_components.errors import PiiError
 from pii_components.labels import EMAIL, NAME_CITED, NAME_STUDENT, POINTS, ROLES, is_name, role_of
 from pii_components.names.normalize import normalize_token
 from pii_components.ner.decode import OPERATING_POINT
-from pii_components.spans import PROTECT_AT, Candidate, mark_given, read_spans, resolve_overlaps, write_spans
+from pii_components.spans import (
+    PROTECT_AT,
+    Candidate,
+    mark_given,
+    read_spans,
+    resolve_overlaps,
+    write_spans,
+)
 
 from ..tiny import TOKENIZER, cases
 from .marking import CONTEXT, EVEN, NLP, always, context_of, learned, marked, names_in
@@ -39,28 +46,42 @@ def context():
 def test_roles_are_those_that_were_learned(context, text, names):
     doc = context(marked(text))
     assert names_in(doc) == names
-    assert all(span._.pii_reason.startswith(f"{span._.pii_role.lower()}: ") for span in doc.spans["pii"])
-
+    assert all(
+        span._.pii_reason.startswith(f"{span._.pii_role.lower()}: ") for span in doc.spans["pii"]
+    )
 
 
 def test_one_person_one_decision(context):
-    doc = context(marked("[[Eva Stone]]\nApril 4\n\nI read [[Norwood]] (2013) for it. [[Stone]] again, and Eva. Norwood was long."))
+    doc = context(
+        marked(
+            "[[Eva Stone]]\nApril 4\n\nI read [[Norwood]] (2013) for it. [[Stone]] again, and Eva. Norwood was long."
+        )
+    )
     of_eva = [c for c in read_spans(doc) if c.person == 0]
     assert [doc[c.start : c.end].text for c in of_eva] == ["Eva Stone", "Stone", "Eva"]
     assert len({(c.label, c.score, c.reason) for c in of_eva}) == 1
     assert [c.source for c in of_eva] == ["model", "model", "propagation"]
     others = [c for c in read_spans(doc) if c.person == 1]
-    assert [c.label for c in others] == [NAME_CITED] * 2 and [c.source for c in others] == ["model", "propagation"]
+    assert [c.label for c in others] == [NAME_CITED] * 2 and [c.source for c in others] == [
+        "model",
+        "propagation",
+    ]
 
 
 def test_who_speaks_for_another_role_is_another_person():
     """A classifier that is sure of years, and of headers, tells two people of one surname apart."""
-    sure, text = numpy.zeros((len(features()), 6)), "[[Ana Smith]]\nReflection\n\nI read it, as [[Smith]] (2014) did, for a day.\n"
+    sure, text = (
+        numpy.zeros((len(features()), 6)),
+        "[[Ana Smith]]\nReflection\n\nI read it, as [[Smith]] (2014) did, for a day.\n",
+    )
     sure[features().index("most cue year"), ROLES.index("CITED")] = 9.0
     sure[features().index("most zone header"), STUDENT] = 6.0
     model = always(*[1 / 6] * 6)
     model.weights[:] = sure
-    assert names_in(context_of(model)(marked(text))) == [["Ana Smith", "STUDENT"], ["Smith", "CITED"]]
+    assert names_in(context_of(model)(marked(text))) == [
+        ["Ana Smith", "STUDENT"],
+        ["Smith", "CITED"],
+    ]
 
 
 CHANCES = st.lists(st.floats(0, 1), min_size=6, max_size=6)
@@ -105,9 +126,11 @@ def test_labels_scores_and_likeliest_roles(chances, label, role, score):
     assert span._.pii_reason.endswith("; hidden, to be safe") is (role != role_of(label))
 
 
-
 def test_without_a_classifier_the_detectors_reading_decides():
-    reading = {role: names_in(CONTEXT(marked("Nobody but [[Tomas Halden]] stood there.", role))) for role in ROLES}
+    reading = {
+        role: names_in(CONTEXT(marked("Nobody but [[Tomas Halden]] stood there.", role)))
+        for role in ROLES
+    }
     assert reading == {role: [["Tomas Halden", role]] for role in ROLES}
     doc = NLP("Nobody but Tomas Halden stood there.")
     write_spans(doc, [Candidate(2, 4, NAME_CITED, 0.9, "llm", "")])
@@ -129,20 +152,34 @@ def test_a_text_of_white_space_keeps_what_is_no_name():
 
 def test_no_other_span_is_changed_or_grown_into(context):
     doc = marked("[[Eva Stone]]\nApril 4\n\nI read [[Norwood]] (2013) for it.")
-    others = [Candidate(3, 4, "DATE", 0.9, "rule", "a date"), Candidate(12, 13, "ID_NUM", 0.2, "rule", "a number")]
+    others = [
+        Candidate(3, 4, "DATE", 0.9, "rule", "a date"),
+        Candidate(12, 13, "ID_NUM", 0.2, "rule", "a number"),
+    ]
     write_spans(doc, [*read_spans(doc), *others])
     assert [c for c in read_spans(context(doc)) if not is_name(c.label)] == others
     doc = NLP("My friend Maria Kowalska came.")
-    write_spans(doc, [Candidate(2, 3, NAME_STUDENT, 0.9, "model", "", EVEN), Candidate(3, 4, "ID_NUM", 0.9, "rule", "")])
+    write_spans(
+        doc,
+        [
+            Candidate(2, 3, NAME_STUDENT, 0.9, "model", "", EVEN),
+            Candidate(3, 4, "ID_NUM", 0.9, "rule", ""),
+        ],
+    )
     assert [(c.start, c.end) for c in read_spans(CONTEXT(doc))] == [(2, 3), (3, 4)]
 
 
 def test_entities_are_what_is_hidden_and_what_others_found():
     doc = marked("We saw [[Ana Lopez]] in Porto.")
     doc.ents = [Span(doc, 5, 6, label="GPE")]
-    assert [(ent.text, ent.label_) for ent in context_of(always(0, 0, 0, 1, 0, 0))(doc).ents] == [("Porto", "GPE")]
+    assert [(ent.text, ent.label_) for ent in context_of(always(0, 0, 0, 1, 0, 0))(doc).ents] == [
+        ("Porto", "GPE")
+    ]
     context_of(always(0.9, 0.1, 0, 0, 0, 0))(doc)
-    assert [(ent.text, ent.label_) for ent in doc.ents] == [("Ana Lopez", NAME_STUDENT), ("Porto", "GPE")]
+    assert [(ent.text, ent.label_) for ent in doc.ents] == [
+        ("Ana Lopez", NAME_STUDENT),
+        ("Porto", "GPE"),
+    ]
 
 
 def test_what_a_user_gave_stays():
@@ -170,11 +207,17 @@ def test_names_alone_are_touched_twice_is_once_and_nothing_overlaps(text, model,
     for span in doc.spans["pii"]:
         if is_name(span.label_):
             assert span._.pii_source and span._.pii_person is not None
-            assert span._.pii_reason.startswith(f"{span._.pii_role.lower()}: ") and len(span._.pii_reason) < 100
+            assert (
+                span._.pii_reason.startswith(f"{span._.pii_role.lower()}: ")
+                and len(span._.pii_reason) < 100
+            )
 
 
 @FAST
-@given(st.lists(st.tuples(DOCS, st.sampled_from([None, *ROLES])), min_size=2, max_size=4), st.randoms(use_true_random=False))
+@given(
+    st.lists(st.tuples(DOCS, st.sampled_from([None, *ROLES])), min_size=2, max_size=4),
+    st.randoms(use_true_random=False),
+)
 def test_order_and_batches_do_not_matter(context, pairs, rng):
     alone = [read_spans(context(marked(*pair))) for pair in pairs]
     order = list(range(len(pairs)))
@@ -183,14 +226,22 @@ def test_order_and_batches_do_not_matter(context, pairs, rng):
     assert [read_spans(doc) for doc in piped] == [alone[i] for i in order]
 
 
-# fmt: off
-@pytest.mark.parametrize(("values", "code"), [
-    ({"protect": 2}, "E301"), ({"protect_recall": -0.1}, "E301"), ({"protect_precision": float("nan")}, "E301"),
-    ({"roster_weight": 1}, "E302"), ({"header_lines": -1}, "E301"), ({"signoff_lines": 2.5}, "E301"),
-    ({"protect": "0.3"}, "E301"), ({"protect": True}, "E301"), ({"protect": None}, "E301"),
-    ({"protects": 0.5}, "E302"), ({"student_bias": 1}, "E302"),
-])
-# fmt: on
+@pytest.mark.parametrize(
+    ("values", "code"),
+    [
+        ({"protect": 2}, "E301"),
+        ({"protect_recall": -0.1}, "E301"),
+        ({"protect_precision": float("nan")}, "E301"),
+        ({"roster_weight": 1}, "E302"),
+        ({"header_lines": -1}, "E301"),
+        ({"signoff_lines": 2.5}, "E301"),
+        ({"protect": "0.3"}, "E301"),
+        ({"protect": True}, "E301"),
+        ({"protect": None}, "E301"),
+        ({"protects": 0.5}, "E302"),
+        ({"student_bias": 1}, "E302"),
+    ],
+)
 def test_settings_out_of_range(values, code):
     with pytest.raises(PiiError) as err:
         PiiContext(settings=values)
@@ -231,7 +282,9 @@ def test_parts_that_are_left_out_stay_as_they_are(tmp_path: Path):
     bare.to_disk(tmp_path / "bare")
     for load, data in (("from_bytes", full.to_bytes()), ("from_disk", tmp_path / "full")):
         fresh = getattr(PiiContext(), load)(data)
-        assert fresh.settings.protect == 0.4 and numpy.allclose(fresh.classifier.bias, full.classifier.bias)
+        assert fresh.settings.protect == 0.4 and numpy.allclose(
+            fresh.classifier.bias, full.classifier.bias
+        )
         assert getattr(PiiContext(), load)(data, exclude=["cfg"]).settings == ContextSettings()
         assert getattr(PiiContext(), load)(data, exclude=["classifier"]).classifier is None
     for load, data in (("from_bytes", bare.to_bytes()), ("from_disk", tmp_path / "bare")):

@@ -32,7 +32,9 @@ def row_of(text: str, who: str, model: str | None = None) -> dict[str, float]:
     rows = person_rows(people, mention_rows(people))
     view = people.view
     written = [view.text[view.starts[c.start] : view.ends[c.end - 1]] for c in people.cands]
-    (number,) = [n for n, person in enumerate(people.persons) if who in [written[i] for i in person]]
+    (number,) = [
+        n for n, person in enumerate(people.persons) if who in [written[i] for i in person]
+    ]
     return dict(zip(features(), rows[number].tolist(), strict=True))
 
 
@@ -55,14 +57,29 @@ def test_the_detectors_reading_is_seen():
     said = [row[f"mean model {role}"] for role in ROLES]
     assert said.index(max(said)) == ROLES.index("CITED") and len(set(said)) == 2
     assert len({row_of("We saw [[Ana]].", "Ana")[f"mean model {role}"] for role in ROLES}) == 1
-    assert row_of("We saw [[.3:Ana]].", "Ana")["mean score"] < 0 < row_of("We saw [[.8:Ana]].", "Ana")["mean score"]
+    assert (
+        row_of("We saw [[.3:Ana]].", "Ana")["mean score"]
+        < 0
+        < row_of("We saw [[.8:Ana]].", "Ana")["mean score"]
+    )
 
 
 def test_columns():
-    assert len(set(features())) == len(features()) == 2 * len(mention_names()) + 12 + len(ROLES) + len(CLASSES)
-    assert all(reason_of(f"{kind} cue {cue.id}") == cue.reason for kind in ("mean", "most") for cue in read_cues())
+    assert (
+        len(set(features()))
+        == len(features())
+        == 2 * len(mention_names()) + 12 + len(ROLES) + len(CLASSES)
+    )
+    assert all(
+        reason_of(f"{kind} cue {cue.id}") == cue.reason
+        for kind in ("mean", "most")
+        for cue in read_cues()
+    )
     said = {name: reason_of(name) for name in features()}
-    assert said["most zone header"] == said["mean zone header"] == "in the header" and not said["mean score"]
+    assert (
+        said["most zone header"] == said["mean zone header"] == "in the header"
+        and not said["mean score"]
+    )
     assert all("\n" not in reason and len(reason) < 70 for reason in said.values())
     people = people_of("Nobody was there.")
     assert mention_rows(people).shape == (0, len(mention_names()))
@@ -79,8 +96,13 @@ def test_rows_are_finite_and_the_most_is_at_least_the_mean(text, model):
     rows = mention_rows(people)
     found = person_rows(people, rows)
     n = len(mention_names())
-    assert rows.shape == (len(people.cands), n) and found.shape == (len(people.persons), len(features()))
-    assert numpy.isfinite(found[:, :-6]).all() and numpy.isnan(found[:, -6:]).all()  # nobody has read the text around
+    assert rows.shape == (len(people.cands), n) and found.shape == (
+        len(people.persons),
+        len(features()),
+    )
+    assert (
+        numpy.isfinite(found[:, :-6]).all() and numpy.isnan(found[:, -6:]).all()
+    )  # nobody has read the text around
     assert (found[:, :n] <= found[:, n : 2 * n] + 1e-4).all()
 
 
@@ -96,19 +118,43 @@ def test_the_order_of_mentions_says_nothing(text, rng):
         rng.shuffle(person)
     parts = ([part[i] for i in order] for part in (people.cands, people.mentions, people.places))
     other = People(people.view, *parts, persons)
-    assert numpy.allclose(person_rows(people, mention_rows(people)), person_rows(other, mention_rows(other)), atol=1e-5, equal_nan=True)
+    assert numpy.allclose(
+        person_rows(people, mention_rows(people)),
+        person_rows(other, mention_rows(other)),
+        atol=1e-5,
+        equal_nan=True,
+    )
 
 
 def test_figures():
     full, surnames = figures()
     assert len(full) >= 400 and set(full.values()) | set(surnames.values()) <= set(CLASSES)
-    known = {"J. K. Rowling": "CITED", "Rowling, J. K.": "CITED", "Sherlock Holmes": "CHARACTER", "Ana Kant": ""}
+    known = {
+        "J. K. Rowling": "CITED",
+        "Rowling, J. K.": "CITED",
+        "Sherlock Holmes": "CHARACTER",
+        "Ana Kant": "",
+    }
     for who, role in known.items():
         row = row_of(f"We read [[{who}]] there.", who)
-        assert (row["most figure"], row["most character of a story"]) == (role == "CITED", role == "CHARACTER"), who
+        assert (row["most figure"], row["most character of a story"]) == (
+            role == "CITED",
+            role == "CHARACTER",
+        ), who
 
 
 def test_words():
-    assert words().is_title("Prof.") and words().is_heading("Reflection") and not words().is_heading("Lopez")
-    styles = {"Ana": "title", "ANA": "upper", "ana": "lower", "McKay": "title", "A.": "title", "安": "other"}
+    assert (
+        words().is_title("Prof.")
+        and words().is_heading("Reflection")
+        and not words().is_heading("Lopez")
+    )
+    styles = {
+        "Ana": "title",
+        "ANA": "upper",
+        "ana": "lower",
+        "McKay": "title",
+        "A.": "title",
+        "安": "other",
+    }
     assert {word: case_style(word) for word in styles} == styles

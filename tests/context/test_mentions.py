@@ -31,7 +31,9 @@ def test_cases_fail_only_where_known() -> None:
 @pytest.mark.parametrize(("text", "found"), TABLES["by_form"])
 def test_names_that_their_form_shows(text, found):
     doc = CONTEXT(NLP(text))
-    assert [(span.text, span._.pii_source) for span in doc.spans["pii"]] == [(name, FORM + rule) for name, rule in found]
+    assert [(span.text, span._.pii_source) for span in doc.spans["pii"]] == [
+        (name, FORM + rule) for name, rule in found
+    ]
 
 
 def test_what_is_marked_already_is_not_found_by_its_form():
@@ -41,7 +43,12 @@ def test_what_is_marked_already_is_not_found_by_its_form():
 
 def says(roles):
     """Of each mention, a role of which it speaks clearly; of None it says nothing."""
-    return lambda people: numpy.log([[0.2] * 6 if role is None else [0.95 if r == role else 0.01 for r in (*ROLES, "")] for role in roles])
+    return lambda people: numpy.log(
+        [
+            [0.2] * 6 if role is None else [0.95 if r == role else 0.01 for r in (*ROLES, "")]
+            for role in roles
+        ]
+    )
 
 
 @pytest.mark.parametrize(("text", "roles", "persons"), TABLES["whom"])
@@ -53,7 +60,9 @@ def test_who_is_whom(text, roles, persons):
 
 def test_what_is_no_name_comes_back_as_it_was():
     doc = marked("[[Reflection Ana Lopez]]\n3 May 2014")
-    others = [c.with_label("DATE") for c in read_spans(marked("Reflection Ana Lopez\n[[3 May 2014]]"))]
+    others = [
+        c.with_label("DATE") for c in read_spans(marked("Reflection Ana Lopez\n[[3 May 2014]]"))
+    ]
     people, rest = find_people(view_of(doc.text), [*read_spans(doc), *others], None)
     assert [doc[c.start : c.end].text for c in people.cands] == ["Ana Lopez"] and rest == others
 

@@ -21,7 +21,12 @@ def blinded(text, names):
         cands.append(name(doc.char_span(at, at + len(who))))
         at += len(who)
     view = view_of(text)
-    found = blind(find_people(view, cands, None)[0], view.words, [900, *range(len(doc)), 901], [1] * (len(doc) + 2))
+    found = blind(
+        find_people(view, cands, None)[0],
+        view.words,
+        [900, *range(len(doc)), 901],
+        [1] * (len(doc) + 2),
+    )
     shown = [doc[i].text.lower() if 0 <= i < 900 else i for i in found.pieces.tolist()[1:]]
     return found, shown
 
@@ -32,7 +37,8 @@ def code(kind, person):
 
 def test_mentions_of_a_person_share_a_number_and_others_have_their_own():
     found, shown = blinded(
-        "I am Ana Lopez. Mr. Hart likes Ana, and Lopez is glad.", ["Ana Lopez", "Hart", "Ana", "Lopez"]
+        "I am Ana Lopez. Mr. Hart likes Ana, and Lopez is glad.",
+        ["Ana Lopez", "Hart", "Ana", "Lopez"],
     )
     first, last = code(GIVEN, 0), code(SURNAME, 0)
     assert shown[:5] == ["i", "am", first, last, "."]
@@ -41,14 +47,30 @@ def test_mentions_of_a_person_share_a_number_and_others_have_their_own():
     assert shown.count(first) == 2 and shown.count(last) == 2
     assert found.n_persons == 2
     assert found.mentions[:, 2].tolist() == [0, 1, 0, 0]
-    assert [shown[start - 1] for start, _, _ in found.mentions.tolist()] == [first, hart, first, last]
+    assert [shown[start - 1] for start, _, _ in found.mentions.tolist()] == [
+        first,
+        hart,
+        first,
+        last,
+    ]
 
 
 def test_nothing_of_a_name_is_left_and_all_else_is():
     text = "by Zbyszek O'Farrell-Quint, who cites Quint (2014)."
     _, shown = blinded(text, ["Zbyszek O'Farrell-Quint"])
     words = [word for word in shown if isinstance(word, str)]
-    assert words == ["by", "-", ",", "who", "cites", "quint", "(", "2014", ")", "."]  # the one who is cited was not named as found
+    assert words == [
+        "by",
+        "-",
+        ",",
+        "who",
+        "cites",
+        "quint",
+        "(",
+        "2014",
+        ")",
+        ".",
+    ]  # the one who is cited was not named as found
 
 
 @pytest.mark.parametrize(("tokens", "others", "kinds"), CASES["placeholders"])
@@ -71,7 +93,12 @@ def test_another_name_gives_the_same_pieces():
     """What is read does not depend on culture, script or case of a name."""
     text = "My teacher {} {} read it. {} liked it."
     seen = []
-    for given, last in (("Ana", "Lopez"), ("Keʻala", "Kahananui"), ("MINH", "NGUYEN"), ("oluwaseun", "adeyemi")):
+    for given, last in (
+        ("Ana", "Lopez"),
+        ("Keʻala", "Kahananui"),
+        ("MINH", "NGUYEN"),
+        ("oluwaseun", "adeyemi"),
+    ):
         found, shown = blinded(text.format(given, last, last), [f"{given} {last}", last])
         seen.append((shown, found.mentions.tolist()))
     assert all(other == seen[0] for other in seen)

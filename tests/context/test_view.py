@@ -40,7 +40,9 @@ def test_a_sign_touches_a_name(text: str, touched: bool) -> None:
     assert ("beset" in view_of(text).places([name(doc.char_span(at, at + 3))])[0].zones) is touched
 
 
-LINES = "Ana Lopez\nWeek 3\n\nThe group adopted the view of one of us after a vote.\n\nAna\nBen\nCarl\n"
+LINES = (
+    "Ana Lopez\nWeek 3\n\nThe group adopted the view of one of us after a vote.\n\nAna\nBen\nCarl\n"
+)
 
 
 @pytest.mark.parametrize(

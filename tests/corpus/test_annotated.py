@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 import spacy
 
-from pii_components.corpus.annotated import FIRST, PARTS, SEALED, SECOND, fill_marks, part_of, read_annotated
+from pii_components.corpus.annotated import (
+    FIRST,
+    PARTS,
+    SEALED,
+    SECOND,
+    fill_marks,
+    part_of,
+    read_annotated,
+)
 from pii_components.errors import PiiError
 from pii_components.files.formats.base import LabelledText
 from pii_components.labels import LABELS, is_name
@@ -56,12 +64,27 @@ def folder(tmp_path):
 def test_texts_are_found_by_their_hash_and_marks_become_names(folder, tmp_path):
     (one,) = read_annotated(folder, [tmp_path / "texts.jsonl.gz"], parts=PARTS)
     text, labels = one.labelled.text, [label for *_, label in one.labelled.spans]
-    assert one.id == "p:1" and one.part == part_of(digest(TEXT)) and "_NAME" not in text and "Generic_" not in text
-    assert labels == ["NAME_STUDENT", "NAME_INSTRUCTOR", "NAME_CONNECTED", "NAME_CONNECTED", "NAME_STUDENT", "NAME_CITED"]
+    assert (
+        one.id == "p:1"
+        and one.part == part_of(digest(TEXT))
+        and "_NAME" not in text
+        and "Generic_" not in text
+    )
+    assert labels == [
+        "NAME_STUDENT",
+        "NAME_INSTRUCTOR",
+        "NAME_CONNECTED",
+        "NAME_CONNECTED",
+        "NAME_STUDENT",
+        "NAME_CITED",
+    ]
     values = [text[a:b] for a, b, _ in one.labelled.spans]
     assert values[5] == "Buzan" and values[2] != values[3]  # side by side: two people
     assert set(values[4].split()) <= {*values[0].split(), values[4]} and " wrote to Mrs. " in text
-    assert read_annotated(folder, [tmp_path / "texts.jsonl.gz"], parts=PARTS)[0].labelled == one.labelled
+    assert (
+        read_annotated(folder, [tmp_path / "texts.jsonl.gz"], parts=PARTS)[0].labelled
+        == one.labelled
+    )
     assert read_annotated(folder, [], parts=PARTS) == []
     with pytest.raises(PiiError) as err:
         read_annotated(folder, [tmp_path / "none.jsonl"])
@@ -80,7 +103,11 @@ def test_text_outside_of_marks_is_unchanged():
 
 def test_a_fifth_is_sealed():
     parts = Counter(part_of(digest(str(n))) for n in range(5000))
-    assert abs(parts[SEALED] - 1000) < 120 and abs(parts[FIRST] - 2000) < 160 and abs(parts[SECOND] - 2000) < 160
+    assert (
+        abs(parts[SEALED] - 1000) < 120
+        and abs(parts[FIRST] - 2000) < 160
+        and abs(parts[SECOND] - 2000) < 160
+    )
 
 
 @pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.jsonl")), ids=lambda path: path.stem)
@@ -107,15 +134,36 @@ def test_scores_are_totals_of_mentions():
     text = "Ana Lopez read Buzan. Ana mailed ana@x.edu."
     nlp = spacy.blank("en")
     ruler = nlp.add_pipe(
-        "span_ruler", config={"spans_key": "pii", "spans_filter": {"@misc": "spacy.first_longest_spans_filter.v1"}}
+        "span_ruler",
+        config={
+            "spans_key": "pii",
+            "spans_filter": {"@misc": "spacy.first_longest_spans_filter.v1"},
+        },
     )
-    ruler.add_patterns([{"label": "NAME_STUDENT", "pattern": "Ana Lopez"}, {"label": "NAME_CONNECTED", "pattern": "Buzan"}])
-    spans = ((0, 9, "NAME_STUDENT"), (15, 20, "NAME_CITED"), (22, 25, "NAME_STUDENT"), (33, 42, "EMAIL"))
-    gold = read_annotated(SHIPPED)[0].__class__("1", "new", FIRST, LabelledText("1", text, spans), ("", "", "", "author"))
+    ruler.add_patterns(
+        [
+            {"label": "NAME_STUDENT", "pattern": "Ana Lopez"},
+            {"label": "NAME_CONNECTED", "pattern": "Buzan"},
+        ]
+    )
+    spans = (
+        (0, 9, "NAME_STUDENT"),
+        (15, 20, "NAME_CITED"),
+        (22, 25, "NAME_STUDENT"),
+        (33, 42, "EMAIL"),
+    )
+    gold = read_annotated(SHIPPED)[0].__class__(
+        "1", "new", FIRST, LabelledText("1", text, spans), ("", "", "", "author")
+    )
     made = measure(nlp, [gold])["all"]
     names = made["names"]
     assert (names["STUDENT_support"], names["STUDENT_hidden"], names["protected"]) == (2, 0.5, 0.5)
-    assert (names["CITED_hidden"], names["kept_hidden"], names["precision"], names["documents_left_open"]) == (1.0, 1.0, 0.5, 1)
+    assert (
+        names["CITED_hidden"],
+        names["kept_hidden"],
+        names["precision"],
+        names["documents_left_open"],
+    ) == (1.0, 1.0, 0.5, 1)
     assert made["labels"]["EMAIL"]["recall"] == 0.0 and made["labels"]["EMAIL"]["support"] == 1
     assert "0.500" in table([{"pipeline": "x", "sources": {"all": made}}])[2]
 
@@ -123,7 +171,10 @@ def test_scores_are_totals_of_mentions():
 def test_agreement_by_hand(tmp_path):
     both = [[0, 3, "NAME", "STUDENT"], [5, 8, "NAME", "CITED"]]
     one = [[0, 3, "NAME", "STUDENT"], [5, 8, "NAME", "CONNECTED"], [9, 12, "AGE", ""]]
-    rows = [{"id": "1", "spans": both, "first": None, "second": one}, {"id": "2", "spans": one, "first": [], "second": None}]
+    rows = [
+        {"id": "1", "spans": both, "first": None, "second": one},
+        {"id": "2", "spans": one, "first": [], "second": None},
+    ]
     (tmp_path / "new.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     cells = [cell.strip() for cell in agreement_table(tmp_path)[2].strip("|").split("|")]
     # names: 2 of both and 2 more of the second; roles agree once of two, by chance once in four
@@ -131,7 +182,10 @@ def test_agreement_by_hand(tmp_path):
 
 
 def test_the_page_shows_how_far_readers_agree():
-    page, mark = (ROOT / "docs" / "annotation.md").read_text("utf8"), "<!-- python -m scripts.annotated agreement -->\n"
+    page, mark = (
+        (ROOT / "docs" / "annotation.md").read_text("utf8"),
+        "<!-- python -m scripts.annotated agreement -->\n",
+    )
     assert page.split(mark)[1].split("\n<!-- end -->")[0].splitlines() == agreement_table(SHIPPED)
 
 
@@ -139,7 +193,9 @@ def test_owners_are_counted_by_label():
     text = "Ana Lopez, ana.lopez@x.edu. Call the office at 555-0142 or me."
     found = ("Ana Lopez", "NAME_STUDENT"), ("ana.lopez@x.edu", "EMAIL"), ("555-0142", "PHONE_NUM")
     spans = [(*at(text, value), label) for value, label in found]
-    gold = read_annotated(SHIPPED)[0].__class__("1", "new", FIRST, LabelledText("1", text, tuple(spans)), ("", "author", "org"))
+    gold = read_annotated(SHIPPED)[0].__class__(
+        "1", "new", FIRST, LabelledText("1", text, tuple(spans)), ("", "author", "org")
+    )
     assert owner_table([gold])[2:] == [
         "| EMAIL | author | 1 | 1 | 0 | 0 | 0 |",
         "| PHONE_NUM | org | 1 | 0 | 0 | 1 | 0 |",

@@ -10,12 +10,25 @@ from pii_components.cli.app import app
 from pii_components.corpus.build import ABSENT, NEW, OK, RECORDED, WRONG, sha256_of, verify_assets
 from pii_components.errors import PiiError
 
-KAGGLE = [{"document": n, "full_text": "Hi", "tokens": ["Hi"], "trailing_whitespace": [False], "labels": ["O"]} for n in range(3)]
+KAGGLE = [
+    {
+        "document": n,
+        "full_text": "Hi",
+        "tokens": ["Hi"],
+        "trailing_whitespace": [False],
+        "labels": ["O"],
+    }
+    for n in range(3)
+]
 
 
 @pytest.fixture
 def folder(tmp_path):
-    for name, text in (("encoder/vocab.txt", "a\nb\n"), ("crapii/train.json", json.dumps(KAGGLE)), ("user/mine.csv", "text\nHi\n")):
+    for name, text in (
+        ("encoder/vocab.txt", "a\nb\n"),
+        ("crapii/train.json", json.dumps(KAGGLE)),
+        ("user/mine.csv", "text\nHi\n"),
+    ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, "utf8")
     (tmp_path / "checksums.toml").write_text(
@@ -31,13 +44,19 @@ def states(folder, **options):
 
 
 def test_what_is_there_is_checked(folder):
-    assert states(folder) == {"encoder/vocab.txt": OK, "crapii/train.json": OK, "user/mine.csv": NEW, "peers/true.csv": ABSENT}
+    assert states(folder) == {
+        "encoder/vocab.txt": OK,
+        "crapii/train.json": OK,
+        "user/mine.csv": NEW,
+        "peers/true.csv": ABSENT,
+    }
 
 
 @pytest.mark.parametrize(
     "path, text, reason",
     [
-        ("encoder/vocab.txt", "a\nc\n", "checksum"), ("crapii/train.json", json.dumps(KAGGLE[:2]), "2 records in place of 3"),
+        ("encoder/vocab.txt", "a\nc\n", "checksum"),
+        ("crapii/train.json", json.dumps(KAGGLE[:2]), "2 records in place of 3"),
         ("peers/true.csv", "x", "checksum"),
     ],
 )
@@ -59,7 +78,10 @@ def test_a_recorded_file_that_changes_is_seen(folder):
     assert states(folder)["user/mine.csv"] == WRONG  # recording again does not hide it
 
 
-@pytest.mark.parametrize("name, text", [("checksums.toml", "[[file"), ("checksums.lock.json", "[1]"), ("checksums.lock.json", "{")])
+@pytest.mark.parametrize(
+    "name, text",
+    [("checksums.toml", "[[file"), ("checksums.lock.json", "[1]"), ("checksums.lock.json", "{")],
+)
 def test_a_table_that_cannot_be_read_is_a_coded_error(folder, name, text):
     (folder / name).write_text(text, "utf8")
     with pytest.raises(PiiError) as error:
@@ -74,4 +96,6 @@ def test_an_empty_folder_is_fine_and_the_table_that_ships_can_be_read(tmp_path):
     if not (shipped / "checksums.toml").is_file():
         pytest.skip("assets/ is not in an installed wheel")
     checked = verify_assets(shipped)
-    assert {"encoder/model.safetensors", "crapii/train.json", "peers/true_entities.csv"} <= {item.path for item in checked}
+    assert {"encoder/model.safetensors", "crapii/train.json", "peers/true_entities.csv"} <= {
+        item.path for item in checked
+    }

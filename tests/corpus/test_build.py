@@ -8,7 +8,16 @@ import pytest
 import spacy
 from spacy.tokens import DocBin
 
-from pii_components.corpus.build import SPLITS, Filled, Recipe, build_corpus, crapii_split, from_essays, split_of, to_doc
+from pii_components.corpus.build import (
+    SPLITS,
+    Filled,
+    Recipe,
+    build_corpus,
+    crapii_split,
+    from_essays,
+    split_of,
+    to_doc,
+)
 from pii_components.corpus.split import CRAPII_DOCUMENTS, paper_split
 from pii_components.corpus.templates import read_fragments, read_templates
 from pii_components.errors import PiiError
@@ -26,7 +35,9 @@ def assets(tmp_path_factory):
     shutil.copytree(ASSETS / "fragments", folder / "fragments")
     (folder / "essays").mkdir()
     for split, number in (("train", 16), ("dev", 2), ("test", 2)):
-        for path in [p for p in sorted((ASSETS / "essays").glob("*.txt")) if split_of(p.stem) == split][:number]:
+        for path in [
+            p for p in sorted((ASSETS / "essays").glob("*.txt")) if split_of(p.stem) == split
+        ][:number]:
             shutil.copy(path, folder / "essays")
     return folder
 
@@ -69,18 +80,26 @@ def test_carriers_are_added_to_train_only_and_short_texts_left_out(assets, tmp_p
     (folder / "persuade").mkdir()
     words = "We went to the lake and it was cold . Nobody swam but we looked at the boats for an hour . "
     rows = [{"id": f"c{n}", "text": f"{n} {words * 12}"} for n in range(400)]
-    (folder / "persuade" / "p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf8")
+    (folder / "persuade" / "p.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows), "utf8"
+    )
     (folder / "scenes").mkdir()
     short = "%%\nid: s_{0}\n---\nI met {{{{friend.full}}}} at gate {0}, and we spoke of the rain there.\n"
     (folder / "scenes" / "s.txt").write_text("".join(short.format(n) for n in range(40)), "utf8")
     made = {
         name: build_corpus(folder, tmp_path / name, seed=1, scale=0.02, uncut=True, **how)[0]
-        for name, how in {"plain": {}, "more": {"carriers": 4.0}, "essays": {"scenes": False}}.items()
+        for name, how in {
+            "plain": {},
+            "more": {"carriers": 4.0},
+            "essays": {"scenes": False},
+        }.items()
     }
     assert made["more"]["train"]["documents"] > made["plain"]["train"]["documents"] + 40
     assert all(made["more"][split] == made["plain"][split] for split in ("dev", "test"))
     texts = {name: " ".join(texts_of(tmp_path / name / "train.spacy")) for name in made}
-    assert "we spoke of the rain" in texts["plain"] and "we spoke of the rain" not in texts["essays"]
+    assert (
+        "we spoke of the rain" in texts["plain"] and "we spoke of the rain" not in texts["essays"]
+    )
 
 
 def test_the_same_seed_builds_the_same_corpus(built, assets, tmp_path):
@@ -99,7 +118,9 @@ def test_every_filling_differs(assets):
 
 def test_reader_shuffles_and_thins(built):
     out, stats, distribution = built
-    nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
+    nlp = spacy.blank(
+        "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
+    )
     read = make_essay_corpus(out / "train.spacy", shuffle=True, clean_share=0.0, seed=3)
     first, second = ([eg.reference.text for eg in read(nlp)] for _ in range(2))
     assert len(first) == stats["train"]["documents"] - stats["train"]["without_spans"]
@@ -117,7 +138,16 @@ def test_the_report_counts_what_was_filled_in(built):
     out, stats, distribution = built
     assert json.loads((out / "distribution.json").read_text("utf8")) == distribution
     train = distribution["train"]
-    assert {"label", "role", "form", "region", "wear", "hard negative", "set in", "linked to the name"} <= set(train)
+    assert {
+        "label",
+        "role",
+        "form",
+        "region",
+        "wear",
+        "hard negative",
+        "set in",
+        "linked to the name",
+    } <= set(train)
     assert set(train["role"]) == set(ROLES)
     # What was filled in was written or cut away or masked; nothing is written that was not filled in.
     for label in LABELS:
@@ -128,24 +158,50 @@ def test_the_report_counts_what_was_filled_in(built):
 def test_crapii_goes_where_the_paper_has_it(assets, tmp_path):
     numbers = {part: ids[0] for part, ids in paper_split(CRAPII_DOCUMENTS).items()}
     assert {part: crapii_split(str(n)) for part, n in numbers.items()} == {
-        "base_train": "train", "verifier_train": "dev", "test": "test",
-    }  # fmt: skip
+        "base_train": "train",
+        "verifier_train": "dev",
+        "test": "test",
+    }
     assert [crapii_split(name) for name in ("", "essay", "22688", "-1", "99999")] == ["test"] * 5
     folder = tmp_path / "assets"
     shutil.copytree(assets, folder)
     (folder / "crapii").mkdir()
     row = {"trailing_whitespace": [True, False], "labels": ["B-NAME_STUDENT", "O"]}
-    rows = [row | {"document": n, "full_text": f"Zyx {part}", "tokens": ["Zyx", part]} for part, n in numbers.items()]
+    rows = [
+        row | {"document": n, "full_text": f"Zyx {part}", "tokens": ["Zyx", part]}
+        for part, n in numbers.items()
+    ]
     (folder / "crapii" / "train.json").write_text(json.dumps(rows), "utf8")
     build_corpus(folder, tmp_path / "out", seed=1, scale=0.1)
-    where = {split: [text for text in texts_of(tmp_path / f"out/{split}.spacy") if text.startswith("Zyx")] for split in SPLITS}
-    assert where == {"train": ["Zyx base_train"], "dev": ["Zyx verifier_train"], "test": ["Zyx test"]}
+    where = {
+        split: [
+            text for text in texts_of(tmp_path / f"out/{split}.spacy") if text.startswith("Zyx")
+        ]
+        for split in SPLITS
+    }
+    assert where == {
+        "train": ["Zyx base_train"],
+        "dev": ["Zyx verifier_train"],
+        "test": ["Zyx test"],
+    }
     build_corpus(folder, tmp_path / "without", seed=1, scale=0.1, crapii=False)
-    assert not any(text.startswith("Zyx") for split in SPLITS for text in texts_of(tmp_path / f"without/{split}.spacy"))
+    assert not any(
+        text.startswith("Zyx")
+        for split in SPLITS
+        for text in texts_of(tmp_path / f"without/{split}.spacy")
+    )
 
 
 def test_gold_between_token_boundaries_is_masked():
     nlp = spacy.blank("en")
-    doc = to_doc(nlp, Filled("Ana Roesler is 41", ((0, 3, "NAME_STUDENT"), (4, 7, "NAME_STUDENT"), (15, 17, "AGE"))))
-    assert [(s.text, s.label_) for s in doc.spans["pii"]] == [("Ana", "NAME_STUDENT"), ("41", "AGE")]
+    doc = to_doc(
+        nlp,
+        Filled(
+            "Ana Roesler is 41", ((0, 3, "NAME_STUDENT"), (4, 7, "NAME_STUDENT"), (15, 17, "AGE"))
+        ),
+    )
+    assert [(s.text, s.label_) for s in doc.spans["pii"]] == [
+        ("Ana", "NAME_STUDENT"),
+        ("41", "AGE"),
+    ]
     assert [s.text for s in doc.spans["pii_unlabelled"]] == ["Roesler"]

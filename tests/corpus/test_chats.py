@@ -30,7 +30,7 @@ from pii_components.corpus.chats import (
     name_forms,
     parse_chat,
     read_chats,
-)  # fmt: skip
+)
 from pii_components.corpus.people import CULTURES, GROUPS, given_names, surnames
 from pii_components.errors import PiiError
 from pii_components.files.labelled import read_corpus
@@ -71,13 +71,21 @@ def refuses(code, call, *args, **options):
     return str(error.value)
 
 
-CASES = json.loads((Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8"))
+CASES = json.loads(
+    (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")
+)
 
 # The names and the placeholders
 
 
 def test_the_papers_ten_groups_have_names_enough_in_english_letters_and_share_none():
-    assert len(set(GROUPS)) == 10 and {c for _, c in GROUPS} == {"Africa", "Americas", "Asia", "Europe", "Oceania"}
+    assert len(set(GROUPS)) == 10 and {c for _, c in GROUPS} == {
+        "Africa",
+        "Americas",
+        "Asia",
+        "Europe",
+        "Oceania",
+    }
     countries = [c for text in CULTURES.values() for c in text.split()]
     assert len(countries) == len(set(countries)) == 105
     for gender, culture in GROUPS:
@@ -92,8 +100,14 @@ def test_a_placeholder_is_taken_apart(table, words, meaning):
     assert table.resolve(words) == (meaning and Placeholder(*meaning))
 
 
-def test_only_words_in_capitals_are_placeholders_and_an_unknown_one_is_a_coded_error_without_text(table):
-    assert table.pattern.findall("<STUDENT> <STUDENT's MOTHER> <DATE 2>") == ["STUDENT", "STUDENT's MOTHER", "DATE 2"]
+def test_only_words_in_capitals_are_placeholders_and_an_unknown_one_is_a_coded_error_without_text(
+    table,
+):
+    assert table.pattern.findall("<STUDENT> <STUDENT's MOTHER> <DATE 2>") == [
+        "STUDENT",
+        "STUDENT's MOTHER",
+        "DATE 2",
+    ]
     assert table.pattern.findall("i <3 it, List<T>, <h1>, Map<String>, a < B > c") == []
     text = "student: hi\nteacher: ask <JOHN SMITH>"
     message = refuses("E680", fill, text)
@@ -109,19 +123,45 @@ def test_a_users_table_adds_people_details_values_and_brackets(tmp_path):
         "utf8",
     )
     table = load_table(own)
-    chat = parse_chat("coach: [NEIGHBOUR], [NEIGHBOUR AGE], is in [TEAM], [LEVEL], hi [STUDENT]", "c", table=table)
+    chat = parse_chat(
+        "coach: [NEIGHBOUR], [NEIGHBOUR AGE], is in [TEAM], [LEVEL], hi [STUDENT]", "c", table=table
+    )
     filled = fill_chat(chat, gender="M", culture="Europe", seed=1, table=table)
-    assert [label for *_, label in filled.spans] == ["NAME_CONNECTED", "AGE", "OTHER", "NAME_STUDENT"]
+    assert [label for *_, label in filled.spans] == [
+        "NAME_CONNECTED",
+        "AGE",
+        "OTHER",
+        "NAME_STUDENT",
+    ]
     assert ", 90, is in the Owls, B2, hi " in filled.text and filled.text.startswith("teacher: ")
 
 
 def test_a_table_that_cannot_be_used_is_a_coded_error(tmp_path):
-    persons = ('{role = "KING"}', '{role = "STUDENT", gender = "x"}', '{role = "STUDENT", age = [9, 2]}')
+    persons = (
+        '{role = "KING"}',
+        '{role = "STUDENT", gender = "x"}',
+        '{role = "STUDENT", age = [9, 2]}',
+    )
     details = (
-        '{make = "shoe"}', "{values = []}", '{values = ["x"]}', '{values = ["x"], label = "SHOE"}', '{values = ["x"], make = "age"}',
-    )  # fmt: skip
-    whole = ("= 1", "colour = 1", "persons = 3", 'brackets = ["<"]', '[speakers]\nparrot = ["p"]', '[forms]\n"F" = "shoe"')
-    for toml in (*whole, *(f'[persons]\n"A" = {row}' for row in persons), *(f'[details]\n"D" = {row}' for row in details)):
+        '{make = "shoe"}',
+        "{values = []}",
+        '{values = ["x"]}',
+        '{values = ["x"], label = "SHOE"}',
+        '{values = ["x"], make = "age"}',
+    )
+    whole = (
+        "= 1",
+        "colour = 1",
+        "persons = 3",
+        'brackets = ["<"]',
+        '[speakers]\nparrot = ["p"]',
+        '[forms]\n"F" = "shoe"',
+    )
+    for toml in (
+        *whole,
+        *(f'[persons]\n"A" = {row}' for row in persons),
+        *(f'[details]\n"D" = {row}' for row in details),
+    ):
         (tmp_path / "bad.toml").write_text(toml, "utf8")
         assert "bad.toml" in refuses("E686", load_table, tmp_path / "bad.toml"), toml
     refuses("E501", load_table, tmp_path / "none.toml")
@@ -134,8 +174,16 @@ def test_a_table_that_cannot_be_used_is_a_coded_error(tmp_path):
 def test_people_have_names_of_their_group(gender, culture):
     filled = fill(TALK, gender, culture, 46)
     first, last = one(filled, "STUDENT FULL NAME").split()
-    assert first == one(filled, "STUDENT") and first in given_names(gender, culture) and last in surnames(culture)
-    assert one(filled, "TEACHER FULL NAME").split()[0] == one(filled, "TEACHER") in given_names(gender, culture)
+    assert (
+        first == one(filled, "STUDENT")
+        and first in given_names(gender, culture)
+        and last in surnames(culture)
+    )
+    assert (
+        one(filled, "TEACHER FULL NAME").split()[0]
+        == one(filled, "TEACHER")
+        in given_names(gender, culture)
+    )
     assert filled.people["STUDENT"] == {"role": "STUDENT", "gender": gender, "culture": culture}
     assert re.sub(r"[^A-Z]", "", one(filled, "STUDENT SPELLED")) == first.upper()
     assert fold(one(filled, "STUDENT MISHEARD")) != fold(first)
@@ -143,8 +191,19 @@ def test_people_have_names_of_their_group(gender, culture):
 
 
 def test_forms_of_a_name_and_called_full_is_the_papers_way():
-    forms = ("Mereoni Waqa", "Mereoni", "Waqa", "Mere", "M.W.", "M-E-R-E-O-N-I", "W-A-Q-A", "Mereani")
-    assert name_forms("Mereoni", "Waqa", "Mere", "Mereani", "-") == dict(zip(NAME_FORMS, forms, strict=True))
+    forms = (
+        "Mereoni Waqa",
+        "Mereoni",
+        "Waqa",
+        "Mere",
+        "M.W.",
+        "M-E-R-E-O-N-I",
+        "W-A-Q-A",
+        "Mereani",
+    )
+    assert name_forms("Mereoni", "Waqa", "Mere", "Mereani", "-") == dict(
+        zip(NAME_FORMS, forms, strict=True)
+    )
     filled = fill(TALK, called="full")
     assert one(filled, "STUDENT") == one(filled, "STUDENT FULL NAME")
 
@@ -152,26 +211,37 @@ def test_forms_of_a_name_and_called_full_is_the_papers_way():
 @pytest.mark.parametrize(
     "turn, change",
     [
-        ("hello <STUDENT>, i'm in <CITY>", str.lower), ("yes I think I'm late <STUDENT>", str.lower), ("HELLO <STUDENT> HELP", str.upper),
-        ("Hello <STUDENT>", str), ("<STUDENT>!", str), ("OK <STUDENT>", str),
+        ("hello <STUDENT>, i'm in <CITY>", str.lower),
+        ("yes I think I'm late <STUDENT>", str.lower),
+        ("HELLO <STUDENT> HELP", str.upper),
+        ("Hello <STUDENT>", str),
+        ("<STUDENT>!", str),
+        ("OK <STUDENT>", str),
     ],
 )
 def test_case_of_the_surroundings_is_taken_but_by_addresses(turn, change):
-    written, following = (fill(f"student: {turn}", "M", "Americas", 3, case=case) for case in ("written", "surroundings"))
+    written, following = (
+        fill(f"student: {turn}", "M", "Americas", 3, case=case)
+        for case in ("written", "surroundings")
+    )
     assert one(written, "STUDENT") in given_names("M", "Americas")
     assert one(following, "STUDENT") == change(one(written, "STUDENT"))
     address = "student: mail me <EMAIL ADDRESS>"
     assert fill(address).text == fill(address, case="surroundings").text
 
 
-@pytest.mark.parametrize("option", [{"gender": "x"}, {"culture": "Atlantis"}, {"called": "loudly"}, {"case": "camel"}])
+@pytest.mark.parametrize(
+    "option", [{"gender": "x"}, {"culture": "Atlantis"}, {"called": "loudly"}, {"case": "camel"}]
+)
 def test_unknown_options_are_coded_errors(option):
     refuses("E685", fill, TALK, **option)
 
 
 def test_no_two_people_share_a_name_and_no_name_stands_in_the_text(authored, table):
     for gender, culture in GROUPS[::3]:
-        for filled in (fill_chat(c, gender=gender, culture=culture, seed=7, table=table) for c in authored):
+        for filled in (
+            fill_chat(c, gender=gender, culture=culture, seed=7, table=table) for c in authored
+        ):
             names: dict[str, set[str]] = {}
             for (start, end, label), words in zip(filled.spans, filled.placeholders, strict=True):
                 if label.startswith("NAME_") and not words.endswith(("SPELLED", "INITIALS")):
@@ -188,12 +258,29 @@ def test_no_two_people_share_a_name_and_no_name_stands_in_the_text(authored, tab
 def test_a_name_in_the_chats_own_words_is_passed_over():
     names = given_names("F", "Europe")
     for seed in range(5):
-        assert one(fill(f"student: {' '.join(names[:-40])} and <STUDENT>", "F", "Europe", seed), "STUDENT") in names[-40:]
+        assert (
+            one(
+                fill(f"student: {' '.join(names[:-40])} and <STUDENT>", "F", "Europe", seed),
+                "STUDENT",
+            )
+            in names[-40:]
+        )
     refuses("E689", fill, f"student: {' '.join(names)} and <STUDENT>", "F", "Europe")
 
 
-_PIECES = st.sampled_from(["<STUDENT>", "<TEACHER NICKNAME>", "<FRIEND 2 FULL NAME>", "<AGE>", "<HOME ADDRESS>", "<PERSONAL PAGE>"])
-_TURN = st.lists(st.one_of(_PIECES, st.text("aé \U0001f600<>:'\n", max_size=6)), min_size=1, max_size=6).map("".join)
+_PIECES = st.sampled_from(
+    [
+        "<STUDENT>",
+        "<TEACHER NICKNAME>",
+        "<FRIEND 2 FULL NAME>",
+        "<AGE>",
+        "<HOME ADDRESS>",
+        "<PERSONAL PAGE>",
+    ]
+)
+_TURN = st.lists(
+    st.one_of(_PIECES, st.text("aé \U0001f600<>:'\n", max_size=6)), min_size=1, max_size=6
+).map("".join)
 
 
 @settings(max_examples=60, deadline=None)
@@ -203,7 +290,9 @@ def test_spans_are_what_was_put_in_and_the_rest_stays(turns, seed, group):
     filled = fill_chat(chat, gender=group[0], culture=group[1], seed=seed, case="surroundings")
     assert all(a[1] <= b[0] for a, b in zip(filled.spans, filled.spans[1:], strict=False))
     text = filled.text
-    for (start, end, label), words in reversed(list(zip(filled.spans, filled.placeholders, strict=True))):
+    for (start, end, label), words in reversed(
+        list(zip(filled.spans, filled.placeholders, strict=True))
+    ):
         assert text[start:end].strip() == text[start:end] != "" and label in LABELS
         text = f"{text[:start]}<{words}>{text[end:]}"
     assert text == "".join(f"student: {turn}\n" for turn in turns)
@@ -216,7 +305,9 @@ def hellos(n):
     return [Chat(f"c{i}", (Turn("student", "hi <STUDENT>"),)) for i in range(n)]
 
 
-@pytest.mark.parametrize("n, per_group, each", [(44, None, 4), (260, None, 26), (3, None, 1), (44, 9, 9), (44, 50, 50)])
+@pytest.mark.parametrize(
+    "n, per_group, each", [(44, None, 4), (260, None, 26), (3, None, 1), (44, 9, 9), (44, 50, 50)]
+)
 def test_every_group_has_as_many_chats(n, per_group, each):
     dealt = deal(hellos(n), per_group=per_group, seed=1)
     assert Counter(group for _, group, _ in dealt) == dict.fromkeys(GROUPS, each)
@@ -242,7 +333,9 @@ def test_the_same_in_a_fresh_process(authored, table):
         "print(hashlib.sha256(''.join(lines).encode()).hexdigest())"
     )
     here = "".join(json.dumps(asdict(c)) for c in make_chats(authored, seed=46, table=table))
-    run = subprocess.run([sys.executable, "-c", code, str(ASSETS)], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(ASSETS)], capture_output=True, text=True, check=True
+    )
     assert run.stdout.strip() == hashlib.sha256(here.encode()).hexdigest()
 
 
@@ -250,30 +343,48 @@ def test_the_same_in_a_fresh_process(authored, table):
 
 
 def test_front_matter_and_lines_that_go_on():
-    chat = parse_chat("id: c\ngenre: g\nvoice: v\n---\nTeacher: one\n  two\n\nSTUDENT: three: four\r\n", "c")
-    assert chat == Chat("c", (Turn("teacher", "one\n  two"), Turn("student", "three: four")), "g", "v")
-    assert parse_chat("teacher: a\n---\nstudent: b", "c").turns == (Turn("teacher", "a\n---"), Turn("student", "b"))
+    chat = parse_chat(
+        "id: c\ngenre: g\nvoice: v\n---\nTeacher: one\n  two\n\nSTUDENT: three: four\r\n", "c"
+    )
+    assert chat == Chat(
+        "c", (Turn("teacher", "one\n  two"), Turn("student", "three: four")), "g", "v"
+    )
+    assert parse_chat("teacher: a\n---\nstudent: b", "c").turns == (
+        Turn("teacher", "a\n---"),
+        Turn("student", "b"),
+    )
 
 
 def test_malformed_chats_are_coded_errors_that_name_the_line_and_show_no_text():
     for text, code in (
-        ("", "E682"), ("id: c\n---\n", "E682"), ("hello\nstudent: hi", "E681"), ("parrot: hello", "E681"),
+        ("", "E682"),
+        ("id: c\n---\n", "E682"),
+        ("hello\nstudent: hi", "E681"),
+        ("parrot: hello", "E681"),
         ("id: other\n---\nstudent: hi", "E692"),
-    ):  # fmt: skip
+    ):
         refuses(code, parse_chat, text, "c")
     message = refuses("E681", parse_chat, "id: c\n---\n\nMy name is Ina", "c")
     assert "line 4" in message and "Ina" not in message
 
 
-ROWS = [("l1", "teacher", "Hi <STUDENT>,\nok?"), ("l1", "Student", "hi"), ("l2", "student", "bye <TEACHER>")]
+ROWS = [
+    ("l1", "teacher", "Hi <STUDENT>,\nok?"),
+    ("l1", "Student", "hi"),
+    ("l2", "student", "bye <TEACHER>"),
+]
 
 
 def write_rows(path, rows, names=("lesson", "role", "edited")):
     if path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows), "utf8")
+        path.write_text(
+            "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows), "utf8"
+        )
         return
     with path.open("w", encoding="utf8", newline="") as stream:
-        csv.writer(stream, delimiter="\t" if path.suffix == ".tsv" else ",").writerows([names, *rows])
+        csv.writer(stream, delimiter="\t" if path.suffix == ".tsv" else ",").writerows(
+            [names, *rows]
+        )
 
 
 @pytest.mark.parametrize("name", ["t.tsv", "t.csv", "t.jsonl"])
@@ -307,7 +418,10 @@ def test_the_authored_chats_keep_to_the_format_and_say_nothing_twice(authored, t
     assert all(12 <= len(chat.turns) <= 60 and chat.genre and chat.voice for chat in authored)
     assert all({turn.speaker for turn in chat.turns} == {"student", "teacher"} for chat in authored)
     used = {meaning and meaning.what for *_, meaning in count_placeholders(authored, table=table)}
-    assert None not in used and {*(detail.make for detail in table.details.values()), *table.forms.values()} <= {*used, "first"}
+    assert None not in used and {
+        *(detail.make for detail in table.details.values()),
+        *table.forms.values(),
+    } <= {*used, "first"}
     shingles: dict[tuple[str, ...], str] = {}
     for chat, turn in ((chat, turn) for chat in authored for turn in chat.turns):
         words = re.findall(r"[a-z']+", turn.text.lower())
@@ -331,10 +445,16 @@ def test_the_command_writes_lines_that_the_corpus_readers_read(tmp_path):
     assert Counter((row["gender"], row["culture"]) for row in rows) == dict.fromkeys(GROUPS, 3)
     assert len({row["id"] for row in rows}) == 30
     read = list(read_corpus(out))
-    assert [[list(span) for span in essay.spans] for essay in read] == [row["spans"] for row in rows]
+    assert [[list(span) for span in essay.spans] for essay in read] == [
+        row["spans"] for row in rows
+    ]
     assert not any(essay.masked for essay in read)
     before = out.read_bytes()
-    assert run(*args).exit_code == 2 and run(*args, "--overwrite").exit_code == 0 and out.read_bytes() == before
+    assert (
+        run(*args).exit_code == 2
+        and run(*args, "--overwrite").exit_code == 0
+        and out.read_bytes() == before
+    )
 
 
 def test_the_command_takes_one_part_of_the_chats(authored, tmp_path):
@@ -342,7 +462,9 @@ def test_the_command_takes_one_part_of_the_chats(authored, tmp_path):
     for part in ("test", "rest"):
         out = tmp_path / f"{part}.jsonl"
         assert run("--out", out, "--per-group", 2, "--part", part).exit_code == 0
-        made[part] = {parts[json.loads(line)["chat"]] for line in out.read_text("utf8").splitlines()}
+        made[part] = {
+            parts[json.loads(line)["chat"]] for line in out.read_text("utf8").splitlines()
+        }
     assert made["test"] == {"test"} and "test" not in made["rest"]
     (tmp_path / "a.txt").write_text("student: <STUDENT>", "utf8")
     for source, part in ((tmp_path / "a.txt", "test"), (ASSETS, "tset")):
@@ -353,10 +475,16 @@ def test_the_command_takes_one_part_of_the_chats(authored, tmp_path):
 def test_the_command_lists_placeholders(tmp_path):
     (tmp_path / "a.txt").write_text("student: <PARROT> <STUDENT> <STUDENT>", "utf8")
     result = run("--list", source=tmp_path)
-    assert result.exit_code == 0 and re.search(r"STUDENT\D+2\D", result.output) and "not in the table" in result.output
+    assert (
+        result.exit_code == 0
+        and re.search(r"STUDENT\D+2\D", result.output)
+        and "not in the table" in result.output
+    )
 
 
-@pytest.mark.parametrize("options", [[], ["--out", "x.jsonl", "--called", "x"], ["--out", "x.jsonl", "--input", "none"]])
+@pytest.mark.parametrize(
+    "options", [[], ["--out", "x.jsonl", "--called", "x"], ["--out", "x.jsonl", "--input", "none"]]
+)
 def test_the_command_refuses_in_one_coded_line(tmp_path, monkeypatch, options):
     monkeypatch.chdir(tmp_path)
     result = run(*options)

@@ -26,20 +26,27 @@ from pii_components.corpus.clean import (  # noqa: E402
     detect_language,
     find_anomalies,
     step_of,
-)  # fmt: skip
+)
 from pii_components.errors import PiiError  # noqa: E402
 from pii_components.files.record import Record, Skip  # noqa: E402
 from pii_components.files.sources import open_submissions, read_pdf  # noqa: E402
 from scripts.bench_cleaning import make_pdf  # noqa: E402
 
-CASES = json.loads((Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8"))
+CASES = json.loads(
+    (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")
+)
 PARTS = CASES["words of essays"]
-SPANISH = "Este ensayo describe cómo nuestro equipo preparó la reunión con los clientes y qué aprendimos en la semana. " * 5
+SPANISH = (
+    "Este ensayo describe cómo nuestro equipo preparó la reunión con los clientes y qué aprendimos en la semana. "
+    * 5
+)
 
 
 def essay(seed: int, n: int = 12) -> str:
     rng = random.Random(seed)
-    sentences = [" ".join(rng.choice(words) for words in PARTS) + rng.choice("..!") for _ in range(n)]
+    sentences = [
+        " ".join(rng.choice(words) for words in PARTS) + rng.choice("..!") for _ in range(n)
+    ]
     return " ".join(sentence[0].upper() + sentence[1:] for sentence in sentences)
 
 
@@ -50,7 +57,10 @@ def write_pdf(path: Path, text: str, *, pages: int = 1, password: str = "") -> P
 
 
 def put_jsonl(path: Path, texts: list[str]) -> Path:
-    path.write_text("".join(json.dumps({"id": f"e{i}", "text": text}) + "\n" for i, text in enumerate(texts)), "utf8")
+    path.write_text(
+        "".join(json.dumps({"id": f"e{i}", "text": text}) + "\n" for i, text in enumerate(texts)),
+        "utf8",
+    )
     return path
 
 
@@ -92,7 +102,9 @@ REMOVALS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "text", "options", "code"), REMOVALS, ids=[row[0] for row in REMOVALS])
+@pytest.mark.parametrize(
+    ("name", "text", "options", "code"), REMOVALS, ids=[row[0] for row in REMOVALS]
+)
 def test_what_goes_and_why(name, text, options, code):
     skip = check_record(Record(1, "d", text), CleaningOptions(**options))
     assert (skip.code if skip else None) == code
@@ -100,9 +112,18 @@ def test_what_goes_and_why(name, text, options, code):
 
 def test_bad_thresholds():
     for options in (
-        {"max_bytes": -1}, {"max_pages": -1}, {"min_words": -5}, {"similarity": 1.0}, {"similarity": float("nan")}, {"contamination": 0.6},
-        {"contamination": -0.1}, {"pool_below": 2}, {"keep": "last"}, {"per_student": "first"}, {"language": "English"},
-    ):  # fmt: skip
+        {"max_bytes": -1},
+        {"max_pages": -1},
+        {"min_words": -5},
+        {"similarity": 1.0},
+        {"similarity": float("nan")},
+        {"contamination": 0.6},
+        {"contamination": -0.1},
+        {"pool_below": 2},
+        {"keep": "last"},
+        {"per_student": "first"},
+        {"language": "English"},
+    ):
         assert next(iter(options)) in refuses("E650", CleaningOptions, **options)
 
 
@@ -114,7 +135,9 @@ def test_table_counts_every_record_once(tmp_path):
     _, table = report_of(out)
     assert list(table) == [name for name, *_ in STEPS]
     assert table["records"] == (0, 35) and table["text"] == (1, 34) and table["language"] == (2, 32)
-    assert table["duplicates"] == (4, 28) and table["anomalies"] == (0, 28) and len(lines(out)) == 28
+    assert (
+        table["duplicates"] == (4, 28) and table["anomalies"] == (0, 28) and len(lines(out)) == 28
+    )
     once = put_jsonl(tmp_path / "once.jsonl", [essay(n) for n in (1, 2, 1, 1)])
     run(once, "--out", tmp_path / "first.jsonl", "--contamination", 0, "--keep", "first")
     assert [row["text"] for row in lines(tmp_path / "first.jsonl")] == [essay(1), essay(2)]
@@ -122,15 +145,21 @@ def test_table_counts_every_record_once(tmp_path):
 
 @pytest.mark.parametrize(("name", "times", "how", "expected"), CASES["submissions of a student"])
 def test_one_submission_per_student(name, times, how, expected):
-    items = [Record(i, "", "", body=("s1", time)) for i, time in enumerate(times, 1)] + [Record(4, "", "", body=(None, "1"))]
-    assert choose_submissions(items, lambda r: r.body[0], lambda r: r.body[1], how=how) == {*expected}, name
+    items = [Record(i, "", "", body=("s1", time)) for i, time in enumerate(times, 1)] + [
+        Record(4, "", "", body=(None, "1"))
+    ]
+    assert choose_submissions(items, lambda r: r.body[0], lambda r: r.body[1], how=how) == {
+        *expected
+    }, name
 
 
 def test_times_that_are_missing_or_cannot_be_read():
     records = [Record(i, "", "") for i in (1, 2, 3)]
     assert choose_submissions(records, lambda r: " s1 " if r.number < 3 else "s1") == {3}
     for time in ("yesterday", "", None, "nan", "inf"):
-        assert "yesterday" not in refuses("E653", choose_submissions, records, lambda r: "s1", lambda r, time=time: time)
+        assert "yesterday" not in refuses(
+            "E653", choose_submissions, records, lambda r: "s1", lambda r, time=time: time
+        )
 
 
 # -- anomalies
@@ -139,7 +168,10 @@ def test_times_that_are_missing_or_cannot_be_read():
 def test_anomalies_are_found():
     bad = {17, 100, 333}
     texts = [essay(i, n=20) for i in range(400)]
-    texts = ["".join(chr(32 + (ord(c) - 3) % 95) for c in text) if i in bad else text for i, text in enumerate(texts)]
+    texts = [
+        "".join(chr(32 + (ord(c) - 3) % 95) for c in text) if i in bad else text
+        for i, text in enumerate(texts)
+    ]
     counts = np.stack([character_counts(text) for text in texts])
     found = find_anomalies(counts, contamination=0.02)
     assert set(np.flatnonzero(found)) >= bad and found.sum() == 8
@@ -151,7 +183,13 @@ def test_anomalies_are_found():
 def test_columns_are_the_ascii_signs():
     assert len(COLUMNS) == 96 and len(character_counts("")) == 97
     counts = character_counts("Éa a\n~\t€")
-    assert {COLUMNS[i]: int(n) for i, n in enumerate(counts[:-1]) if n} == {"E": 1, "a": 2, " ": 1, "\n": 1, "~": 1}
+    assert {COLUMNS[i]: int(n) for i, n in enumerate(counts[:-1]) if n} == {
+        "E": 1,
+        "a": 2,
+        " ": 1,
+        "\n": 1,
+        "~": 1,
+    }
     assert counts[-1] == 3  # the accent of É, tab and euro
     assert columns_of(np.stack([counts, counts])).shape == (2, 0)
 
@@ -168,7 +206,9 @@ def test_too_few_texts_for_anomalies_and_bad_contamination():
 
 
 def test_text_of_a_pdf(tmp_path):
-    item = read_pdf(write_pdf(tmp_path / "a.pdf", essay(1), pages=2).read_bytes(), 1, "a.pdf", max_pages=2)
+    item = read_pdf(
+        write_pdf(tmp_path / "a.pdf", essay(1), pages=2).read_bytes(), 1, "a.pdf", max_pages=2
+    )
     assert isinstance(item, Record) and item.body == 2 and item.id == "a.pdf"
     assert " ".join(item.text.split()) == f"{essay(1)} {essay(1)}"
     assert detect_language(item.text) == "en"
@@ -232,12 +272,24 @@ def test_clean_a_folder_of_pdf(tmp_path):
     assert lines(out)[0].keys() == {"id", "text", "pages"}
     report, table = report_of(out)
     assert table == {
-        "records": (0, 10), "student": (0, 10), "size": (0, 10), "pages": (1, 9), "text": (1, 8), "language": (1, 7), "words": (1, 6),
-        "duplicates": (2, 4), "anomalies": (0, 4),
-    }  # fmt: skip
+        "records": (0, 10),
+        "student": (0, 10),
+        "size": (0, 10),
+        "pages": (1, 9),
+        "text": (1, 8),
+        "language": (1, 7),
+        "words": (1, 6),
+        "duplicates": (2, 4),
+        "anomalies": (0, 4),
+    }
     assert {item["id"]: item["code"] for item in report["removed"]} == {
-        "4.pdf": "E661", "5.pdf": "E661", "broken.pdf": "E657", "long.pdf": "E655", "short.pdf": "E660", "spanish.pdf": "E659",
-    }  # fmt: skip
+        "4.pdf": "E661",
+        "5.pdf": "E661",
+        "broken.pdf": "E657",
+        "long.pdf": "E655",
+        "short.pdf": "E660",
+        "spanish.pdf": "E659",
+    }
     assert "E664" in report["notes"][0] and report["near_duplicates"]["groups"] == [[5, 6]]
     assert not any(f'"{word}' in json.dumps(report) for word in essay(0).split() if len(word) > 5)
     assert sorted(p.name for p in out.parent.iterdir()) == ["clean.cleaning.json", "clean.jsonl"]
@@ -246,10 +298,22 @@ def test_clean_a_folder_of_pdf(tmp_path):
 
 def test_clean_a_table_by_student(tmp_path):
     rows = ["number,student,when,text,note"]
-    rows += [f'{i},s{i % 3},2024-01-{10 - i:02},"{essay(i)}",n{i}' for i in range(1, 7)] + ['7,s1,2024,"open']
+    rows += [f'{i},s{i % 3},2024-01-{10 - i:02},"{essay(i)}",n{i}' for i in range(1, 7)] + [
+        '7,s1,2024,"open'
+    ]
     path, out = tmp_path / "in.csv", tmp_path / "o.jsonl"
     path.write_text("\n".join(rows), encoding="utf-8")
-    result = run(path, "--out", out, "--student-column", "student", "--time-column", "when", "--id-column", "number")
+    result = run(
+        path,
+        "--out",
+        out,
+        "--student-column",
+        "student",
+        "--time-column",
+        "when",
+        "--id-column",
+        "number",
+    )
     assert result.exit_code == 1, result.output
     found = [(row["number"], row["student"], row["note"]) for row in lines(out)]
     assert found == [("1", "s1", "n1"), ("2", "s2", "n2"), ("3", "s0", "n3")]
@@ -282,7 +346,10 @@ def test_places_that_are_taken(tmp_path):
     assert run(path, "--out", out, "--overwrite").exit_code == 0
     write_pdf(tmp_path / "in" / "a.pdf", essay(1))
     assert "E509" in run(tmp_path / "in", "--out", tmp_path / "in" / "o.jsonl").output
-    assert "E651" in run(tmp_path / "in", "--out", tmp_path / "p.jsonl", "--student-column", "s").output
+    assert (
+        "E651"
+        in run(tmp_path / "in", "--out", tmp_path / "p.jsonl", "--student-column", "s").output
+    )
 
 
 @pytest.mark.parametrize("form", ["jsonl", "pdf"])
@@ -310,8 +377,16 @@ def test_an_interrupted_run_ends_as_one_run(tmp_path, monkeypatch, form):
     assert result.exit_code == 0, result.output
     assert len(calls) == 10 + 6  # the eight that were safe are not done again
     for name in ("{}.jsonl", "{}.cleaning.json"):
-        assert (tmp_path / name.format("o")).read_bytes() == (tmp_path / name.format("whole")).read_bytes()
+        assert (tmp_path / name.format("o")).read_bytes() == (
+            tmp_path / name.format("whole")
+        ).read_bytes()
 
 
 def test_codes_of_steps():
-    assert [step_of(code) for code in ("E654", "E655", "E657", "E521", "E659")] == ["size", "pages", "text", "text", "language"]
+    assert [step_of(code) for code in ("E654", "E655", "E657", "E521", "E659")] == [
+        "size",
+        "pages",
+        "text",
+        "text",
+        "language",
+    ]

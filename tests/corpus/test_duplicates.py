@@ -7,12 +7,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pii_components.corpus.clean import TrigramHasher, connected, content_words, duplicates_of, stop_words
+from pii_components.corpus.clean import (
+    TrigramHasher,
+    connected,
+    content_words,
+    duplicates_of,
+    stop_words,
+)
 from pii_components.errors import PiiError
 
 pytest.importorskip("scipy")
 
-WORDS = [a + b for a in ("bra", "cle", "dro", "fni", "gru", "hol") for b in ("ban", "cot", "dim", "fek", "gul", "hap", "jos")]
+WORDS = [
+    a + b
+    for a in ("bra", "cle", "dro", "fni", "gru", "hol")
+    for b in ("ban", "cot", "dim", "fek", "gul", "hap", "jos")
+]
 
 
 def find_duplicates(texts, **options):
@@ -44,7 +54,11 @@ CHANGED = [
     ("typographic stop words", BASE.replace(" ", " don’t "), True),
     ("one word more", BASE + " finis", True),
     ("one word changed", BASE.replace(BASE.split()[50], "changed", 1), True),
-    ("every tenth word changed", " ".join("changed" if i % 10 == 5 else w for i, w in enumerate(BASE.split())), False),
+    (
+        "every tenth word changed",
+        " ".join("changed" if i % 10 == 5 else w for i, w in enumerate(BASE.split())),
+        False,
+    ),
     ("half of it", " ".join(BASE.split()[:60]), False),
     ("words in another order", " ".join(sorted(BASE.split())), False),
     ("another essay", essay(2), False),
@@ -82,7 +96,9 @@ def test_groups_are_chains():
     words = BASE.split()
     second = [*words[:-4], "a1", "b1", "c1", "d1"]
     third = ["e1", "f1", "g1", "h1", *second[4:]]
-    found = find_duplicates([" ".join(words), essay(3), " ".join(second), " ".join(third)], threshold=0.95)
+    found = find_duplicates(
+        [" ".join(words), essay(3), " ".join(second), " ".join(third)], threshold=0.95
+    )
     assert [pair[:2] for pair in found.pairs] == [(0, 2), (2, 3)]
     assert found.groups == ((0, 2, 3),)
     assert found.to_remove() == {0, 2, 3} and found.to_remove("first") == {2, 3}
@@ -121,13 +137,18 @@ def test_blocks_and_length_bound_make_no_difference():
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 40)), max_size=14), st.randoms(use_true_random=False))
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 40)), max_size=14),
+    st.randoms(use_true_random=False),
+)
 def test_order_of_texts_makes_no_difference(plan, rng):
     texts = [essay(seed, n=60)[cut:] for seed, cut in plan]
     order = list(range(len(texts)))
     rng.shuffle(order)
     before, after = find_duplicates(texts), find_duplicates([texts[i] for i in order])
-    assert {frozenset(group) for group in before.groups} == {frozenset(order[i] for i in group) for group in after.groups}
+    assert {frozenset(group) for group in before.groups} == {
+        frozenset(order[i] for i in group) for group in after.groups
+    }
     assert [before.highest[i] for i in order] == list(after.highest)
     assert before.to_remove() == {order[i] for i in after.to_remove()}
 

@@ -23,7 +23,9 @@ from pii_components.corpus.edit import (
 from pii_components.corpus.perturb import CASE, MAIN, Perturbation, main_span
 from pii_components.errors import PiiError
 
-CASES = json.loads((Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8"))
+CASES = json.loads(
+    (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")
+)
 TEXT = "I am Ana Lopez, ana@uni.edu. See Smith."
 SPANS = ((5, 14, "NAME_STUDENT"), (16, 27, "EMAIL"), (33, 38, "NAME_CITED"))
 RNG = random.Random(0)
@@ -34,7 +36,9 @@ def values(text, spans):
 
 
 def test_rewrite_changes_each_piece_on_its_own():
-    text, spans = rewrite(TEXT, SPANS, inside=lambda v, label: v * 2, outside=lambda piece: piece.replace(" ", ""))
+    text, spans = rewrite(
+        TEXT, SPANS, inside=lambda v, label: v * 2, outside=lambda piece: piece.replace(" ", "")
+    )
     assert text == "IamAna LopezAna Lopez,ana@uni.eduana@uni.edu.SeeSmithSmith."
     assert values(text, spans) == ["Ana LopezAna Lopez", "ana@uni.eduana@uni.edu", "SmithSmith"]
     assert rewrite(TEXT, SPANS, inside=lambda v, label: " ") == (TEXT, SPANS)  # none is emptied
@@ -45,7 +49,9 @@ def test_names_are_changed_whoever_they_belong_to():
     assert values(text, spans) == ["ana lopez", "ana@uni.edu", "smith"]
 
 
-@pytest.mark.parametrize("edit, text, first", CASES["edits"])  # at the edges: outside; across an edge, or all of a span: left out
+@pytest.mark.parametrize(
+    "edit, text, first", CASES["edits"]
+)  # at the edges: outside; across an edge, or all of a span: left out
 def test_an_edit(edit, text, first):
     new, spans = apply_edits(TEXT, SPANS, [edit])
     assert new.startswith(text)
@@ -54,7 +60,10 @@ def test_an_edit(edit, text, first):
 
 def test_edits_between_adjacent_spans_keep_their_order():
     spans = ((0, 3, "NAME_STUDENT"), (3, 6, "NAME_STUDENT"))
-    assert around_names("<", ">")("AnaEva", spans, RNG) == ("<Ana><Eva>", ((1, 4, "NAME_STUDENT"), (6, 9, "NAME_STUDENT")))
+    assert around_names("<", ">")("AnaEva", spans, RNG) == (
+        "<Ana><Eva>",
+        ((1, 4, "NAME_STUDENT"), (6, 9, "NAME_STUDENT")),
+    )
 
 
 @st.composite
@@ -62,19 +71,34 @@ def texts_with_spans(draw):
     text, spans = draw(st.text(max_size=6)), []
     for _ in range(draw(st.integers(0, 4))):
         value = draw(st.text(alphabet="abÄ @.1\n", min_size=1, max_size=5))
-        spans.append((len(text), len(text) + len(value), draw(st.sampled_from(["NAME_STUDENT", "EMAIL", "UNLABELLED"]))))
+        spans.append(
+            (
+                len(text),
+                len(text) + len(value),
+                draw(st.sampled_from(["NAME_STUDENT", "EMAIL", "UNLABELLED"])),
+            )
+        )
         text += value + draw(st.text(max_size=4))
     return text, tuple(spans)
 
 
 @given(
     texts_with_spans(),
-    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 4), st.text(alphabet="xyz", max_size=3)), max_size=6),
+    st.lists(
+        st.tuples(st.integers(0, 30), st.integers(0, 4), st.text(alphabet="xyz", max_size=3)),
+        max_size=6,
+    ),
 )
 def test_edits_outside_leave_every_span_its_text(given_text, raw):
     text, spans = given_text
     edits = [(at, min(at + n, len(text)), new) for at, n, new in raw if at <= len(text)]
-    edits = [e for e in edits if not any(e[0] < end and e[1] > start or start < e[0] == e[1] < end for start, end, _ in spans)]
+    edits = [
+        e
+        for e in edits
+        if not any(
+            e[0] < end and e[1] > start or start < e[0] == e[1] < end for start, end, _ in spans
+        )
+    ]
     new, moved = apply_edits(text, spans, edits)
     assert values(new, moved) == values(text, spans)
     assert [label for *_, label in moved] == [label for *_, label in spans]
@@ -101,16 +125,27 @@ def test_substitute_sees_names_but_leaves_spans_alone():
 
 
 def test_the_main_span():
-    places = {"NAME_CITED NAME_CONNECTED NAME_STUDENT": 2, "EMAIL NAME_INSTRUCTOR": 1, "NAME_CITED EMAIL": 1, "NAME_CITED AGE": None}
+    places = {
+        "NAME_CITED NAME_CONNECTED NAME_STUDENT": 2,
+        "EMAIL NAME_INSTRUCTOR": 1,
+        "NAME_CITED EMAIL": 1,
+        "NAME_CITED AGE": None,
+    }
     for labels, place in places.items():
-        assert main_span(tuple((i, i + 1, label) for i, label in enumerate(labels.split()))) == place
+        assert (
+            main_span(tuple((i, i + 1, label) for i, label in enumerate(labels.split()))) == place
+        )
 
 
 @pytest.mark.parametrize(
     "settings, places",
     [
-        ({"counts": ALL}, [0, 1, 2]), ({"counts": NAMES}, [0, 2]), ({"counts": "EMAIL"}, [1]), ({"counts": DETAILS}, [1]),
-        ({"counts": NAMES, "rewrites": True}, [0]), ({"counts": MAIN}, [0]),
+        ({"counts": ALL}, [0, 1, 2]),
+        ({"counts": NAMES}, [0, 2]),
+        ({"counts": "EMAIL"}, [1]),
+        ({"counts": DETAILS}, [1]),
+        ({"counts": NAMES, "rewrites": True}, [0]),
+        ({"counts": MAIN}, [0]),
     ],
 )
 def test_what_is_measured(settings, places):
@@ -118,7 +153,9 @@ def test_what_is_measured(settings, places):
     assert plain.measured(TEXT, SPANS, TEXT.replace("Ana", "ANA"), SPANS) == (places, places)
 
 
-@pytest.mark.parametrize("spans", [((3, 3, "EMAIL"),), ((0, 4, "EMAIL"), (3, 5, "EMAIL")), ((0, 99, "EMAIL"),)])
+@pytest.mark.parametrize(
+    "spans", [((3, 3, "EMAIL"),), ((0, 4, "EMAIL"), (3, 5, "EMAIL")), ((0, 99, "EMAIL"),)]
+)
 def test_spans_that_do_not_fit_are_refused(spans):
     broken = Perturbation("broken", CASE, "", lambda text, given, rng: (text, spans))
     for args in ((TEXT, SPANS), (TEXT, spans)):

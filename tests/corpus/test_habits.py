@@ -9,8 +9,21 @@ import pytest
 import spacy
 
 from pii_components.corpus.build import RECIPES, Filler, Tally, from_essays, split_of
-from pii_components.corpus.noise import MARKS, NATIVE, TextNoise, native_name, native_person, native_sentence
-from pii_components.corpus.templates import Slot, parse_parts, read_fragments, read_tables, read_templates
+from pii_components.corpus.noise import (
+    MARKS,
+    NATIVE,
+    TextNoise,
+    native_name,
+    native_person,
+    native_sentence,
+)
+from pii_components.corpus.templates import (
+    Slot,
+    parse_parts,
+    read_fragments,
+    read_tables,
+    read_templates,
+)
 from pii_components.labels import ROLES
 from pii_components.names.table import name_table
 from pii_components.ruler.tokenizer import make_student_tokenizer
@@ -21,15 +34,41 @@ PEOPLE = "{{student.full}} asked {{instructor.last}}, {{friend.first}}. {{charac
 
 def noise_with(habit, start=0):
     """The first noise that has the habit."""
-    return next(w for w in (TextNoise(random.Random(n), habit=1.0) for n in range(start, start + 4000)) if w.habit == habit)
+    return next(
+        w
+        for w in (TextNoise(random.Random(n), habit=1.0) for n in range(start, start + 4000))
+        if w.habit == habit
+    )
 
 
-@pytest.mark.parametrize("habit", [MARKS, NATIVE, "upper", "lower", "alternating", "spaced", "spaced lower", "mixed case", "swapped case"])
+@pytest.mark.parametrize(
+    "habit",
+    [
+        MARKS,
+        NATIVE,
+        "upper",
+        "lower",
+        "alternating",
+        "spaced",
+        "spaced lower",
+        "mixed case",
+        "swapped case",
+    ],
+)
 def test_a_habit_is_that_of_everybody(habit):
     noise = noise_with(habit)
-    people = [Slot("student", "full"), Slot("instructor", "full"), Slot("friend", "full"), Slot("cited", "full"), Slot("character", "full"),
-              Slot("CITED", "literal", "", "Jean Piaget")]  # fmt: skip
-    found = {slot.role: Counter(noise.mention("Ana Lopez", slot).kind for _ in range(80)) for slot in people}
+    people = [
+        Slot("student", "full"),
+        Slot("instructor", "full"),
+        Slot("friend", "full"),
+        Slot("cited", "full"),
+        Slot("character", "full"),
+        Slot("CITED", "literal", "", "Jean Piaget"),
+    ]
+    found = {
+        slot.role: Counter(noise.mention("Ana Lopez", slot).kind for _ in range(80))
+        for slot in people
+    }
     assert set(found) == set(ROLES)
     for role, kinds in found.items():
         assert set(kinds) <= {habit, ""} and kinds[habit] > 55, (role, kinds)
@@ -37,7 +76,9 @@ def test_a_habit_is_that_of_everybody(habit):
 
 def test_no_habit_and_no_wear_is_the_name_as_it_is():
     noise = TextNoise(random.Random(0))
-    assert noise.habit == "" and noise.prose("Nothing here is worn by anybody. Nothing at all.").startswith("Nothing")
+    assert noise.habit == "" and noise.prose(
+        "Nothing here is worn by anybody. Nothing at all."
+    ).startswith("Nothing")
     worn = noise.mention("Ana Lopez", Slot("student", "full"))
     assert (worn.before, worn.text, worn.after, worn.kind) == ("", "Ana Lopez", "", "")
 
@@ -50,11 +91,22 @@ def test_markers_stand_outside_of_the_span_and_do_not_change_in_a_text():
         before, after = filler.noise.marks
         filled = filler.fill(parse_parts(PEOPLE))
         values = [filled.text[s:e] for s, e, _ in filled.spans]
-        assert not any(sign in value for value in values for sign in ("@", "#", "*", "<", "[", "{", "|"))
-        assert sum(filled.text[s - len(before) : s] == before and filled.text[e : e + len(after)] == after for s, e, _ in filled.spans) >= 3
+        assert not any(
+            sign in value for value in values for sign in ("@", "#", "*", "<", "[", "{", "|")
+        )
+        assert (
+            sum(
+                filled.text[s - len(before) : s] == before
+                and filled.text[e : e + len(after)] == after
+                for s, e, _ in filled.spans
+            )
+            >= 3
+        )
 
 
-@pytest.mark.parametrize("pair", [p for p in read_tables("noise")["marks"] if p != ["@", "@"]])  # "@Ana" is a handle
+@pytest.mark.parametrize(
+    "pair", [p for p in read_tables("noise")["marks"] if p != ["@", "@"]]
+)  # "@Ana" is a handle
 def test_a_name_between_markers_is_tokens_of_its_own(pair):
     for name in ("Ana", "Ana Lopez", "ana lopez", "ANA LOPEZ", "O'Neil", "김지우", "उषा वर्मा"):
         marked = f"{pair[0]}{name}{pair[1]}"
@@ -65,7 +117,11 @@ def test_a_name_between_markers_is_tokens_of_its_own(pair):
 
 def test_one_person_has_one_name_in_another_script():
     noise = noise_with(NATIVE)
-    forms = {what: {noise.mention("Ana Lopez", Slot("student", what)).text for _ in range(60)} - {"Ana Lopez"} for what in ("full", "first", "last")}
+    forms = {
+        what: {noise.mention("Ana Lopez", Slot("student", what)).text for _ in range(60)}
+        - {"Ana Lopez"}
+        for what in ("full", "first", "last")
+    }
     assert all(len(found) == 1 for found in forms.values())
     (full,), (first,), (last,) = forms.values()
     assert first in full and last in full
@@ -78,13 +134,18 @@ def test_native_people_have_no_latin_letter(script):
         for what in ("full", "first", "last", "last_first", "initials", "nick"):
             form = person.form(what)
             assert form.strip() and not re.search(r"[A-Za-z0-9.,]", form)
-        assert person.form("full").startswith(person.family) == person.family_first or person.given == person.family
+        assert (
+            person.form("full").startswith(person.family) == person.family_first
+            or person.given == person.family
+        )
 
 
 def test_native_names_and_words_vary_and_repeat_with_the_seed():
     assert len({native_name(random.Random(n)) for n in range(400)}) > 250
     sentences = [native_sentence(random.Random(n)) for n in range(400)]
-    assert len(set(sentences)) > 250 and sentences == [native_sentence(random.Random(n)) for n in range(400)]
+    assert len(set(sentences)) > 250 and sentences == [
+        native_sentence(random.Random(n)) for n in range(400)
+    ]
     assert all(re.search(r"[^\W\d_A-Za-zÀ-ɏ]", text) and "{" not in text for text in sentences)
 
 

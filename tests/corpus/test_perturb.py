@@ -24,10 +24,12 @@ from pii_components.corpus.perturb import (
     perturbations,
     prose,
     windows_of,
-)  # fmt: skip
+)
 from pii_components.errors import PiiError
 
-CASES = json.loads((Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8"))
+CASES = json.loads(
+    (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")
+)
 ALL = perturbations()
 
 
@@ -61,7 +63,11 @@ def test_it_changes_the_text_by_its_seed_and_keeps_every_span(name):
         assert len(spans) >= len(SPANS)
         if len(spans) == len(SPANS):
             assert [label for *_, label in spans] == [label for *_, label in SPANS]
-        if not ALL[name].rewrites and ALL[name].counts == "all" and ALL[name].kind in ("length", "attack", "meaning"):
+        if (
+            not ALL[name].rewrites
+            and ALL[name].counts == "all"
+            and ALL[name].kind in ("length", "attack", "meaning")
+        ):
             kept = [text[s:e] for s, e, _ in spans]
             assert all(TEXT[s:e] in kept for s, e, _ in SPANS)
 
@@ -77,10 +83,15 @@ def test_what_rewrites_spans_leaves_the_rest(name):
     edges = [0, *(place for s, e, _ in spans for place in (s, e)), len(text)]
     old = [0, *(place for s, e, _ in SPANS for place in (s, e)), len(TEXT)]
     outside = [text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True)]
-    assert outside == [TEXT[a:b] for a, b in zip(old[::2], old[1::2], strict=True)] or name == "ages_changed"
+    assert (
+        outside == [TEXT[a:b] for a, b in zip(old[::2], old[1::2], strict=True)]
+        or name == "ages_changed"
+    )
 
 
-@pytest.mark.parametrize("name", [n for n, p in ALL.items() if p.kind == "noise" and not p.rewrites])
+@pytest.mark.parametrize(
+    "name", [n for n, p in ALL.items() if p.kind == "noise" and not p.rewrites]
+)
 def test_noise_in_prose_leaves_names_and_details(name):
     if name in ("ocr_everywhere", "several_at_once"):
         pytest.skip("changes names too")
@@ -93,7 +104,19 @@ def test_noise_in_prose_leaves_names_and_details(name):
     st.lists(
         st.tuples(
             st.text(alphabet="abc XÄßﬁé'._@-1,\n😊", max_size=12),
-            st.sampled_from(["", "NAME_STUDENT", "NAME_CITED", "NAME_CONNECTED", "EMAIL", "PHONE_NUM", "URL_PERSONAL", "AGE", "UNLABELLED"]),
+            st.sampled_from(
+                [
+                    "",
+                    "NAME_STUDENT",
+                    "NAME_CITED",
+                    "NAME_CONNECTED",
+                    "EMAIL",
+                    "PHONE_NUM",
+                    "URL_PERSONAL",
+                    "AGE",
+                    "UNLABELLED",
+                ]
+            ),
         ),
         max_size=7,
     ),
@@ -105,7 +128,11 @@ def test_offsets_are_exact_on_any_text(pieces, seed):
         if perturbation.kind == "length":
             continue
         new, moved = perturbation(text, spans, random.Random(seed))  # checks the spans
-        if not perturbation.rewrites and len(moved) == len(spans) and perturbation.kind in ("attack", "meaning"):
+        if (
+            not perturbation.rewrites
+            and len(moved) == len(spans)
+            and perturbation.kind in ("attack", "meaning")
+        ):
             assert [new[s:e] for s, e, _ in moved] == [text[s:e] for s, e, _ in spans], name
 
 
@@ -113,7 +140,9 @@ def test_offsets_are_exact_on_any_text(pieces, seed):
 def test_texts_without_spans_and_empty_ones(name):
     for text in ("", "Nobody is named here. The end."):
         new, spans = run(name, text=text, spans=())
-        assert all(label in ("NAME_CITED", "NAME_INSTRUCTOR", "NAME_CONNECTED") for *_, label in spans)
+        assert all(
+            label in ("NAME_CITED", "NAME_INSTRUCTOR", "NAME_CONNECTED") for *_, label in spans
+        )
         assert isinstance(new, str)
 
 
@@ -134,7 +163,9 @@ def test_a_name_in_another_script_is_the_same_throughout():
     assert first == last and first.split()[0] == again
 
 
-@pytest.mark.parametrize("name, place", [("long_people_early", 0), ("long_people_middle", 0.5), ("long_people_late", 1)])
+@pytest.mark.parametrize(
+    "name, place", [("long_people_early", 0), ("long_people_middle", 0.5), ("long_people_late", 1)]
+)
 def test_long_essays(name, place):
     text, spans = run(name)
     assert LONG * 0.97 <= len(text) <= LONG * 1.06
@@ -195,10 +226,25 @@ def test_decoys_have_right_check_digits_and_are_nobodys():
         assert kept == spans
         for digits in re.findall(r"\d{10,}", new):
             isbn = sum(int(ch) * (3 if i % 2 else 1) for i, ch in enumerate(digits)) % 10 == 0
-            luhn = sum(sum(divmod(int(ch) * (2 if i % 2 else 1), 10)) for i, ch in enumerate(reversed(digits))) % 10 == 0
-            assert isbn if digits.startswith("978") and len(digits) == 13 and "book" in new else luhn or isbn
+            luhn = (
+                sum(
+                    sum(divmod(int(ch) * (2 if i % 2 else 1), 10))
+                    for i, ch in enumerate(reversed(digits))
+                )
+                % 10
+                == 0
+            )
+            assert (
+                isbn
+                if digits.startswith("978") and len(digits) == 13 and "book" in new
+                else luhn or isbn
+            )
             seen.add(len(digits))
     assert seen == {10, 13}
     new, kept = perturbations()["day_first_dates"].change(text, spans, random.Random(1))
     dates = re.findall(r"\b(\d\d)([/.-])(\d\d)\2(\d{4})\b", new)
-    assert kept == spans and dates and all(13 <= int(day) <= 31 and 1 <= int(month) <= 12 for day, _, month, _ in dates)
+    assert (
+        kept == spans
+        and dates
+        and all(13 <= int(day) <= 31 and 1 <= int(month) <= 12 for day, _, month, _ in dates)
+    )

@@ -24,18 +24,31 @@ from pii_components.errors import PiiError
 from pii_components.files.formats.entities import read_entities
 from pii_components.files.record import Skip
 
-CASES = json.loads((Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8"))
-TRUE_ENTITIES = Path(__file__).resolve().parents[3] / "shared" / "data" / "peers" / "true_entities.csv"
+CASES = json.loads(
+    (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")
+)
+TRUE_ENTITIES = (
+    Path(__file__).resolve().parents[3] / "shared" / "data" / "peers" / "true_entities.csv"
+)
 
 
 def test_counts_of_the_paper():
     parts = paper_split(CRAPII_DOCUMENTS)
-    assert {name: len(part) for name, part in parts.items()} == {"base_train": 5_672, "verifier_train": 3_403, "test": 13_613}
+    assert {name: len(part) for name, part in parts.items()} == {
+        "base_train": 5_672,
+        "verifier_train": 3_403,
+        "test": 13_613,
+    }
     assert sorted(i for part in parts.values() for i in part) == list(range(22_688))
-    assert 379 not in parts["test"] and 4777 not in parts["test"]  # the examples in the paper's prompt
+    assert (
+        379 not in parts["test"] and 4777 not in parts["test"]
+    )  # the examples in the paper's prompt
 
 
-@pytest.mark.skipif(not TRUE_ENTITIES.exists(), reason="the true entities of the JEDM paper are not beside this checkout")
+@pytest.mark.skipif(
+    not TRUE_ENTITIES.exists(),
+    reason="the true entities of the JEDM paper are not beside this checkout",
+)
 def test_entities_of_the_paper():
     labels: list[Counter[str]] = [Counter() for _ in range(22_688)]
     for row in read_entities(TRUE_ENTITIES):
@@ -43,7 +56,10 @@ def test_entities_of_the_paper():
         labels[int(row.document)][row.label.split("_")[0]] += 1
     counts = count_parts(paper_split(CRAPII_DOCUMENTS), labels)
     names = ("NAME", "URL", "EMAIL", "PHONE")
-    found = {part: [*(c.spans[name] for name in names), sum(c.spans.values()), c.with_pii] for part, c in counts.items()}
+    found = {
+        part: [*(c.spans[name] for name in names), sum(c.spans.values()), c.with_pii]
+        for part, c in counts.items()
+    }
     assert found == {
         "base_train": [1091, 76, 29, 3, 1199, 774],
         "verifier_train": [693, 66, 21, 3, 783, 481],
@@ -66,10 +82,14 @@ def test_too_few_documents_or_folds():
             paper_split(n)
     for folds, n in ((1, 5), (0, 5), (6, 5), (2, 1), (2, 0)):
         with pytest.raises(PiiError, match="E667"):
-            stratified_folds(group_documents(n), [Counter()] * n, ids=[str(i) for i in range(n)], folds=folds)
+            stratified_folds(
+                group_documents(n), [Counter()] * n, ids=[str(i) for i in range(n)], folds=folds
+            )
 
 
-@pytest.mark.parametrize(("name", "n", "students", "copies", "expected"), CASES["what stays together"])
+@pytest.mark.parametrize(
+    ("name", "n", "students", "copies", "expected"), CASES["what stays together"]
+)
 def test_what_stays_together(name, n, students, copies, expected):
     assert list(map(list, group_documents(n, students=students, copies=copies))) == expected, name
 
@@ -77,7 +97,10 @@ def test_what_stays_together(name, n, students, copies, expected):
 def corpus(rng: random.Random, n: int) -> tuple[list[Counter], list[str], list[str]]:
     """Labels, students and ids: one label common, one rare; one document in three has any; some students wrote several."""
     shares = {"NAME_STUDENT": 0.3, "EMAIL": 0.08, "PHONE_NUM": 0.02}
-    labels = [Counter({k: rng.choice([1, 1, 1, 2]) for k, p in shares.items() if rng.random() < p}) for _ in range(n)]
+    labels = [
+        Counter({k: rng.choice([1, 1, 1, 2]) for k, p in shares.items() if rng.random() < p})
+        for _ in range(n)
+    ]
     return labels, [f"s{rng.randrange(n)}" for _ in range(n)], [f"d{i}" for i in range(n)]
 
 
@@ -85,19 +108,32 @@ def test_labels_are_spread_evenly():
     labels, students, ids = corpus(random.Random(3), 2000)
     groups = group_documents(2000, students=students)
     fold_of = stratified_folds(groups, labels, ids=ids, folds=5)
-    counts = count_parts({str(f): [i for i, g in enumerate(fold_of) if g == f] for f in range(5)}, labels, groups)
+    counts = count_parts(
+        {str(f): [i for i, g in enumerate(fold_of) if g == f] for f in range(5)}, labels, groups
+    )
     for label in ("NAME_STUDENT", "EMAIL", "PHONE_NUM"):
         spread = [c.spans[label] for c in counts.values()]
         assert max(spread) - min(spread) <= 1, (label, spread)
-    assert max(c.documents for c in counts.values()) - min(c.documents for c in counts.values()) <= 1
+    assert (
+        max(c.documents for c in counts.values()) - min(c.documents for c in counts.values()) <= 1
+    )
     assert sum(c.groups for c in counts.values()) == len(groups)
-    assert fold_of == stratified_folds(groups, labels, ids=ids, folds=5) != stratified_folds(groups, labels, ids=ids, folds=5, seed=1)
+    assert (
+        fold_of
+        == stratified_folds(groups, labels, ids=ids, folds=5)
+        != stratified_folds(groups, labels, ids=ids, folds=5, seed=1)
+    )
 
 
 def test_a_rare_label_is_in_as_many_folds_as_it_can():
     labels = [Counter(ID_NUM=1) if i in (3, 40, 77) else Counter() for i in range(100)]
-    fold_of = stratified_folds(group_documents(100), labels, ids=[str(i) for i in range(100)], folds=4)
-    assert len({fold_of[i] for i in (3, 40, 77)}) == 3 and sorted(Counter(fold_of).values()) == [25] * 4
+    fold_of = stratified_folds(
+        group_documents(100), labels, ids=[str(i) for i in range(100)], folds=4
+    )
+    assert (
+        len({fold_of[i] for i in (3, 40, 77)}) == 3
+        and sorted(Counter(fold_of).values()) == [25] * 4
+    )
 
 
 @settings(max_examples=40, deadline=None)
@@ -110,20 +146,32 @@ def test_no_group_is_in_two_folds_and_order_makes_no_difference(n, folds, seed, 
         return
     fold_of = stratified_folds(groups, labels, ids=ids, folds=folds, seed=seed)
     assert set(fold_of) == set(range(folds))
-    for things in (*groups, *copies, *([i for i in range(n) if students[i] == s] for s in students)):
+    for things in (
+        *groups,
+        *copies,
+        *([i for i in range(n) if students[i] == s] for s in students),
+    ):
         assert len({fold_of[i] for i in things}) == 1
     order = list(range(n))
     rng.shuffle(order)
     place = {old: new for new, old in enumerate(order)}
-    moved = group_documents(n, students=[students[i] for i in order], copies=[[place[i] for i in c] for c in copies])
-    again = stratified_folds(moved, [labels[i] for i in order], ids=[ids[i] for i in order], folds=folds, seed=seed)
+    moved = group_documents(
+        n, students=[students[i] for i in order], copies=[[place[i] for i in c] for c in copies]
+    )
+    again = stratified_folds(
+        moved, [labels[i] for i in order], ids=[ids[i] for i in order], folds=folds, seed=seed
+    )
     assert again == [fold_of[i] for i in order]
 
 
 def test_equal_ids_are_named_by_number():
     with pytest.raises(PiiError) as err:
         check_ids(["a", "Some Name", "b", "Some Name"])
-    assert err.value.code == "E666" and "2 and 4" in str(err.value) and "Some Name" not in str(err.value)
+    assert (
+        err.value.code == "E666"
+        and "2 and 4" in str(err.value)
+        and "Some Name" not in str(err.value)
+    )
 
 
 # -- the command
@@ -144,7 +192,10 @@ def put_jsonl(path: Path, rows: list[dict]) -> Path:
 
 def words(seed: int, n: int = 60) -> str:
     rng = random.Random(seed)
-    return " ".join("".join(rng.choice("bdfgklmnprst") + rng.choice("aeiou") for _ in range(3)) for _ in range(n))
+    return " ".join(
+        "".join(rng.choice("bdfgklmnprst") + rng.choice("aeiou") for _ in range(3))
+        for _ in range(n)
+    )
 
 
 @pytest.fixture
@@ -160,11 +211,24 @@ def labelled(tmp_path) -> Path:
 def test_folds_of_a_labelled_corpus(labelled, tmp_path):
     pytest.importorskip("scipy", reason="needs the extra 'corpus'")
     out = tmp_path / "folds.jsonl"
-    result = run(labelled, "--out", out, "--folds", 4, "--student-column", "student", "--parts", tmp_path / "parts")
+    result = run(
+        labelled,
+        "--out",
+        out,
+        "--folds",
+        4,
+        "--student-column",
+        "student",
+        "--parts",
+        tmp_path / "parts",
+    )
     assert result.exit_code == 0, result.output
     fold = {row["id"]: row["fold"] for row in lines(out)}
     assert list(fold) == [f"e{i}" for i in range(40)] and set(fold.values()) == {0, 1, 2, 3}
-    assert all(fold[f"e{i}"] == fold[f"e{i + 1}"] for i in range(0, 40, 2)) and fold["e12"] == fold["e30"]
+    assert (
+        all(fold[f"e{i}"] == fold[f"e{i + 1}"] for i in range(0, 40, 2))
+        and fold["e12"] == fold["e30"]
+    )
     report = json.loads((tmp_path / "folds.split.json").read_text())
     assert report["groups"] == 19 and report["documents"] == 40
     spans = [part["spans"]["NAME_STUDENT"] for part in report["parts"].values()]
@@ -176,15 +240,34 @@ def test_folds_of_a_labelled_corpus(labelled, tmp_path):
 
 def test_the_split_of_the_paper_for_a_table(tmp_path):
     path, out = tmp_path / "in.csv", tmp_path / "split.jsonl"
-    path.write_text("number,text\n" + "".join(f"n{i},{words(i)}\n" for i in range(40)), encoding="utf-8")
-    result = run(path, "--out", out, "--method", "paper", "--id-column", "number", "--parts", tmp_path / "parts")
+    path.write_text(
+        "number,text\n" + "".join(f"n{i},{words(i)}\n" for i in range(40)), encoding="utf-8"
+    )
+    result = run(
+        path,
+        "--out",
+        out,
+        "--method",
+        "paper",
+        "--id-column",
+        "number",
+        "--parts",
+        tmp_path / "parts",
+    )
     assert result.exit_code == 0, result.output
     expected = {f"n{i}": name for name, part in paper_split(40).items() for i in part}
     assert {row["id"]: row["split"] for row in lines(out)} == expected
-    test = sorted((name for name, part in expected.items() if part == "test"), key=lambda name: int(name[1:]))
+    test = sorted(
+        (name for name, part in expected.items() if part == "test"), key=lambda name: int(name[1:])
+    )
     assert [row["number"] for row in lines(tmp_path / "parts" / "test.jsonl")] == test
     first = (out.read_bytes(), (tmp_path / "split.split.json").read_bytes())
-    assert run(path, "--out", out, "--method", "paper", "--id-column", "number", "--overwrite").exit_code == 0
+    assert (
+        run(
+            path, "--out", out, "--method", "paper", "--id-column", "number", "--overwrite"
+        ).exit_code
+        == 0
+    )
     assert (out.read_bytes(), (tmp_path / "split.split.json").read_bytes()) == first
 
 
@@ -205,7 +288,10 @@ def test_records_that_cannot_be_read_are_counted_and_equal_ids_refused(tmp_path)
     path, out = put_jsonl(tmp_path / "in.jsonl", rows), tmp_path / "o.jsonl"
     written = path.read_text("utf8").splitlines(keepends=True)
     path.write_text("".join([*written[:4], "{broken\n", *written[4:]]), "utf8")
-    assert run(path, "--out", out, "--folds", 2, "--similarity", 0).exit_code == 1 and len(lines(out)) == 8
+    assert (
+        run(path, "--out", out, "--folds", 2, "--similarity", 0).exit_code == 1
+        and len(lines(out)) == 8
+    )
     skipped = json.loads((tmp_path / "o.split.json").read_text())["skipped"]
     assert skipped == {"count": 1, "records": [{"record": 5, "code": "E521"}]}
     result = run(put_jsonl(path, [*rows[:7], {**rows[7], "id": 0}]), "--out", tmp_path / "p.jsonl")

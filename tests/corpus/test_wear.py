@@ -16,7 +16,9 @@ from pii_components.corpus.people import Person, invent_detail, invent_person, i
 from pii_components.corpus.templates import DETAILS, NAME_FORMS, Slot, parse_parts, read_tables
 from pii_components.names.table import REGIONS, name_table
 
-CASES = json.loads((Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8"))
+CASES = json.loads(
+    (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")
+)
 
 
 def letters(text):
@@ -37,18 +39,33 @@ def test_every_kind_of_wear_on_a_name():
     found = kinds_of("Zoë Hatfield")
     assert found["upper"] == {"ZOË HATFIELD"} and found["lower"] == {"zoë hatfield"}
     assert found["spaced"] == {"Z O Ë  H A T F I E L D", "Z O Ë   H A T F I E L D"}
-    assert found["newline"] == {"Zoë\nHatfield"} and found["glued"] == {"ZoëHatfield"} and found["underscore"] == {"Zoë_Hatfield"}
+    assert (
+        found["newline"] == {"Zoë\nHatfield"}
+        and found["glued"] == {"ZoëHatfield"}
+        and found["underscore"] == {"Zoë_Hatfield"}
+    )
     assert found["no accents"] == {"Zoe Hatfield"} and found["ligature"] == {"Zoë Hatﬁeld"}
     assert found["full width"] == {"Ｚｏë\u3000Ｈａｔｆｉｅｌｄ"}
     assert len(found) >= 17
     assert found["leet"] == {"Z0ë H47f13ld"}
-    assert not any(ch.isascii() and ch.isalpha() for name in found["native script"] for ch in name)  # another name, in its own script
-    for kind in found.keys() - {"look-alikes", "letters swapped", "letter doubled", "ocr", "leet", "native script"}:
+    assert not any(
+        ch.isascii() and ch.isalpha() for name in found["native script"] for ch in name
+    )  # another name, in its own script
+    for kind in found.keys() - {
+        "look-alikes",
+        "letters swapped",
+        "letter doubled",
+        "ocr",
+        "leet",
+        "native script",
+    }:
         assert {letters(worn) for worn in found[kind]} == {"zoehatfield"}, kind
     assert all(worn != "Zoë Hatfield" for kind, some in found.items() if kind for worn in some)
 
 
-@pytest.mark.parametrize("name", ["Li", "A", "Ng", "José", "J. K.", "Đặng Văn Lâm", "O'Brien", "李"])
+@pytest.mark.parametrize(
+    "name", ["Li", "A", "Ng", "José", "J. K.", "Đặng Văn Lâm", "O'Brien", "李"]
+)
 def test_wear_never_empties_a_name(name):
     for kind, some in kinds_of(name, 600).items():
         assert all(worn.strip() for worn in some), kind
@@ -69,8 +86,12 @@ def test_details_vary_and_do_not_depend_on_the_process(what):
     table = name_table()
     values = [invent_detail(what, "Ana", "Lopez", random.Random(n), table) for n in range(60)]
     assert all(value.strip() for value in values)
-    assert values == [invent_detail(what, "Ana", "Lopez", random.Random(n), table) for n in range(60)]
-    assert len(set(values)) >= (1 if what in ("country", "nationality") else 3 if what == "town" else 12)
+    assert values == [
+        invent_detail(what, "Ana", "Lopez", random.Random(n), table) for n in range(60)
+    ]
+    assert len(set(values)) >= (
+        1 if what in ("country", "nationality") else 3 if what == "town" else 12
+    )
 
 
 def test_the_same_details_in_a_fresh_process():
@@ -78,12 +99,22 @@ def test_the_same_details_in_a_fresh_process():
         "import random; from pii_components.corpus.people import invent_detail; from pii_components.names.table import name_table;"
         "print([invent_detail(w, 'Ana', 'Lopez', random.Random(5), name_table()) for w in ('id', 'phone', 'address', 'email', 'town')])"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert found == f"{[invent_detail(w, 'Ana', 'Lopez', random.Random(5), name_table()) for w in ('id', 'phone', 'address', 'email', 'town')]}\n"
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    assert (
+        found
+        == f"{[invent_detail(w, 'Ana', 'Lopez', random.Random(5), name_table()) for w in ('id', 'phone', 'address', 'email', 'town')]}\n"
+    )
 
 
 def test_handles_are_linked_to_the_name_or_not():
-    linked = [is_linked(invent_detail("username", "Marta", "Kowalska", random.Random(n)), "Marta", "Kowalska") for n in range(300)]
+    linked = [
+        is_linked(
+            invent_detail("username", "Marta", "Kowalska", random.Random(n)), "Marta", "Kowalska"
+        )
+        for n in range(300)
+    ]
     assert 0.6 < sum(linked) / len(linked) < 0.9
 
 
@@ -91,8 +122,13 @@ def test_a_town_and_a_country_of_one_person_agree():
     for n in range(30):
         person = invent_person(random.Random(n), name_table())
         rng = random.Random(n)
-        town, country, adjective = (person.render(Slot("student", what), rng) for what in ("town", "country", "nationality"))
-        assert any((country, adjective) == (p['country'], p['adjective']) and town in p['towns'] for p in read_tables('details')['places'])
+        town, country, adjective = (
+            person.render(Slot("student", what), rng) for what in ("town", "country", "nationality")
+        )
+        assert any(
+            (country, adjective) == (p["country"], p["adjective"]) and town in p["towns"]
+            for p in read_tables("details")["places"]
+        )
 
 
 def test_names_of_every_region_order_and_form():
@@ -100,7 +136,9 @@ def test_names_of_every_region_order_and_form():
     people = [invent_person(rng, table) for _ in range(3000)]
     assert {p.region for p in people} == set(REGIONS)
     assert any(not p.last for p in people) and any(p.family_first for p in people)
-    assert any(p.middle.endswith("ovich") for p in people) and any(p.first.startswith(("Md", "Mohd")) for p in people)
+    assert any(p.middle.endswith("ovich") for p in people) and any(
+        p.first.startswith(("Md", "Mohd")) for p in people
+    )
     assert any(" " in p.last or "-" in p.last for p in people)
 
 
@@ -121,15 +159,23 @@ def test_authors_at_times_have_the_students_surname():
     for n in range(400):
         filler = Filler(name_table(), random.Random(n), tally=tally)
         filler.fill(parts)
-        shared += bool(filler.people["student"].last) and filler.people["student"].last == filler.people["cited"].last
+        shared += (
+            bool(filler.people["student"].last)
+            and filler.people["student"].last == filler.people["cited"].last
+        )
     assert 5 <= shared <= 45
     counts = tally.to_dict()
     assert counts["hard negative"]["author with the student's surname"] >= shared
-    assert counts["label"] == {"NAME_STUDENT": 400, "NAME_CITED": 400} and counts["role"] == {"STUDENT": 400, "CITED": 400}
+    assert counts["label"] == {"NAME_STUDENT": 400, "NAME_CITED": 400} and counts["role"] == {
+        "STUDENT": 400,
+        "CITED": 400,
+    }
 
 
 def test_worn_fillings_keep_exact_offsets():
-    parts = parse_parts("Hi {{student.full}}, write to {{student.email}} or {{friend.first}} ({{student.phone}}, {{student.id}}).")
+    parts = parse_parts(
+        "Hi {{student.full}}, write to {{student.email}} or {{friend.first}} ({{student.phone}}, {{student.id}})."
+    )
     tally = Tally()
     for n in range(200):
         filled = Filler(name_table(), random.Random(n), worn=1.0, tally=tally).fill(parts)
@@ -153,4 +199,6 @@ def test_hard_negatives_vary_and_hold_no_marks():
     assert {kind for _, kind in found} == {"number", "public contact", "word that is a name"}
     assert len({text for text, _ in found}) > 400
     assert not [text for text, _ in found if set("#¤{}") & set(text)]
-    assert any(re.search(r"ISBN on the back cover is 978-\d-\d\d-\d{6}-\d", text) for text, _ in found)
+    assert any(
+        re.search(r"ISBN on the back cover is 978-\d-\d\d-\d{6}-\d", text) for text, _ in found
+    )

@@ -15,7 +15,12 @@ from pii_components.evaluate.gold import GoldDocument
 def gold() -> list[GoldDocument]:
     """Four documents: two entities, one, none, none."""
     return [
-        document("1", "Dana Vell wrote to dana@uni.example today", [("Dana Vell", NAME), ("dana@uni.example", EMAIL)], "test"),
+        document(
+            "1",
+            "Dana Vell wrote to dana@uni.example today",
+            [("Dana Vell", NAME), ("dana@uni.example", EMAIL)],
+            "test",
+        ),
         document("2", "This is by Oskar Tamm", [("Oskar Tamm", NAME)], "test"),
         document("3", "Nobody is named here", [], "base_train"),
         document("4", "Smith argues that cities grow", [], "base_train"),
@@ -30,7 +35,9 @@ def gold_file(tmp_path: Path, gold: list[GoldDocument]) -> Path:
         labels = []
         for start, _ in doc.tokens:
             inside = [e for e in doc.entities if e.start <= start < e.end]
-            labels.append(f"{'B' if inside[0].start == start else 'I'}-{inside[0].label}" if inside else "O")
+            labels.append(
+                f"{'B' if inside[0].start == start else 'I'}-{inside[0].label}" if inside else "O"
+            )
         tokens = [doc.text[start:end] for start, end in doc.tokens]
         lines.append(
             {
@@ -54,7 +61,10 @@ def nlp() -> Language:
     ruler = made.add_pipe("entity_ruler")
     ruler.add_patterns(
         [
-            {"label": "PERSON", "pattern": [{"IS_TITLE": True}, {"TEXT": {"IN": ["Vell", "Tamm"]}}]},
+            {
+                "label": "PERSON",
+                "pattern": [{"IS_TITLE": True}, {"TEXT": {"IN": ["Vell", "Tamm"]}}],
+            },
             {"label": "PERSON", "pattern": "Smith"},
             {"label": "ORG", "pattern": "Nobody"},
         ]

@@ -15,9 +15,13 @@ from tests.llm.server import serving
 
 SECRET = "a-key-of-no-use"
 FINDS = [
-    ("Person", r"Dana Vell|Oskar Tamm"), ("Email", r"\S+@uni\.example"), ("PhoneNumber", r"555-01\d\d"),
-    ("USSocialSecurityNumber", r"000-12-3456"), ("Address", r"7 Elm Road"), ("Organization", r"Uni of Nowhere"),
-]  # fmt: skip
+    ("Person", r"Dana Vell|Oskar Tamm"),
+    ("Email", r"\S+@uni\.example"),
+    ("PhoneNumber", r"555-01\d\d"),
+    ("USSocialSecurityNumber", r"000-12-3456"),
+    ("Address", r"7 Elm Road"),
+    ("Organization", r"Uni of Nowhere"),
+]
 
 
 class Service:
@@ -38,10 +42,15 @@ class Service:
             return status, {"error": {"code": "Refused", "message": str(body)}}, more
         if headers["Ocp-Apim-Subscription-Key"] != SECRET:
             return 401, {"error": {"code": "401", "message": "Access denied."}}
-        if not path.startswith("/language/:analyze-text?") or body["kind"] != "PiiEntityRecognition":
+        if (
+            not path.startswith("/language/:analyze-text?")
+            or body["kind"] != "PiiEntityRecognition"
+        ):
             return 404, {}
         if len(documents) > 5:
-            return 400, {"error": {"code": "InvalidDocumentBatch", "message": "At most 5 documents."}}
+            return 400, {
+                "error": {"code": "InvalidDocumentBatch", "message": "At most 5 documents."}
+            }
         self.requests.append(body)
         good, bad = [], []
         for ident, text in ((document["id"], document["text"]) for document in documents):
@@ -49,13 +58,23 @@ class Service:
                 bad.append({"id": ident, "error": {"code": "InvalidArgument", "message": text}})
                 continue
             found = [
-                {"text": m[0], "category": kind, "offset": m.start(), "length": len(m[0]), "confidenceScore": 0.9}
+                {
+                    "text": m[0],
+                    "category": kind,
+                    "offset": m.start(),
+                    "length": len(m[0]),
+                    "confidenceScore": 0.9,
+                }
                 for kind, pattern in FINDS
                 for m in re.finditer(pattern, text)
             ]
             good.append({"id": ident, "redactedText": "*", "entities": found, "warnings": []})
         results = {"documents": good, "errors": bad, "modelVersion": "2023-09-01"}
-        return 200, {"kind": "PiiEntityRecognitionResults", "results": results}, {"Content-Type": "application/json"}
+        return (
+            200,
+            {"kind": "PiiEntityRecognitionResults", "results": results},
+            {"Content-Type": "application/json"},
+        )
 
 
 @pytest.fixture
@@ -71,7 +90,10 @@ def service(monkeypatch):
 def connect(service):
     """Makes the baseline; waits are written down in `connect.slept`, not waited."""
     pytest.importorskip("presidio_analyzer", reason="needs presidio-analyzer")
-    pytest.importorskip("azure.ai.textanalytics", reason='needs azure-ai-textanalytics: pip install "en_pii_edu[azure]"')
+    pytest.importorskip(
+        "azure.ai.textanalytics",
+        reason='needs azure-ai-textanalytics: pip install "en_pii_edu[azure]"',
+    )
     from azure.core.pipeline.transport import RequestsTransport
 
     class Patient(RequestsTransport):
@@ -79,7 +101,9 @@ def connect(service):
             make.slept.append(duration)
 
     def make(**settings):
-        make.made.append(AzureSystem(service.endpoint, **{"key": SECRET, "transport": Patient()} | settings))
+        make.made.append(
+            AzureSystem(service.endpoint, **{"key": SECRET, "transport": Patient()} | settings)
+        )
         return make.made[-1]
 
     make.slept, make.made = [], []
@@ -91,11 +115,16 @@ def connect(service):
 def test_findings_have_crapiis_labels_and_pythons_offsets(connect, service):
     text = "\U0001f600 Dana Vell of Uni of Nowhere, dana@uni.example, 555-0134, 000-12-3456, 7 Elm Road"
     documents = [GoldDocument("7", text)]
-    wide, four = (run_system(connect(entities=entities), documents) for entities in ("wide", "four"))
+    wide, four = (
+        run_system(connect(entities=entities), documents) for entities in ("wide", "four")
+    )
     assert [(e.text, e.label) for e in wide.entities] == [
-        ("Dana Vell", "NAME_STUDENT"), ("dana@uni.example", "EMAIL"), ("555-0134", "PHONE_NUM"), ("000-12-3456", "ID_NUM"),
+        ("Dana Vell", "NAME_STUDENT"),
+        ("dana@uni.example", "EMAIL"),
+        ("555-0134", "PHONE_NUM"),
+        ("000-12-3456", "ID_NUM"),
         ("7 Elm Road", "STREET_ADDRESS"),
-    ]  # fmt: skip
+    ]
     assert [e.label for e in four.entities] == ["NAME_STUDENT", "EMAIL", "PHONE_NUM"]
     assert wide.about["remote"] and wide.about["entities"] == "wide"
     asked = service.requests[0]["parameters"]
@@ -104,34 +133,58 @@ def test_findings_have_crapiis_labels_and_pythons_offsets(connect, service):
 
 
 def test_texts_go_five_at_a_time_and_come_back_in_order(connect, service):
-    documents = [GoldDocument(str(i), f"{'x' * i} Oskar Tamm") for i in range(1, 13)] + [GoldDocument("13", " \n")]
+    documents = [GoldDocument(str(i), f"{'x' * i} Oskar Tamm") for i in range(1, 13)] + [
+        GoldDocument("13", " \n")
+    ]
     found = list(connect().find(documents))
     assert service.sizes == [5, 5, 2]
-    assert [[(e.start, e.document) for e in entities] for entities in found[:12]] == [[(i + 1, str(i))] for i in range(1, 13)]
+    assert [[(e.start, e.document) for e in entities] for entities in found[:12]] == [
+        [(i + 1, str(i))] for i in range(1, 13)
+    ]
     assert found[12] == []
 
 
-@pytest.mark.parametrize("at", [0, MAX_CHARACTERS - 2 * MARGIN, MAX_CHARACTERS - MARGIN - 3, MAX_CHARACTERS - 4, MAX_CHARACTERS])
+@pytest.mark.parametrize(
+    "at",
+    [
+        0,
+        MAX_CHARACTERS - 2 * MARGIN,
+        MAX_CHARACTERS - MARGIN - 3,
+        MAX_CHARACTERS - 4,
+        MAX_CHARACTERS,
+    ],
+)
 def test_a_long_text_is_covered_and_each_finding_counts_once(connect, service, at):
     words = "word " * 2000
     text = words[:at] + " Dana Vell " + words[:MAX_CHARACTERS] + " Oskar Tamm"
     found = list(connect().find([GoldDocument("1", text)]))[0]
-    assert [(e.text, e.start) for e in found] == [("Dana Vell", at + 1), ("Oskar Tamm", len(text) - 10)]
+    assert [(e.text, e.start) for e in found] == [
+        ("Dana Vell", at + 1),
+        ("Oskar Tamm", len(text) - 10),
+    ]
     assert sum(service.sizes) >= 2
 
 
 @pytest.mark.parametrize("length", [0, 1, MAX_CHARACTERS, MAX_CHARACTERS + 1, 20_000])
 def test_the_middles_of_windows_cover_a_text_without_overlap(length):
     made = list(systems.windows(GoldDocument("1", "x" * length)))
-    assert [place for window in made for place in range(window.first, window.last)] == list(range(length))
+    assert [place for window in made for place in range(window.first, window.last)] == list(
+        range(length)
+    )
     assert all(len(window.text) <= MAX_CHARACTERS for window in made)
 
 
 @pytest.mark.parametrize(
     ("refusals", "waits"),
-    [([(429, {"Retry-After": "7"})], [7]), ([(429, {"Retry-After": "2"})] * 3, [2] * 3), ([(503, {}), (429, {})], None)],
+    [
+        ([(429, {"Retry-After": "7"})], [7]),
+        ([(429, {"Retry-After": "2"})] * 3, [2] * 3),
+        ([(503, {}), (429, {})], None),
+    ],
 )
-def test_a_refusal_for_now_is_tried_again_after_the_time_that_it_names(connect, service, refusals, waits):
+def test_a_refusal_for_now_is_tried_again_after_the_time_that_it_names(
+    connect, service, refusals, waits
+):
     service.refusals = list(refusals)
     (found,) = connect().find([GoldDocument("1", "By Oskar Tamm")])
     assert offsets(found) == [("1", 3, 13, "NAME_STUDENT")]
@@ -141,10 +194,16 @@ def test_a_refusal_for_now_is_tried_again_after_the_time_that_it_names(connect, 
 
 @pytest.mark.parametrize(
     ("refusals", "key", "status"),
-    [([], "another", 401), ([(429, {"Retry-After": "1"})] * 20, SECRET, 429), ([(400, {})], SECRET, 400),
-     ([(307, {"Location": "http://127.0.0.1:9/"})], SECRET, 307)],
-)  # fmt: skip
-def test_a_refusal_for_good_is_an_error_without_text_or_key(connect, service, refusals, key, status):
+    [
+        ([], "another", 401),
+        ([(429, {"Retry-After": "1"})] * 20, SECRET, 429),
+        ([(400, {})], SECRET, 400),
+        ([(307, {"Location": "http://127.0.0.1:9/"})], SECRET, 307),
+    ],
+)
+def test_a_refusal_for_good_is_an_error_without_text_or_key(
+    connect, service, refusals, key, status
+):
     service.refusals = list(refusals)
     with pytest.raises(PiiError, match=rf"\[E748\].*status {status}") as error:
         list(connect(key=key).find([GoldDocument("1", "By Oskar Tamm")]))
@@ -183,7 +242,10 @@ def test_endpoint_and_key_come_from_the_environment(connect, service, monkeypatc
     assert [e.text for e in run.entities] == ["Dana Vell", "dana@uni.example", "Oskar Tamm"]
 
 
-@pytest.mark.parametrize("endpoint", ["http://example.org", "ftp://127.0.0.1", "example.org", "", "http://127.0.0.1.example.org"])
+@pytest.mark.parametrize(
+    "endpoint",
+    ["http://example.org", "ftp://127.0.0.1", "example.org", "", "http://127.0.0.1.example.org"],
+)
 def test_texts_do_not_travel_in_clear(endpoint):
     with pytest.raises(PiiError, match=r"\[E747\]"):
         systems.check_endpoint(endpoint)

@@ -10,15 +10,26 @@ from pii_components.evaluate.gold import choose_splits, file_sha256, read_gold
 
 def test_gold_has_what_the_file_has(gold_file, gold):
     read = read_gold(gold_file)
-    assert [(doc.id, doc.split) for doc in read] == [("1", "test"), ("2", "test"), ("#3", "base_train"), ("#4", "unknown")]
-    assert [(doc.text, doc.tokens, doc.entities) for doc in read] == [(doc.text, doc.tokens, doc.entities) for doc in gold]
+    assert [(doc.id, doc.split) for doc in read] == [
+        ("1", "test"),
+        ("2", "test"),
+        ("#3", "base_train"),
+        ("#4", "unknown"),
+    ]
+    assert [(doc.text, doc.tokens, doc.entities) for doc in read] == [
+        (doc.text, doc.tokens, doc.entities) for doc in gold
+    ]
 
 
 def test_what_cannot_be_used_is_an_error(gold_file, tmp_path):
     first = gold_file.read_text().splitlines()[0] + "\n"
     record = json.loads(first)
     record["labels"].pop()  # a token without a label
-    for text, error in ((first * 2, r"\[E702\].* 1;"), (json.dumps(record), r"\[E535\]"), ("", r"\[E503\]")):
+    for text, error in (
+        (first * 2, r"\[E702\].* 1;"),
+        (json.dumps(record), r"\[E535\]"),
+        ("", r"\[E503\]"),
+    ):
         gold_file.write_text(text)
         with pytest.raises(PiiError, match=error):
             read_gold(gold_file)

@@ -12,7 +12,14 @@ from typer.testing import CliRunner
 from pii_components.cli.evaluate import read_metrics, report
 from pii_components.errors import PiiError
 from pii_components.evaluate.gold import Entity, file_sha256, read_gold
-from pii_components.evaluate.html import BANNER, build_page, error_windows, estimate, flat, kind_of_error
+from pii_components.evaluate.html import (
+    BANNER,
+    build_page,
+    error_windows,
+    estimate,
+    flat,
+    kind_of_error,
+)
 from pii_components.evaluate.systems import Run, write_run
 from pii_components.release.audit import number, share
 from tests.page import Page
@@ -30,9 +37,14 @@ def test_the_page_is_whole_and_needs_nothing_else(page):
     assert page.startswith("<!DOCTYPE html>")
     assert not [tag for tag in ("script", "link", "img", "iframe", "object") if f"<{tag}" in page]
     for tag, name, value in found.attributes:
-        assert name not in ("src", "srcset", "data", "action") and not name.startswith("on"), (tag, name)
+        assert name not in ("src", "srcset", "data", "action") and not name.startswith("on"), (
+            tag,
+            name,
+        )
         assert name != "href" or (value[0] == "#" and value[1:] in found.ids)
-    assert not re.search(r"(https?:)?//|url\(|@import", page.split("</style>")[0].removeprefix("<!DOCTYPE html>"))
+    assert not re.search(
+        r"(https?:)?//|url\(|@import", page.split("</style>")[0].removeprefix("<!DOCTYPE html>")
+    )
     assert "http" not in found.text
     assert len(found.ids) == len(set(found.ids))
 
@@ -41,14 +53,24 @@ def test_tables_can_be_followed_by_a_screen_reader(page):
     found = Page(page)
     n = page.count("<table>")
     assert n == page.count("<caption>") > 8
-    assert {value for tag, name, value in found.attributes if tag == "th" and name == "scope"} == {"col", "row"}
-    assert len(re.findall(r'<svg role="img" aria-label="[^"]+"', page)) == page.count("<figure>") > 3
+    assert {value for tag, name, value in found.attributes if tag == "th" and name == "scope"} == {
+        "col",
+        "row",
+    }
+    assert (
+        len(re.findall(r'<svg role="img" aria-label="[^"]+"', page)) == page.count("<figure>") > 3
+    )
     assert ("html", "lang", "en") in found.attributes
 
 
 def test_every_number_is_shown(page):
     text = Page(page).text
-    missing = [(path, value) for name, part in ALL.items() for path, value in flat(part) if str(value) not in text]
+    missing = [
+        (path, value)
+        for name, part in ALL.items()
+        for path, value in flat(part)
+        if str(value) not in text
+    ]
     assert not missing
 
 
@@ -62,14 +84,24 @@ def test_sections_hold_their_numbers(page, section, numbers):
 def test_text_is_escaped(page):
     assert "presidio_&lt;wide&gt;" in page
     assert "<wide>" not in page
-    hostile = build_page({'<script>"x"': {"systems": {}, "views": {}, "note": "</table><script>alert(1)</script>"}}, title="<b>")
+    hostile = build_page(
+        {'<script>"x"': {"systems": {}, "views": {}, "note": "</table><script>alert(1)</script>"}},
+        title="<b>",
+    )
     assert "<script" not in hostile and "<b>" not in hostile
     Page(hostile)
 
 
 def test_what_is_missing_is_said():
     page = Page(build_page({"x.json": {"a": 1}}))
-    for part in ("results", "labels", "recall by culture and gender", "perturbations", "speed", "release risk"):
+    for part in (
+        "results",
+        "labels",
+        "recall by culture and gender",
+        "perturbations",
+        "speed",
+        "release risk",
+    ):
         assert f"Left out: no {part} in the metrics files given." in page.text
 
 
@@ -80,7 +112,16 @@ def test_odd_files_do_not_break_the_page(odd):
 
 def test_numbers():
     values = (None, 0.5, 1.0, 3, 12345, 0.00001234, True, "x")
-    assert [number(v) for v in values] == ["–", "0.5", "1", "3", "12\u202f345", "1.234e-05", "True", "x"]
+    assert [number(v) for v in values] == [
+        "–",
+        "0.5",
+        "1",
+        "3",
+        "12\u202f345",
+        "1.234e-05",
+        "True",
+        "x",
+    ]
     assert estimate({"a": 0.5, "a_95": [0.25, 1]}, "a") == {"value": 0.5, "low": 0.25, "high": 1}
     assert estimate({}, "a") is None and estimate(None, "a") is None
     assert [share(value) for value in (-1, 0.25, 1.4)] == ["0.00%", "25.00%", "100.00%"]
@@ -94,16 +135,24 @@ def stored(tmp_path: Path, gold_file: Path) -> Path:
     """One entity is found, one with a wrong edge, one is missed, and a cited author is taken for a student."""
     documents = read_gold(gold_file)
     (first, mail), cited = documents[0].entities, documents[3]
-    found = (first, Entity(first.document, mail.start, mail.end - 3, mail.label), Entity(cited.id, 0, 5, "NAME_STUDENT"))
+    found = (
+        first,
+        Entity(first.document, mail.start, mail.end - 3, mail.label),
+        Entity(cited.id, 0, 5, "NAME_STUDENT"),
+    )
     path = tmp_path / "stored.jsonl"
-    write_run(Run("ours", {}, found, frozenset(), 1.0, 1.0, 10), path, data_sha256=file_sha256(gold_file))
+    write_run(
+        Run("ours", {}, found, frozenset(), 1.0, 1.0, 10), path, data_sha256=file_sha256(gold_file)
+    )
     return path
 
 
 def test_windows_show_errors_only(gold_file):
     documents = read_gold(gold_file)
     first, mail = documents[0].entities
-    windows = error_windows(documents, [first, Entity(documents[3].id, 0, 5, "NAME_STUDENT")], width=9)
+    windows = error_windows(
+        documents, [first, Entity(documents[3].id, 0, 5, "NAME_STUDENT")], width=9
+    )
     assert [(w.kind, w.before, w.text, w.after) for w in windows] == [
         ("missed", "wrote to ", "dana@uni.example", " today"),
         ("missed", "is is by ", "Oskar Tamm", ""),
@@ -158,11 +207,15 @@ def test_no_text_without_asking(command, metrics, gold_file, stored, tmp_path):
 
 
 def test_what_is_refused_writes_nothing(command, metrics, tmp_path):
-    assert command(*metrics, "--with-text", "--out", tmp_path / "o" / "r.html").exit_code == 2  # without essays and predictions
+    assert (
+        command(*metrics, "--with-text", "--out", tmp_path / "o" / "r.html").exit_code == 2
+    )  # without essays and predictions
     assert not (tmp_path / "o").exists()
     merged = tmp_path / "metrics.json"
     merged.write_text(json.dumps(ALL["paper.json"]))
-    assert command(merged, "--out", tmp_path / "report.html").exit_code == 2  # what is read is not written over
+    assert (
+        command(merged, "--out", tmp_path / "report.html").exit_code == 2
+    )  # what is read is not written over
     assert json.loads(merged.read_text()) == ALL["paper.json"]
 
 
@@ -183,4 +236,7 @@ def test_other_files_are_a_coded_error(tmp_path, content):
 
 def test_files_of_one_name_are_both_read(tmp_path):
     (tmp_path / "m.json").write_text('{"a": 1}')
-    assert list(read_metrics([tmp_path / "m.json", tmp_path / "." / "m.json"])) == ["m.json", "m.json (2)"]
+    assert list(read_metrics([tmp_path / "m.json", tmp_path / "." / "m.json"])) == [
+        "m.json",
+        "m.json (2)",
+    ]

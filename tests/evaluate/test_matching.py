@@ -21,7 +21,12 @@ LABELS = ("NAME_STUDENT", "EMAIL")
 DOCS = ("1", "2")
 # "Ana Roe wrote this"
 TOKENS = {"1": ((0, 3), (4, 7), (8, 13), (14, 18))}
-HOW = {"bag": match.match_bag, "position": match.match_position, "overlap": match.match_overlap, "tokens": partial(match.match_tokens, tokens=TOKENS)}
+HOW = {
+    "bag": match.match_bag,
+    "position": match.match_position,
+    "overlap": match.match_overlap,
+    "tokens": partial(match.match_tokens, tokens=TOKENS),
+}
 
 
 def entity(start: int, end: int | str, label: str = "NAME_STUDENT", document: str = "1") -> Entity:
@@ -46,7 +51,9 @@ def test_counts(case):
 
 def test_counts_stand_under_their_document_and_label():
     gold = made([(0, "Ana"), (9, "a@b.example", "EMAIL")])
-    table = match.match_bag(gold, made([(0, "Ana"), (4, "Ben", "NAME_STUDENT", "2")]), documents=DOCS, labels=LABELS)
+    table = match.match_bag(
+        gold, made([(0, "Ana"), (4, "Ben", "NAME_STUDENT", "2")]), documents=DOCS, labels=LABELS
+    )
     assert table.counts.tolist() == [[[1, 0, 0], [0, 0, 1]], [[0, 1, 0], [0, 0, 0]]]
     assert table.select(labels=["EMAIL"]).per_document.tolist() == [[0, 0, 1], [0, 0, 0]]
     assert table.select(rows=numpy.asarray([False, True])).documents == ("2",)
@@ -68,10 +75,13 @@ def test_an_entity_checks_its_offsets(start, end):
 ENTITIES_OF_ANY_KIND = st.lists(
     st.builds(
         lambda document, start, length, label: entity(start, start + length, label, document),
-        st.sampled_from(DOCS), st.integers(0, 40), st.integers(1, 9), st.sampled_from((*LABELS, "NAME_CITED")),
+        st.sampled_from(DOCS),
+        st.integers(0, 40),
+        st.integers(1, 9),
+        st.sampled_from((*LABELS, "NAME_CITED")),
     ),
     max_size=12,
-)  # fmt: skip
+)
 
 
 @settings(max_examples=40, deadline=None)
@@ -98,10 +108,16 @@ def test_order_changes_nothing(gold, predicted, seed):
 
 
 def test_a_document_with_a_mask_is_not_clean_and_its_mask_is_no_alarm():
-    masked = GoldDocument("1", "Ana or Bob x", (), ((0, 3), (4, 6), (7, 10), (11, 12)), masked=((7, 10),))
-    run = Run("a", {}, (Entity("1", 7, 10, "NAME_STUDENT", "Bob"),), frozenset(["NAME_STUDENT"]), 1, 1, 5)
+    masked = GoldDocument(
+        "1", "Ana or Bob x", (), ((0, 3), (4, 6), (7, 10), (11, 12)), masked=((7, 10),)
+    )
+    run = Run(
+        "a", {}, (Entity("1", 7, 10, "NAME_STUDENT", "Bob"),), frozenset(["NAME_STUDENT"]), 1, 1, 5
+    )
     documents = [masked, GoldDocument("2", "Nothing here", (), ((0, 7), (8, 12)))]
-    view = build_report([run], documents, views={"all": LABELS}, n_resamples=5)["systems"]["a"]["views"]["all"]
+    view = build_report([run], documents, views={"all": LABELS}, n_resamples=5)["systems"]["a"][
+        "views"
+    ]["all"]
     assert [view[m]["fp"] for m in ("bag", "position", "overlap", "tokens")] == [0, 0, 0, 0]
     assert view["coverage"]["clean_documents"] == 1 and view["coverage"]["clean_touched"] == 0
     assert view["exposure"]["false_alarms"] == 0
@@ -113,10 +129,22 @@ def test_characters_touched_entities_and_alarms():
     counts = match.expose(gold, hidden, documents=DOCS, words=[30, 20])
     assert counts.tolist() == [[1, 0, 1, 6, 3, 1, 30], [1, 1, 1, 4, 4, 0, 20]]
     found = exposure(counts, resample(2, n_resamples=10))
-    assert (found["characters"], found["characters_in_clear"], found["false_alarms"], found["words"]) == (10, 3, 1, 50)
-    rates = ("character_recall", "label_blind_recall", "touched_recall", "false_alarms_per_10000_words")
+    assert (
+        found["characters"],
+        found["characters_in_clear"],
+        found["false_alarms"],
+        found["words"],
+    ) == (10, 3, 1, 50)
+    rates = (
+        "character_recall",
+        "label_blind_recall",
+        "touched_recall",
+        "false_alarms_per_10000_words",
+    )
     assert [found[rate].value for rate in rates] == [0.7, 0.5, 1, 200]
-    found = exposure(match.expose([], [entity(0, 3)], documents=["1"], words=[100]), resample(1, n_resamples=5))
+    found = exposure(
+        match.expose([], [entity(0, 3)], documents=["1"], words=[100]), resample(1, n_resamples=5)
+    )
     assert found["character_recall"] is None and found["label_blind_recall"] is None
     assert found["false_alarms_per_10000_words"].value == 100
 
@@ -131,7 +159,9 @@ def test_roles(_, gold, predicted, student, cited):
 def test_roles_among_names_that_were_found():
     gold = made([(0, 4), (5, 9, "NAME_CITED"), (10, 14, "NAME_CITED"), (20, 24)])
     predicted = made([(0, 4), (5, 9, "NAME_CITED"), (10, 14), (30, 34)])
-    assert match.match_roles(gold, predicted, documents=DOCS, missed=False).per_document.tolist() == [[2, 1, 1], [0, 0, 0]]
+    assert match.match_roles(
+        gold, predicted, documents=DOCS, missed=False
+    ).per_document.tolist() == [[2, 1, 1], [0, 0, 0]]
     assert match.has_roles(gold) and not match.has_roles(made([(0, 4), (5, 9, "EMAIL")]))
 
 

@@ -14,14 +14,18 @@ def test_measures_give_the_published_numbers():
     """The overall rows of Table 7 of the JEDM paper: counts, then P, R, F1, F5 as printed there."""
     for counts, printed in CASES["table_7"]:
         values = measures(numpy.asarray(counts))
-        assert [round(float(values[name]), 4) for name in ("precision", "recall", "f1", "f5")] == printed
+        assert [
+            round(float(values[name]), 4) for name in ("precision", "recall", "f1", "f5")
+        ] == printed
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 500), st.integers(0, 500), st.integers(0, 500), st.sampled_from([1, 5]))
 def test_f_measures_are_the_textbook_formula(tp, fp, fn, beta):
     p, r, b2 = tp / (tp + fp), tp / (tp + fn), beta**2
-    assert measures(numpy.asarray([tp, fp, fn]))[f"f{beta}"] == pytest.approx((1 + b2) * p * r / (b2 * p + r))
+    assert measures(numpy.asarray([tp, fp, fn]))[f"f{beta}"] == pytest.approx(
+        (1 + b2) * p * r / (b2 * p + r)
+    )
 
 
 def test_what_has_no_value_is_nan():
@@ -75,7 +79,14 @@ def test_coverage_counts_documents():
     counts = numpy.zeros((4, 7), dtype="i8")
     counts[:, [ENTITIES, COVERED, ALARMS]] = [[2, 1, 3], [1, 1, 1], [0, 0, 2], [0, 0, 0]]
     found = coverage(counts, numpy.asarray([False, False, True, True]), resample(4))
-    names = ("documents_with_pii", "incompletely_covered", "entities", "exposed_entities", "clean_documents", "clean_touched")
+    names = (
+        "documents_with_pii",
+        "incompletely_covered",
+        "entities",
+        "exposed_entities",
+        "clean_documents",
+        "clean_touched",
+    )
     assert [found[name] for name in names] == [2, 1, 3, 1, 2, 1]
     assert found["incomplete_rate"].value == found["touched_rate"].value == 0.5
     assert coverage(counts, numpy.zeros(4, dtype=bool), resample(4))["touched_rate"] is None

@@ -20,7 +20,10 @@ def runs(nlp, gold):
     """A system that finds everything but nothing else, and one that finds persons."""
     perfect = tuple(entity for doc in gold for entity in doc.entities)
     words = sum(doc.n_words for doc in gold)
-    return [Run("perfect", {}, perfect, frozenset(e.label for e in perfect), 0.5, 1.0, words), run_system(SpacyNerSystem(nlp), gold)]
+    return [
+        Run("perfect", {}, perfect, frozenset(e.label for e in perfect), 0.5, 1.0, words),
+        run_system(SpacyNerSystem(nlp), gold),
+    ]
 
 
 @pytest.fixture
@@ -35,7 +38,9 @@ def test_the_numbers_of_a_baseline(report):
     assert [view["bag"][kind] for kind in ("tp", "fp", "fn", "support")] == [2, 1, 1, 3]
     assert view["bag"]["precision"] == view["bag"]["recall"] == pytest.approx(0.6667)
     assert (view["tokens"]["tp"], view["tokens"]["fn"]) == (4, 1)
-    assert [view["coverage"][name] for name in ("incompletely_covered", "clean_touched", "touched_rate")] == [1, 1, 0.5]
+    assert [
+        view["coverage"][name] for name in ("incompletely_covered", "clean_touched", "touched_rate")
+    ] == [1, 1, 0.5]
     assert view["per_label"]["PHONE_NUM"]["bag"] == {"support": 0, "tp": 0, "fp": 0, "fn": 0}
 
 
@@ -69,19 +74,31 @@ def test_a_report_holds_no_text(report, gold, tmp_path, capsys):
     write_report(report, tmp_path / "metrics" / "m.json")
     print_score(json.loads((tmp_path / "metrics" / "m.json").read_text()))
     shown = (tmp_path / "metrics" / "m.json").read_text() + capsys.readouterr().out
-    words = {word for doc in gold for word in doc.text.split() if len(word) > 5 or word[0].isupper()}
+    words = {
+        word for doc in gold for word in doc.text.split() if len(word) > 5 or word[0].isupper()
+    }
     assert words and not [word for word in words if word in shown]
 
 
 def test_plain_data_has_intervals_beside_values():
     found = plain(Score(1, 0, 1, precision=Estimate(1, 1, 1), recall=Estimate(0.5, 0.123456, 0.9)))
     assert found == {
-        "support": 2, "tp": 1, "fp": 0, "fn": 1,
-        "precision": 1, "precision_95": [1, 1], "recall": 0.5, "recall_95": [0.1235, 0.9],
-    }  # fmt: skip
+        "support": 2,
+        "tp": 1,
+        "fp": 0,
+        "fn": 1,
+        "precision": 1,
+        "precision_95": [1, 1],
+        "recall": 0.5,
+        "recall_95": [0.1235, 0.9],
+    }
 
 
 def test_data_are_described_by_counts(gold):
     data = describe_data(gold, file="gold.jsonl", sha256="ab")
-    assert (data["documents"], data["documents_with_pii"], data["splits"]) == (4, 2, {"base_train": 2, "test": 2})
+    assert (data["documents"], data["documents_with_pii"], data["splits"]) == (
+        4,
+        2,
+        {"base_train": 2, "test": 2},
+    )
     assert (data["support"]["NAME_STUDENT"], data["support"]["USERNAME"]) == (2, 0)

@@ -10,9 +10,21 @@ from pii_components.cli.app import app
 from pii_components.evaluate.gold import read_gold
 from tests.tiny import TOKENIZER
 
-TEXTS = {"a1": "Dana Vell wrote to dana@uni.example today, says Smith (2019)", "a2": "This is by Oskar Tamm", "a3": "Nobody is named here"}
-GOLD = {"a1": [[0, 9, "NAME_STUDENT"], [19, 35, "EMAIL"], [48, 53, "NAME_CITED"]], "a2": [[11, 21, "NAME_STUDENT"]], "a3": []}
-FOUND = [("a1", 0, 9, "NAME_STUDENT"), ("a1", 48, 53, "NAME_STUDENT"), ("a2", 11, 16, "NAME_STUDENT")]
+TEXTS = {
+    "a1": "Dana Vell wrote to dana@uni.example today, says Smith (2019)",
+    "a2": "This is by Oskar Tamm",
+    "a3": "Nobody is named here",
+}
+GOLD = {
+    "a1": [[0, 9, "NAME_STUDENT"], [19, 35, "EMAIL"], [48, 53, "NAME_CITED"]],
+    "a2": [[11, 21, "NAME_STUDENT"]],
+    "a3": [],
+}
+FOUND = [
+    ("a1", 0, 9, "NAME_STUDENT"),
+    ("a1", 48, 53, "NAME_STUDENT"),
+    ("a2", 11, 16, "NAME_STUDENT"),
+]
 WORDS = ("Dana", "Vell", "Oskar", "Tamm", "Smith")
 
 
@@ -22,7 +34,13 @@ def lines(path, rows):
 
 
 def corpus(path, spans):
-    return lines(path, [{"id": ident, "text": text, "spans": spans.get(ident, [])} for ident, text in TEXTS.items()])
+    return lines(
+        path,
+        [
+            {"id": ident, "text": text, "spans": spans.get(ident, [])}
+            for ident, text in TEXTS.items()
+        ],
+    )
 
 
 def detected(path, found):
@@ -67,7 +85,9 @@ def as_detected(path):
 def test_predictions_in_every_form_score_the_same(form, gold, tmp_path):
     out = tmp_path / "m.json"
     found = score(gold, form(tmp_path / "found"), "--out", out)
-    assert found.exit_code == 0 and "(stored)" not in found.output, found.output  # no times, no speed
+    assert found.exit_code == 0 and "(stored)" not in found.output, (
+        found.output
+    )  # no times, no speed
     report = json.loads(out.read_text())
     (system,) = report["systems"].values()
     view = system["views"]["all"]
@@ -76,13 +96,19 @@ def test_predictions_in_every_form_score_the_same(form, gold, tmp_path):
     assert [view["overlap"][n] for n in ("tp", "fp", "fn")] == [2, 1, 1]
     assert view["coverage"]["incompletely_covered"] == 2
     assert (view["exposure"]["false_alarms"], view["exposure"]["words"]) == (1, 18)
-    assert (view["exposure"]["characters"], view["exposure"]["characters_in_clear"]) == (8 + 16 + 9, 16 + 4)
+    assert (view["exposure"]["characters"], view["exposure"]["characters_in_clear"]) == (
+        8 + 16 + 9,
+        16 + 4,
+    )
     roles = system["roles"]
     assert roles["found"] == 3 and roles["accuracy"] == pytest.approx(0.6667)
     assert roles["per_role"]["STUDENT"]["f1"] == 0.8 and roles["per_role"]["CITED"]["recall"] == 0
     assert {row["group"] for row in system["names"]["rows"]} >= {"Female"}
     assert not any(word in out.read_text() for word in WORDS)
-    assert report["command"] == f"pii-edu evaluate score gold.jsonl {report['command'].split()[4]} --profile crapii"
+    assert (
+        report["command"]
+        == f"pii-edu evaluate score gold.jsonl {report['command'].split()[4]} --profile crapii"
+    )
 
 
 def test_two_systems_are_compared_in_pairs(gold, tmp_path):
@@ -113,7 +139,13 @@ BAD_CORPORA = [
     ([{"id": "a1", "text": TEXTS["a1"], "spans": []}], "E721"),
     ([{"id": i, "text": t + "!", "spans": []} for i, t in TEXTS.items()], "E728"),
     ([{"id": "a1", "text": TEXTS["a1"], "spans": []}] * 2, "E702"),
-    ([{"id": i, "text": t, "spans": [[0, 4, "EMAIL"], [2, 6, "EMAIL"]]} for i, t in TEXTS.items()], "E723"),
+    (
+        [
+            {"id": i, "text": t, "spans": [[0, 4, "EMAIL"], [2, 6, "EMAIL"]]}
+            for i, t in TEXTS.items()
+        ],
+        "E723",
+    ),
     ([{"id": i, "text": t, "spans": [[0, 400, "EMAIL"]]} for i, t in TEXTS.items()], "E722"),
 ]
 
@@ -130,7 +162,10 @@ def test_keys_that_are_there_twice_in_a_record_are_refused(gold, tmp_path):
     path.write_text('{"id": "a0", "text": "x", "spans": []}\n' + twice, encoding="utf8")
     found = score(path, gold)
     assert found.exit_code == 2 and "[E522]" in found.output
-    path.write_text('{"document": "a1", "document": "a2", "start_char": 0, "end_char": 4, "label": "EMAIL"}\n', encoding="utf8")
+    path.write_text(
+        '{"document": "a1", "document": "a2", "start_char": 0, "end_char": 4, "label": "EMAIL"}\n',
+        encoding="utf8",
+    )
     found = score(gold, path)
     assert found.exit_code == 2 and "[E729]" in found.output
 
@@ -182,7 +217,15 @@ def test_run_and_compare_from_a_pipeline(gold, tmp_path, nlp):
     report = json.loads(out.read_text())
     assert report["command"] == "pii-edu evaluate run gold.jsonl --pipeline model --profile crapii"
     assert report["systems"]["model"]["views"]["all"]["bag"]["tp"] == 2
-    found = pii_edu("compare", gold, "--systems", f"one={model},two={model}", "--save-predictions", saved, *common)
+    found = pii_edu(
+        "compare",
+        gold,
+        "--systems",
+        f"one={model},two={model}",
+        "--save-predictions",
+        saved,
+        *common,
+    )
     assert found.exit_code == 0, found.output
     report = json.loads(out.read_text())
     assert report["differences"]["one - two"]["all"]["bag"]["p_f5"] == 1
@@ -215,6 +258,10 @@ def test_a_metrics_file_that_cannot_be_written_is_refused_before_any_work(place,
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("x", "utf8")
     # The gold is not there: had any work begun, that would be the error.
-    for command in (["evaluate", "run", "none.jsonl"], ["compare", "none.jsonl"], ["evaluate", "score", "none.jsonl", "none.jsonl"]):
+    for command in (
+        ["evaluate", "run", "none.jsonl"],
+        ["compare", "none.jsonl"],
+        ["evaluate", "score", "none.jsonl", "none.jsonl"],
+    ):
         result = pii_edu(*command, "--out", tmp_path / place)
         assert result.exit_code == 2 and "E512" in result.output, (command, result.output)

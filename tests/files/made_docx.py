@@ -17,7 +17,9 @@ _NS = (
 )
 _TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml."
 _REL = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
-_PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
+_PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
+)
 _WHO = 'w:id="1" w:author="Ina Sorel" w:date="2024-05-01T10:00:00Z"'
 
 
@@ -49,14 +51,38 @@ BODY = f"""
 _COMMENT = f'<w:comment w:id="0" w:author="Jonas Wirth" w:initials="JW"><w:p>{_run("See me, Ina Sorel.")}</w:p></w:comment>'
 # Name of a part, kind of relation, content type, content.
 PARTS = (
-    ("word/comments.xml", "comments", _TYPE + "comments+xml", f"<w:comments {_NS}>{_COMMENT}</w:comments>"),
-    ("word/footnotes.xml", "footnotes", _TYPE + "footnotes+xml",
-     f'<w:footnotes {_NS}><w:footnote w:id="2"><w:p>{_run("Thanks to Odile Prath")}</w:p></w:footnote></w:footnotes>'),
-    ("word/people.xml", "people", _TYPE + "people+xml", f'<w:people {_NS}><w:person w:author="Ina Sorel"/></w:people>'),
-    ("word/charts/chart1.xml", "chart", "application/vnd.openxmlformats-officedocument.drawingml.chart+xml", "<chart>Ina Sorel</chart>"),
+    (
+        "word/comments.xml",
+        "comments",
+        _TYPE + "comments+xml",
+        f"<w:comments {_NS}>{_COMMENT}</w:comments>",
+    ),
+    (
+        "word/footnotes.xml",
+        "footnotes",
+        _TYPE + "footnotes+xml",
+        f'<w:footnotes {_NS}><w:footnote w:id="2"><w:p>{_run("Thanks to Odile Prath")}</w:p></w:footnote></w:footnotes>',
+    ),
+    (
+        "word/people.xml",
+        "people",
+        _TYPE + "people+xml",
+        f'<w:people {_NS}><w:person w:author="Ina Sorel"/></w:people>',
+    ),
+    (
+        "word/charts/chart1.xml",
+        "chart",
+        "application/vnd.openxmlformats-officedocument.drawingml.chart+xml",
+        "<chart>Ina Sorel</chart>",
+    ),
     ("customXml/item9.xml", "customXml", "application/xml", "<data>Ina Sorel</data>"),
-    ("word/embeddings/sheet1.bin", "oleObject", "application/vnd.openxmlformats-officedocument.oleObject", "Ina Sorel"),
-)  # fmt: skip
+    (
+        "word/embeddings/sheet1.bin",
+        "oleObject",
+        "application/vnd.openxmlformats-officedocument.oleObject",
+        "Ina Sorel",
+    ),
+)
 _LINKS = """<Relationship Id="rIdLink" TargetMode="External" Type="{rel}hyperlink" Target="mailto:ina.sorel@example.edu?subject=Ina%20Sorel"/>
 <Relationship Id="rIdFile" TargetMode="External" Type="{rel}image" Target="file:///C:/Users/Ina%20Sorel/map.png"/>"""
 
@@ -84,10 +110,18 @@ def full_docx() -> bytes:
     table = document.add_table(1, 2)
     table.cell(0, 0).text, table.cell(0, 1).text = "Ina Sorel", "Odile\tPrath"
     section = document.sections[0]
-    section.header.paragraphs[0].text, section.footer.paragraphs[0].text = "Sorel 1", "Ina Sorel, page 1"
+    section.header.paragraphs[0].text, section.footer.paragraphs[0].text = (
+        "Sorel 1",
+        "Ina Sorel, page 1",
+    )
     document.add_picture(io.BytesIO(base64.b64decode(_PNG)))
     core = document.core_properties
-    core.author, core.last_modified_by, core.title, core.keywords = "Ina Sorel", "Odile Prath", "Essay of Ina Sorel", "Sorel"
+    core.author, core.last_modified_by, core.title, core.keywords = (
+        "Ina Sorel",
+        "Odile Prath",
+        "Essay of Ina Sorel",
+        "Sorel",
+    )
     core.subject, core.comments, core.category = "Sorel", "by Ina Sorel", "Prath"
     document.save(file)
     return _edited(file.getvalue(), _plant)
@@ -95,7 +129,12 @@ def full_docx() -> bytes:
 
 def _plant(name: str, content: str) -> str:
     if name == "word/document.xml":
-        content = re.sub(r"<w:document [^>]*>", lambda m: m[0][:-1] + " " + _missing(m[0]) + ">", content, count=1)
+        content = re.sub(
+            r"<w:document [^>]*>",
+            lambda m: m[0][:-1] + " " + _missing(m[0]) + ">",
+            content,
+            count=1,
+        )
         return content.replace("<w:sectPr", BODY + "<w:sectPr", 1)
     if name == "word/_rels/document.xml.rels":
         content = content.replace("image1.", "sorel.")
@@ -103,17 +142,28 @@ def _plant(name: str, content: str) -> str:
             f'<Relationship Id="{"rIdChart" if kind == "chart" else f"rIdNew{n}"}" Type="{_REL}{kind}" Target="/{part}"/>'
             for n, (part, kind, *_) in enumerate(PARTS)
         )
-        return content.replace("</Relationships>", rels + _LINKS.format(rel=_REL) + "</Relationships>")
+        return content.replace(
+            "</Relationships>", rels + _LINKS.format(rel=_REL) + "</Relationships>"
+        )
     if name == "[Content_Types].xml":
-        new = "".join(f'<Override PartName="/{part}" ContentType="{kind}"/>' for part, _, kind, _ in PARTS)
+        new = "".join(
+            f'<Override PartName="/{part}" ContentType="{kind}"/>' for part, _, kind, _ in PARTS
+        )
         return content.replace("</Types>", new + "</Types>")
     if name == "word/styles.xml":
         style = '<w:style w:type="paragraph" w:customStyle="1" w:styleId="SorelHeading"><w:name w:val="Sorel Heading"/></w:style>'
         return content.replace("</w:styles>", style + "</w:styles>")
     if name == "word/settings.xml":
-        return content.replace("</w:settings>", '<w:attachedTemplate r:id="rId1"/><w:docVars><w:docVar w:name="a" w:val="Sorel"/></w:docVars>'
-                               "</w:settings>")  # fmt: skip
-    return content.replace("</Properties>", "<Manager>Ina Sorel</Manager></Properties>") if name == "docProps/app.xml" else content
+        return content.replace(
+            "</w:settings>",
+            '<w:attachedTemplate r:id="rId1"/><w:docVars><w:docVar w:name="a" w:val="Sorel"/></w:docVars>'
+            "</w:settings>",
+        )
+    return (
+        content.replace("</Properties>", "<Manager>Ina Sorel</Manager></Properties>")
+        if name == "docProps/app.xml"
+        else content
+    )
 
 
 def _missing(tag: str) -> str:
@@ -123,12 +173,17 @@ def _missing(tag: str) -> str:
 
 def _edited(data: bytes, plant: Callable[[str, str], str]) -> bytes:
     out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as new:
+    with (
+        zipfile.ZipFile(io.BytesIO(data)) as old,
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as new,
+    ):
         new.comment = b"Ina Sorel"
         for name in old.namelist():
             content = old.read(name)
             name = name.replace("image1.", "sorel.") if plant is _plant else name
-            new.writestr(name, plant(name, content.decode()) if name.endswith((".xml", ".rels")) else content)
+            new.writestr(
+                name, plant(name, content.decode()) if name.endswith((".xml", ".rels")) else content
+            )
         if plant is _plant:
             for part, _, _, content in PARTS:
                 new.writestr(part, content)
@@ -151,15 +206,26 @@ def change(data: bytes, marked: str) -> bytes:
             for tag in ("del" if mark == "d" else "ins" for mark in reversed(inside)):
                 run = f"<w:{tag} {_WHO}>{run}</w:{tag}>"
             runs.append(run)
-    return _edited(data, lambda name, content: content.replace("<w:r><w:t>x</w:t></w:r>", "".join(runs)))
+    return _edited(
+        data, lambda name, content: content.replace("<w:r><w:t>x</w:t></w:r>", "".join(runs))
+    )
 
 
 def edits_for(text: str, new: str) -> list[tuple[int, int, str]]:
     """Edits that put a new name in the place of each."""
     first, last = new.split()
     made = {"Ina": first, "Odile": "Bea", "Sorel": last, "Prath": "Zamor"}
-    found = re.finditer(r"ina\.\s?sorel|Ina\s?Sorel(?!_)|Odile\s?Prath|Ina(?!S)|Sorel|Odile|Prath", text)
-    return [(m.start(), m.end(), "m.r" if m[0][0] == "i" else re.sub(r"\w+", lambda w: made[w[0]], m[0])) for m in found]
+    found = re.finditer(
+        r"ina\.\s?sorel|Ina\s?Sorel(?!_)|Odile\s?Prath|Ina(?!S)|Sorel|Odile|Prath", text
+    )
+    return [
+        (
+            m.start(),
+            m.end(),
+            "m.r" if m[0][0] == "i" else re.sub(r"\w+", lambda w: made[w[0]], m[0]),
+        )
+        for m in found
+    ]
 
 
 def xml_of(data: bytes) -> dict[str, str]:

@@ -30,43 +30,78 @@ def rewritten(data: bytes, new: str = "Mia Rossetti") -> tuple[str, bytes]:
 
 def test_no_name_is_left_in_any_byte():
     data = full_docx()
-    before = {name: content for name, content in xml_of(data).items() if any(part in content for part in NAMES)}
+    before = {
+        name: content
+        for name, content in xml_of(data).items()
+        if any(part in content for part in NAMES)
+    }
     places = "document header1 footer1 footnotes comments core app people styles item9 chart1 sheet1 settings.xml.rels"
     assert all(any(place in name for name in before) for place in places.split())
     text, out = rewritten(data)
     for name, content in xml_of(out).items():
         assert [part for part in (*NAMES, "sorel") if part in content + name] == [], name
     again = read_docx(out, 1, "a.docx")
-    assert isinstance(again, Record) and re.sub(r"REF \w+", "", again.text) == re.sub(r"REF \w+", "", text)
+    assert isinstance(again, Record) and re.sub(r"REF \w+", "", again.text) == re.sub(
+        r"REF \w+", "", text
+    )
 
 
 def test_the_rest_stays():
     data = full_docx()
     _, out = rewritten(data)
     paragraphs = docx.Document(io.BytesIO(out)).paragraphs
-    assert [(run.text, run.bold) for run in paragraphs[0].runs] == [("By ", None), ("Mia ", True), ("Rossetti.", None)]
+    assert [(run.text, run.bold) for run in paragraphs[0].runs] == [
+        ("By ", None),
+        ("Mia ", True),
+        ("Rossetti.", None),
+    ]
     assert [name for name in xml_of(out) if "media" in name] == ["word/media/picture0.png"]
     record = read_docx(data, 1, "a.docx")
-    assert isinstance(record, Record) and {"image", "customXml", "thumbnail", "linked file", "charts"} <= set(record.unread)
-    assert 'r:id="rIdChart"' not in xml_of(out)["word/document.xml"] and "rIdChart" in xml_of(data)["word/document.xml"]
+    assert isinstance(record, Record) and {
+        "image",
+        "customXml",
+        "thumbnail",
+        "linked file",
+        "charts",
+    } <= set(record.unread)
+    assert (
+        'r:id="rIdChart"' not in xml_of(out)["word/document.xml"]
+        and "rIdChart" in xml_of(data)["word/document.xml"]
+    )
     kept = xml_of(out)
     targets = "".join(content for name, content in kept.items() if name.endswith(".rels"))
-    assert "customXml" not in targets and "charts" not in targets and "attachedTemplate" not in targets
+    assert (
+        "customXml" not in targets and "charts" not in targets and "attachedTemplate" not in targets
+    )
     assert "charts" not in kept["[Content_Types].xml"]
-    assert "REF label" in kept["word/document.xml"] and 'w:anchor="label' in kept["word/document.xml"]
-    (style,) = [style for style in docx.Document(io.BytesIO(out)).styles if style.name.startswith("label")]
+    assert (
+        "REF label" in kept["word/document.xml"] and 'w:anchor="label' in kept["word/document.xml"]
+    )
+    (style,) = [
+        style for style in docx.Document(io.BytesIO(out)).styles if style.name.startswith("label")
+    ]
     assert f'<w:pStyle w:val="{style.style_id}"' in kept["word/document.xml"]
 
 
 def test_authors_become_what_the_text_says_or_numbers():
     _, out = rewritten(full_docx())
     parts = xml_of(out)
-    assert 'w:author="Mia Rossetti"' in parts["word/document.xml"] and "<dc:creator>Mia Rossetti<" in parts["docProps/core.xml"]
-    assert 'w:author="Author 1"' in parts["word/comments.xml"] and 'w:initials="A"' in parts["word/comments.xml"]
+    assert (
+        'w:author="Mia Rossetti"' in parts["word/document.xml"]
+        and "<dc:creator>Mia Rossetti<" in parts["docProps/core.xml"]
+    )
+    assert (
+        'w:author="Author 1"' in parts["word/comments.xml"]
+        and 'w:initials="A"' in parts["word/comments.xml"]
+    )
 
 
 CHANGES = [
-    ("By <d>Ina Sorel</d><i>the writer</i>.", "By the writer.\nBy Ina Sorel.", "By the writer.\nBy Mia Rossetti."),
+    (
+        "By <d>Ina Sorel</d><i>the writer</i>.",
+        "By the writer.\nBy Ina Sorel.",
+        "By the writer.\nBy Mia Rossetti.",
+    ),
     ("By <d>Ina </d>Sorel.", "By Sorel.\nBy Ina Sorel.", "By Rossetti.\nBy Mia Rossetti."),
     ("<i>Ina </i>Sorel wrote.", "Ina Sorel wrote.", "Mia Rossetti wrote."),
     ("I<d>n</d><i>na</i>a and <d><i>Ina Sorel</i></d>.", "Inaa and .\nIna and Ina Sorel.", None),
@@ -91,12 +126,18 @@ def test_a_header_that_is_removed_takes_its_paragraphs_along():
     assert isinstance(record, Record)
     end = record.text.index("The map")
     out = write_docx(data, record.text, record.text[end:], [(0, end, "")])
-    assert [paragraph.text for paragraph in docx.Document(io.BytesIO(out)).paragraphs] == ["The map", "A map helps."]
+    assert [paragraph.text for paragraph in docx.Document(io.BytesIO(out)).paragraphs] == [
+        "The map",
+        "A map helps.",
+    ]
 
 
 def test_a_header_in_a_table_takes_its_rows_and_the_table_along():
     made = docx.Document()
-    for rows in ([("Name", "Ina Sorel"), ("Teacher", "Odile Prath")], [("Ina Sorel", "page"), ("River", "long")]):
+    for rows in (
+        [("Name", "Ina Sorel"), ("Teacher", "Odile Prath")],
+        [("Ina Sorel", "page"), ("River", "long")],
+    ):
         table = made.add_table(rows=0, cols=2)
         for cells in rows:
             for cell, text in zip(table.add_row().cells, cells, strict=True):
@@ -108,13 +149,26 @@ def test_a_header_in_a_table_takes_its_rows_and_the_table_along():
     record = read_docx(file.getvalue(), 1, "a.docx")
     assert isinstance(record, Record)
     text = record.text
-    places = [(0, text.index("A map")), (text.index("Ina Sorel\npage"), text.index("River")), (text.index("Ina Sorel 2"), len(text))]
+    places = [
+        (0, text.index("A map")),
+        (text.index("Ina Sorel\npage"), text.index("River")),
+        (text.index("Ina Sorel 2"), len(text)),
+    ]
     edits = [(start, end, "") for start, end in places]
-    out = write_docx(file.getvalue(), text, apply_replacements(text, [Replacement(*edit) for edit in edits])[0], edits)
+    out = write_docx(
+        file.getvalue(),
+        text,
+        apply_replacements(text, [Replacement(*edit) for edit in edits])[0],
+        edits,
+    )
     again = docx.Document(io.BytesIO(out))
-    assert [[[cell.text for cell in row.cells] for row in table.rows] for table in again.tables] == [[["River", "long"]]]
+    assert [
+        [[cell.text for cell in row.cells] for row in table.rows] for table in again.tables
+    ] == [[["River", "long"]]]
     assert [paragraph.text for paragraph in again.paragraphs] == ["A map helps."] * 2
-    assert not any(name in part for part in xml_of(out).values() for name in ("Ina", "Sorel", "Odile", "Prath"))
+    assert not any(
+        name in part for part in xml_of(out).values() for name in ("Ina", "Sorel", "Odile", "Prath")
+    )
 
 
 def test_edits_must_make_the_new_text():
@@ -126,7 +180,10 @@ def test_edits_must_make_the_new_text():
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.lists(st.text("ab \t\n", max_size=4), max_size=4), min_size=1, max_size=4), st.data())
+@given(
+    st.lists(st.lists(st.text("ab \t\n", max_size=4), max_size=4), min_size=1, max_size=4),
+    st.data(),
+)
 def test_any_edits_give_the_new_text(paragraphs, data):
     made = docx.Document()
     for runs in [["x"], *paragraphs]:
@@ -159,15 +216,21 @@ def repack(data: bytes, **changed: str) -> bytes:
 
 BILLION = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;">]><x>&b;</x>'
 BROKEN = [
-    ("no archive", lambda data: b"x", "E657"), ("cut off", lambda data: data[: len(data) // 2], "E657"), ("nothing", lambda data: b"", "E657"),
-    ("a flipped byte", lambda data: data.replace(b"word/document.xml", b"word/d0cument.xml", 1), "E657"),
+    ("no archive", lambda data: b"x", "E657"),
+    ("cut off", lambda data: data[: len(data) // 2], "E657"),
+    ("nothing", lambda data: b"", "E657"),
+    (
+        "a flipped byte",
+        lambda data: data.replace(b"word/document.xml", b"word/d0cument.xml", 1),
+        "E657",
+    ),
     ("an encrypted one, or .doc", lambda data: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + data, "E656"),
     ("broken XML", lambda data: repack(data, document="<w:document>"), "E657"),
     ("a document type", lambda data: repack(data, document=BILLION), "E657"),
     ("another dialect", lambda data: repack(data, document="<document/>"), "E657"),
     ("no main part", lambda data: repack(data, **{"[Content_Types]": "<Types/>"}), "E657"),
     ("an empty one", lambda data: plain_docx("", " "), "E530"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "damage", "code"), BROKEN, ids=[name for name, *_ in BROKEN])
@@ -191,9 +254,16 @@ def test_missing_packages_are_told(monkeypatch, tmp_path):
     assert codes == ["E005", "E005"]
 
 
-@pytest.mark.parametrize(("data", "code"), [
-    (make_pdf("x", locked=True), "E656"), (make_pdf(""), "E658"), (b"x", "E657"), (b"%PDF-1.4", "E657"), (make_pdf("x" * 99)[:120], "E657"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (make_pdf("x", locked=True), "E656"),
+        (make_pdf(""), "E658"),
+        (b"x", "E657"),
+        (b"%PDF-1.4", "E657"),
+        (make_pdf("x" * 99)[:120], "E657"),
+    ],
+)
 def test_broken_pdfs_are_set_aside(data, code):
     item = read_pdf(data, 1, "a.pdf")
     assert isinstance(item, Skip) and item.code == code

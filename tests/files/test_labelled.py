@@ -9,9 +9,24 @@ import spacy
 from spacy.tokens import DocBin
 
 from pii_components.errors import PiiError, PiiWarning
-from pii_components.files.formats.base import RANGE, REASONS, LabelledText, Tally, parse_masked, parse_spans, settle
+from pii_components.files.formats.base import (
+    RANGE,
+    REASONS,
+    LabelledText,
+    Tally,
+    parse_masked,
+    parse_spans,
+    settle,
+)
 from pii_components.files.formats.tokens import to_doc
-from pii_components.files.labelled import FORMS, convert, guess_form, open_corpus_writer, read_corpus, write_corpus
+from pii_components.files.labelled import (
+    FORMS,
+    convert,
+    guess_form,
+    open_corpus_writer,
+    read_corpus,
+    write_corpus,
+)
 from pii_components.files.record import Skip
 
 TEXT = "I am Ina Sorel, not Odile."
@@ -19,35 +34,60 @@ INA, ODILE = (5, 14, "NAME_STUDENT"), (20, 25, "NAME_INSTRUCTOR")
 ESSAY = LabelledText("7", TEXT, (INA, ODILE))
 WRITTEN = [form.name for form in FORMS.values() if form.writer]
 NAMES = {
-    "kaggle": "a.json", "kaggle-jsonl": "ak.jsonl", "jsonl": "a.jsonl", "csv": "a.csv", "brat": "a", "spacy": "a.spacy", "bio": "b.json",
-}  # fmt: skip
+    "kaggle": "a.json",
+    "kaggle-jsonl": "ak.jsonl",
+    "jsonl": "a.jsonl",
+    "csv": "a.csv",
+    "brat": "a",
+    "spacy": "a.spacy",
+    "bio": "b.json",
+}
 
 
-@pytest.mark.parametrize(("found", "masked", "spans", "stretches", "reasons"), [
-    ([INA, ODILE], [], [INA, ODILE], [], []), ([ODILE, INA], [], [INA, ODILE], [], []), ([INA, INA], [], [INA], [], []),
-    ([], [], [], [], []),
-    # touching is no overlap
-    ([(5, 8, "X"), (8, 14, "X")], [], [(5, 8, "X"), (8, 14, "X")], [], []),
-    ([INA, (5, 8, "EMAIL")], [], [], [(5, 14)], ["overlaps other gold"] * 2),
-    ([INA, (5, 14, "EMAIL")], [], [], [(5, 14)], ["overlaps other gold"] * 2),
-    ([(0, 6, "X"), (5, 9, "X"), (8, 12, "X"), ODILE], [], [ODILE], [(0, 12)], ["overlaps other gold"] * 3),
-    ([INA, (20, 99, "X")], [], [INA], [(20, 26)], ["outside of the text"]),
-    ([INA, (-3, 2, "X")], [], [INA], [(0, 2)], ["outside of the text"]),
-    # the end first, or nothing: the words that may be meant
-    ([INA, (25, 20, "X")], [], [INA], [(20, 25)], ["outside of the text"]),
-    ([INA, (22, 22, "X")], [], [INA], [(20, 26)], ["outside of the text"]),
-    # points nowhere: may stand anywhere
-    ([(90, 99, "X")], [], [], [(0, 26)], ["outside of the text"]),
-    ([INA, (90, 99, "X")], [], [], [(0, 26)], ["outside of the text", "touches a masked stretch"]),
-    ([INA, ODILE], [(12, 16)], [ODILE], [(5, 16)], ["touches a masked stretch"]),
-    ([INA], [(14, 16), (16, 18), (0, 2)], [INA], [(0, 2), (14, 18)], []),
-    ([INA], [(18, 99)], [INA], [(18, 26)], []),
-])
+@pytest.mark.parametrize(
+    ("found", "masked", "spans", "stretches", "reasons"),
+    [
+        ([INA, ODILE], [], [INA, ODILE], [], []),
+        ([ODILE, INA], [], [INA, ODILE], [], []),
+        ([INA, INA], [], [INA], [], []),
+        ([], [], [], [], []),
+        # touching is no overlap
+        ([(5, 8, "X"), (8, 14, "X")], [], [(5, 8, "X"), (8, 14, "X")], [], []),
+        ([INA, (5, 8, "EMAIL")], [], [], [(5, 14)], ["overlaps other gold"] * 2),
+        ([INA, (5, 14, "EMAIL")], [], [], [(5, 14)], ["overlaps other gold"] * 2),
+        (
+            [(0, 6, "X"), (5, 9, "X"), (8, 12, "X"), ODILE],
+            [],
+            [ODILE],
+            [(0, 12)],
+            ["overlaps other gold"] * 3,
+        ),
+        ([INA, (20, 99, "X")], [], [INA], [(20, 26)], ["outside of the text"]),
+        ([INA, (-3, 2, "X")], [], [INA], [(0, 2)], ["outside of the text"]),
+        # the end first, or nothing: the words that may be meant
+        ([INA, (25, 20, "X")], [], [INA], [(20, 25)], ["outside of the text"]),
+        ([INA, (22, 22, "X")], [], [INA], [(20, 26)], ["outside of the text"]),
+        # points nowhere: may stand anywhere
+        ([(90, 99, "X")], [], [], [(0, 26)], ["outside of the text"]),
+        (
+            [INA, (90, 99, "X")],
+            [],
+            [],
+            [(0, 26)],
+            ["outside of the text", "touches a masked stretch"],
+        ),
+        ([INA, ODILE], [(12, 16)], [ODILE], [(5, 16)], ["touches a masked stretch"]),
+        ([INA], [(14, 16), (16, 18), (0, 2)], [INA], [(0, 2), (14, 18)], []),
+        ([INA], [(18, 99)], [INA], [(18, 26)], []),
+    ],
+)
 def test_gold_that_does_not_fit_is_masked_and_counted(found, masked, spans, stretches, reasons):
     tally = Tally()
     got = settle(TEXT, found, masked, number=3, tally=tally)
     assert (list(got[0]), list(got[1])) == (spans, stretches)
-    assert sorted(m.reason for m in tally.masked) == sorted(reasons) and set(reasons) <= set(REASONS)
+    assert sorted(m.reason for m in tally.masked) == sorted(reasons) and set(reasons) <= set(
+        REASONS
+    )
     assert {m.number for m in tally.masked} <= {3}
     LabelledText("7", TEXT, *got)
 
@@ -64,10 +104,19 @@ def test_gold_of_an_empty_text():
     assert [m.reason for m in tally.masked] == [RANGE]
 
 
-@pytest.mark.parametrize(("spans", "masked"), [
-    ([(5, 99, "X")], []), ([(-1, 3, "X")], []), ([(5, 5, "X")], []), ([(9, 5, "X")], []), ([INA, (8, 16, "X")], []),
-    ([ODILE, INA], []), ([INA], [(13, 16)]), ([], [(3, 9), (0, 2)]),
-])
+@pytest.mark.parametrize(
+    ("spans", "masked"),
+    [
+        ([(5, 99, "X")], []),
+        ([(-1, 3, "X")], []),
+        ([(5, 5, "X")], []),
+        ([(9, 5, "X")], []),
+        ([INA, (8, 16, "X")], []),
+        ([ODILE, INA], []),
+        ([INA], [(13, 16)]),
+        ([], [(3, 9), (0, 2)]),
+    ],
+)
 def test_record_that_contradicts_itself_is_refused(spans, masked):
     with pytest.raises(PiiError) as err:
         LabelledText("7", TEXT, tuple(spans), tuple(masked))
@@ -78,15 +127,29 @@ def test_record_does_not_show_its_text():
     assert "Ina" not in repr(LabelledText("7", TEXT, (INA,), meta={"author": "Ina Sorel"}))
 
 
-@pytest.mark.parametrize(("value", "expected"), [
-    ([], []),
-    ([[5, 14, "NAME_STUDENT"]], [INA]),
-    ([{"start": 5, "end": 14, "label": "NAME_STUDENT", "token_start": 2}], [INA]),
-    ([[-5, 140, "X"]], [(-5, 140, "X")]), (None, "E624"), ("[]", "E624"), ({}, "E624"), ([[5, 14]], "E623"),
-    ([[5, 14, "X", 1]], "E623"), ([["5", 14, "X"]], "E623"), ([[5.0, 14, "X"]], "E623"), ([[True, 14, "X"]], "E623"),
-    ([[5, 14, ""]], "E623"), ([[5, 14, "MY LABEL"]], "E623"), ([[5, 14, None]], "E623"), ([[5, 14, "half \ud83d"]], "E623"),
-    ([{"start": 5, "end": 14}], "E623"), ([5], "E623"),
-])
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ([], []),
+        ([[5, 14, "NAME_STUDENT"]], [INA]),
+        ([{"start": 5, "end": 14, "label": "NAME_STUDENT", "token_start": 2}], [INA]),
+        ([[-5, 140, "X"]], [(-5, 140, "X")]),
+        (None, "E624"),
+        ("[]", "E624"),
+        ({}, "E624"),
+        ([[5, 14]], "E623"),
+        ([[5, 14, "X", 1]], "E623"),
+        ([["5", 14, "X"]], "E623"),
+        ([[5.0, 14, "X"]], "E623"),
+        ([[True, 14, "X"]], "E623"),
+        ([[5, 14, ""]], "E623"),
+        ([[5, 14, "MY LABEL"]], "E623"),
+        ([[5, 14, None]], "E623"),
+        ([[5, 14, "half \ud83d"]], "E623"),
+        ([{"start": 5, "end": 14}], "E623"),
+        ([5], "E623"),
+    ],
+)
 def test_spans_in_json(value, expected):
     if isinstance(expected, str):
         with pytest.raises(PiiError) as err:
@@ -96,10 +159,19 @@ def test_spans_in_json(value, expected):
         assert parse_spans(value, 1) == expected
 
 
-@pytest.mark.parametrize(("value", "expected"), [
-    (None, []), ([], []), ([[1, 2]], [(1, 2)]), ("x", None), ([[1]], None), ([[1, "2"]], None), ([[1, False]], None),
-    ([1], None),
-])
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, []),
+        ([], []),
+        ([[1, 2]], [(1, 2)]),
+        ("x", None),
+        ([[1]], None),
+        ([[1, "2"]], None),
+        ([[1, False]], None),
+        ([1], None),
+    ],
+)
 def test_masked_stretches_in_json(value, expected):
     if expected is None:
         with pytest.raises(PiiError) as err:
@@ -122,10 +194,18 @@ def test_form_is_guessed_from_the_name_of_what_is_to_be_written(tmp_path, form):
     assert open_corpus_writer(tmp_path / NAMES[form]).form == form
 
 
-@pytest.mark.parametrize(("name", "content", "code"), [
-    ("a.json", '[{"text": "x"}]', "E621"), ("a.jsonl", '{"text": "x"}\n', "E621"), ("a.csv", "id,text\n1,x\n", "E621"),
-    ("a.csv", "id,words\n1,x\n", "E506"), ("a.txt", "x", "E621"), ("a.jsonl", "", "E503"), ("a.jsonl", "{", "E521"),
-])
+@pytest.mark.parametrize(
+    ("name", "content", "code"),
+    [
+        ("a.json", '[{"text": "x"}]', "E621"),
+        ("a.jsonl", '{"text": "x"}\n', "E621"),
+        ("a.csv", "id,text\n1,x\n", "E621"),
+        ("a.csv", "id,words\n1,x\n", "E506"),
+        ("a.txt", "x", "E621"),
+        ("a.jsonl", "", "E503"),
+        ("a.jsonl", "{", "E521"),
+    ],
+)
 def test_form_that_cannot_be_told(tmp_path, name, content, code):
     (tmp_path / name).write_text(content)
     with pytest.raises(PiiError) as err:
@@ -133,13 +213,16 @@ def test_form_that_cannot_be_told(tmp_path, name, content, code):
     assert err.value.code == code
 
 
-@pytest.mark.parametrize(("call", "code"), [
-    (lambda folder: list(read_corpus(folder / "none.jsonl")), "E501"),
-    (lambda folder: list(read_corpus(folder, "conll")), "E620"),
-    (lambda folder: write_corpus([ESSAY], folder / "a.csv", "entities"), "E620"),
-    (lambda folder: write_corpus([ESSAY], folder / "a.csv", "conll"), "E620"),
-    (lambda folder: write_corpus([ESSAY], folder / "a.docx"), "E621"),
-])
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [
+        (lambda folder: list(read_corpus(folder / "none.jsonl")), "E501"),
+        (lambda folder: list(read_corpus(folder, "conll")), "E620"),
+        (lambda folder: write_corpus([ESSAY], folder / "a.csv", "entities"), "E620"),
+        (lambda folder: write_corpus([ESSAY], folder / "a.csv", "conll"), "E620"),
+        (lambda folder: write_corpus([ESSAY], folder / "a.docx"), "E621"),
+    ],
+)
 def test_forms_that_are_not_there(tmp_path, call, code):
     with pytest.raises(PiiError) as err:
         call(tmp_path)
@@ -191,17 +274,22 @@ def test_brat_does_not_replace_a_folder_with_other_files(tmp_path):
     assert (tmp_path / "a" / "thesis.docx").read_text() == "x"
 
 
-@pytest.mark.parametrize(("form", "essays", "codes"), [
-    ("brat", [ESSAY, ESSAY, LabelledText("A", ""), LabelledText("a", "")], ["E627", "E627"]),
-    ("brat", [ESSAY, LabelledText("x" * 300, "")], ["E640"]),
-    ("jsonl", [ESSAY, LabelledText("8", "half \ud83d")], ["E640"]),
-    ("csv", [ESSAY, LabelledText("8", "half \ud83d")], ["E640"]),
-    ("jsonl", [ESSAY, LabelledText("8", "", meta={"a": {1, 2}})], ["E640"]),
-    ("spacy", [ESSAY, LabelledText("8", "", meta={"a": {1, 2}})], ["E640"]),
-])
+@pytest.mark.parametrize(
+    ("form", "essays", "codes"),
+    [
+        ("brat", [ESSAY, ESSAY, LabelledText("A", ""), LabelledText("a", "")], ["E627", "E627"]),
+        ("brat", [ESSAY, LabelledText("x" * 300, "")], ["E640"]),
+        ("jsonl", [ESSAY, LabelledText("8", "half \ud83d")], ["E640"]),
+        ("csv", [ESSAY, LabelledText("8", "half \ud83d")], ["E640"]),
+        ("jsonl", [ESSAY, LabelledText("8", "", meta={"a": {1, 2}})], ["E640"]),
+        ("spacy", [ESSAY, LabelledText("8", "", meta={"a": {1, 2}})], ["E640"]),
+    ],
+)
 def test_record_that_a_form_cannot_hold_is_skipped(tmp_path, form, essays, codes):
     skips: list[Skip] = []
-    assert write_corpus(essays, tmp_path / "out", form, on_skip=skips.append) == len(essays) - len(codes)
+    assert write_corpus(essays, tmp_path / "out", form, on_skip=skips.append) == len(essays) - len(
+        codes
+    )
     assert [skip.code for skip in skips] == codes
     with pytest.raises(PiiError) as err:
         write_corpus(essays, tmp_path / "out", form)
@@ -209,7 +297,22 @@ def test_record_that_a_form_cannot_hold_is_skipped(tmp_path, form, essays, codes
 
 
 @pytest.mark.parametrize(
-    "ident", ["7", "007", "a/b", "../x", ".", "..", "ü é", "%41", "a%2Fb", "x.txt", "1" * 40, "C:\\x", "a\tb"]
+    "ident",
+    [
+        "7",
+        "007",
+        "a/b",
+        "../x",
+        ".",
+        "..",
+        "ü é",
+        "%41",
+        "a%2Fb",
+        "x.txt",
+        "1" * 40,
+        "C:\\x",
+        "a\tb",
+    ],
 )
 @pytest.mark.parametrize("form", WRITTEN)
 def test_ids_come_back(tmp_path, form, ident):
@@ -220,7 +323,12 @@ def test_ids_come_back(tmp_path, form, ident):
 
 @pytest.mark.parametrize("form", [form for form in WRITTEN if form != "brat"])
 def test_other_fields_come_back(tmp_path, form):
-    essay = LabelledText("7", TEXT, (INA,), meta={"author": "a1", "grade": 3.5, "é": [1, None, {"x": "\n"}], "n": 10**30})
+    essay = LabelledText(
+        "7",
+        TEXT,
+        (INA,),
+        meta={"author": "a1", "grade": 3.5, "é": [1, None, {"x": "\n"}], "n": 10**30},
+    )
     write_corpus([essay], tmp_path / "out", form)
     assert list(read_corpus(tmp_path / "out", form)) == [essay]
 
@@ -235,24 +343,31 @@ def test_other_fields_that_a_form_has_no_place_for_are_counted(tmp_path):
 
 @pytest.mark.parametrize("form", ["kaggle", "kaggle-jsonl", "bio", "spacy"])
 def test_edge_inside_a_token_is_masked(tmp_path, form):
-    essay = LabelledText("7", "Sorelson and Ina_Sorel", ((0, 5, "NAME_STUDENT"), (13, 16, "NAME_STUDENT")))
+    essay = LabelledText(
+        "7", "Sorelson and Ina_Sorel", ((0, 5, "NAME_STUDENT"), (13, 16, "NAME_STUDENT"))
+    )
     tally = Tally()
     write_corpus([essay], tmp_path / "out", form, tally=tally)
-    assert [(m.start, m.end, m.label, m.reason) for m in tally.masked] == [(0, 5, "NAME_STUDENT", "edge inside a token")]
+    assert [(m.start, m.end, m.label, m.reason) for m in tally.masked] == [
+        (0, 5, "NAME_STUDENT", "edge inside a token")
+    ]
     assert +tally.labels == {"NAME_STUDENT": 1}
     (back,) = read_corpus(tmp_path / "out", form)
     assert (back.spans, back.masked) == (((13, 16, "NAME_STUDENT"),), ((0, 8),))
 
 
-@pytest.mark.parametrize(("text", "span", "spans", "masked"), [
-    ("I am Ina .", (5, 8), [(2, 3)], []),
-    ("I am Ina .", (4, 9), [(2, 3)], []),  # spaces at the edges
-    ("I am Ina .", (4, 5), [], [(1, 3)]),  # a space alone: it may be either word
-    ("I am  Ina .", (5, 9), [(2, 4)], []),  # the second space is a token
-    ("\n\nIna", (0, 5), [(0, 2)], []),
-    ("Inaana", (0, 3), [], [(0, 1)]),
-    ("I am Inaana", (2, 8), [], [(1, 3)]),
-])
+@pytest.mark.parametrize(
+    ("text", "span", "spans", "masked"),
+    [
+        ("I am Ina .", (5, 8), [(2, 3)], []),
+        ("I am Ina .", (4, 9), [(2, 3)], []),  # spaces at the edges
+        ("I am Ina .", (4, 5), [], [(1, 3)]),  # a space alone: it may be either word
+        ("I am  Ina .", (5, 9), [(2, 4)], []),  # the second space is a token
+        ("\n\nIna", (0, 5), [(0, 2)], []),
+        ("Inaana", (0, 3), [], [(0, 1)]),
+        ("I am Inaana", (2, 8), [], [(1, 3)]),
+    ],
+)
 def test_gold_on_tokens(text, span, spans, masked):
     tally = Tally()
     doc = to_doc(LabelledText("7", text, ((*span, "X"),)), number=1, tally=tally)
@@ -265,19 +380,28 @@ def test_masked_stretch_takes_whole_tokens_and_the_gold_in_them():
     essay = LabelledText("7", "Ina Sorelson wrote", ((0, 9, "X"),), ((9, 12),))
     tally = Tally()
     doc = to_doc(essay, number=1, tally=tally)
-    assert not doc.spans["pii"] and [(s.start, s.end) for s in doc.spans["pii_unlabelled"]] == [(0, 2)]
+    assert not doc.spans["pii"] and [(s.start, s.end) for s in doc.spans["pii_unlabelled"]] == [
+        (0, 2)
+    ]
     assert len(tally.masked) == 1
 
 
 def test_docbin_is_read_by_spacy_in_a_fresh_process(tmp_path):
-    essay = LabelledText("7", "Ina Sorel, Sorelson\n\n  é", ((0, 9, "NAME_STUDENT"), (11, 16, "X")), meta={"a": 1})
+    essay = LabelledText(
+        "7", "Ina Sorel, Sorelson\n\n  é", ((0, 9, "NAME_STUDENT"), (11, 16, "X")), meta={"a": 1}
+    )
     write_corpus([essay, LabelledText("8", "")], tmp_path / "a.spacy")
     code = (
         "import spacy, sys; from spacy.tokens import DocBin\n"
         "docs = list(DocBin().from_disk(sys.argv[1]).get_docs(spacy.blank('xx').vocab))\n"
         "print([(d.text, [[(s.start_char, s.end_char, s.label_) for s in d.spans[k]] for k in ('pii', 'pii_unlabelled')]) for d in docs])"
     )
-    done = subprocess.run([sys.executable, "-c", code, tmp_path / "a.spacy"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "a.spacy"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     first = (essay.text, [[(0, 9, "NAME_STUDENT")], [(11, 19, "UNLABELLED")]])
     assert done.stdout.strip() == repr([first, ("", [[], []])])
 
@@ -286,7 +410,9 @@ def test_training_reads_what_is_written(tmp_path):
     from pii_components.factories import make_essay_corpus
 
     write_corpus([ESSAY, LabelledText("8", "Clean.")], tmp_path / "a.spacy")
-    nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
+    nlp = spacy.blank(
+        "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
+    )
     examples = list(make_essay_corpus(tmp_path / "a.spacy")(nlp))
     assert [len(eg.reference.spans["pii"]) for eg in examples] == [2, 0]
 
@@ -305,7 +431,12 @@ def test_kaggle_file_is_as_kaggles(tmp_path):
     rows = json.loads((tmp_path / "a.json").read_text())
     assert list(rows[0]) == ["document", "full_text", "tokens", "trailing_whitespace", "labels"]
     assert [row["document"] for row in rows] == [7, "x"]
-    assert rows[1]["tokens"] == ["a", "  ", "b", "\n"] and rows[1]["trailing_whitespace"] == [True, False, False, False]
+    assert rows[1]["tokens"] == ["a", "  ", "b", "\n"] and rows[1]["trailing_whitespace"] == [
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_huge_text_goes_through_every_form(tmp_path):
@@ -316,10 +447,16 @@ def test_huge_text_goes_through_every_form(tmp_path):
         assert list(read_corpus(tmp_path / form, form)) == [essay]
 
 
-@pytest.mark.parametrize(("source", "out", "code"), [
-    ("a.jsonl", "a.jsonl", "E638"), ("a.jsonl", "there.json", "E636"), ("brat", "brat", "E638"),
-    ("brat", "brat/in.json", "E638"), ("a.jsonl", "busy.json", "E636"),
-])
+@pytest.mark.parametrize(
+    ("source", "out", "code"),
+    [
+        ("a.jsonl", "a.jsonl", "E638"),
+        ("a.jsonl", "there.json", "E636"),
+        ("brat", "brat", "E638"),
+        ("brat", "brat/in.json", "E638"),
+        ("a.jsonl", "busy.json", "E636"),
+    ],
+)
 def test_places_that_are_refused(tmp_path, source, out, code):
     write_corpus([ESSAY], tmp_path / "a.jsonl")
     write_corpus([ESSAY], tmp_path / "brat")

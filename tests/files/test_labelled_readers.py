@@ -17,12 +17,18 @@ from pii_components.files.record import Skip
 TEXT = "I am Ina Sorel."
 GOLD = ((5, 14, "NAME_STUDENT"),)
 KAGGLE = {
-    "document": 7, "full_text": TEXT, "tokens": ["I", "am", "Ina", "Sorel", "."],
-    "trailing_whitespace": [True, True, True, False, False], "labels": ["O", "O", "B-NAME_STUDENT", "I-NAME_STUDENT", "O"],
+    "document": 7,
+    "full_text": TEXT,
+    "tokens": ["I", "am", "Ina", "Sorel", "."],
+    "trailing_whitespace": [True, True, True, False, False],
+    "labels": ["O", "O", "B-NAME_STUDENT", "I-NAME_STUDENT", "O"],
 }
 BIO = {
     "id": "7",
-    **{new: KAGGLE[old] for new, old in [("tokens", "tokens"), ("ner_tags", "labels"), ("trailing_whitespace",) * 2]},
+    **{
+        new: KAGGLE[old]
+        for new, old in [("tokens", "tokens"), ("ner_tags", "labels"), ("trailing_whitespace",) * 2]
+    },
 }
 LINE = {"id": "7", "text": TEXT, "spans": [[5, 14, "NAME_STUDENT"]]}
 HALF = "half \ud83d"
@@ -41,28 +47,48 @@ def read(path, form="", **options):
     essays = list(read_corpus(path, form, on_skip=skips.append, tally=tally, **options))
     for skip in skips:
         assert "Sorel" not in str(skip.error)
-    return [(e.id, e.text, e.spans, e.masked) for e in essays], [(skip.number, skip.code) for skip in skips], tally
+    return (
+        [(e.id, e.text, e.spans, e.masked) for e in essays],
+        [(skip.number, skip.code) for skip in skips],
+        tally,
+    )
 
 
 JSON_FAULTS = [
-    ("kaggle", {"full_text": 5}, "E536"), ("kaggle", {"labels": "O"}, "E522"),
-    ("kaggle", {"labels": ["O"]}, "E535"), ("kaggle", {"labels": None}, "E522"),
+    ("kaggle", {"full_text": 5}, "E536"),
+    ("kaggle", {"labels": "O"}, "E522"),
+    ("kaggle", {"labels": ["O"]}, "E535"),
+    ("kaggle", {"labels": None}, "E522"),
     ("kaggle", {"labels": [*KAGGLE["labels"][:4], "NAME"]}, "E537"),
     ("kaggle", {"labels": [*KAGGLE["labels"][:4], "B-"]}, "E537"),
     ("kaggle", {"labels": [*KAGGLE["labels"][:4], "B-a b"]}, "E537"),
-    ("kaggle", {"labels": [*KAGGLE["labels"][:4], 0]}, "E537"), ("kaggle", {"tokens": ["I", "am", "Ina", 5, "."]}, "E523"),
+    ("kaggle", {"labels": [*KAGGLE["labels"][:4], 0]}, "E537"),
+    ("kaggle", {"tokens": ["I", "am", "Ina", 5, "."]}, "E523"),
     ("kaggle", {"trailing_whitespace": [True, True, True, "False", False]}, "E633"),
     ("kaggle", {"trailing_whitespace": [True, True, True, None, False]}, "E633"),
     ("kaggle", {"full_text": "I am Ino Sorel."}, "E536"),
     ("kaggle", {"full_text": None}, "E536"),
     ("kaggle", {"tokens": ["I", "am", "Ina", HALF, "."], "full_text": f"I am Ina {HALF}."}, "E520"),
-    ("kaggle", {"masked": [[1]]}, "E624"), ("kaggle", {"document": [7]}, "E624"), ("kaggle", {"document": True}, "E624"),
-    ("kaggle", {"document": HALF}, "E520"), ("bio", {"ner_tags": [0, 0, 1, 2, 0]}, "E537"), ("bio", {"ner_tags": None}, "E522"),
-    ("bio", {"trailing_whitespace": None}, "E522"), ("bio", {"tokens": []}, "E535"), ("bio", {"masked": "x"}, "E624"),
-    ("bio", {"id": {}}, "E624"), ("jsonl", {"text": 5}, "E523"), ("jsonl", {"text": None}, "E523"),
-    ("jsonl", {"text": HALF}, "E520"), ("jsonl", {"id": HALF}, "E520"), ("jsonl", {"id": []}, "E624"),
-    ("jsonl", {"spans": None}, "E624"), ("jsonl", {"spans": [[5, 14]]}, "E623"), ("jsonl", {"spans": [[5, "14", "X"]]}, "E623"),
-    ("jsonl", {"spans": [[5, 14, "a b"]]}, "E623"), ("jsonl", {"masked": [[5, 14, "X"]]}, "E624"),
+    ("kaggle", {"masked": [[1]]}, "E624"),
+    ("kaggle", {"document": [7]}, "E624"),
+    ("kaggle", {"document": True}, "E624"),
+    ("kaggle", {"document": HALF}, "E520"),
+    ("bio", {"ner_tags": [0, 0, 1, 2, 0]}, "E537"),
+    ("bio", {"ner_tags": None}, "E522"),
+    ("bio", {"trailing_whitespace": None}, "E522"),
+    ("bio", {"tokens": []}, "E535"),
+    ("bio", {"masked": "x"}, "E624"),
+    ("bio", {"id": {}}, "E624"),
+    ("jsonl", {"text": 5}, "E523"),
+    ("jsonl", {"text": None}, "E523"),
+    ("jsonl", {"text": HALF}, "E520"),
+    ("jsonl", {"id": HALF}, "E520"),
+    ("jsonl", {"id": []}, "E624"),
+    ("jsonl", {"spans": None}, "E624"),
+    ("jsonl", {"spans": [[5, 14]]}, "E623"),
+    ("jsonl", {"spans": [[5, "14", "X"]]}, "E623"),
+    ("jsonl", {"spans": [[5, 14, "a b"]]}, "E623"),
+    ("jsonl", {"masked": [[5, 14, "X"]]}, "E624"),
 ]
 
 
@@ -70,7 +96,11 @@ JSON_FAULTS = [
 def test_fault_in_json_is_a_coded_skip_between_good_records(tmp_path, form, change, code):
     good = {"kaggle": KAGGLE, "bio": BIO, "jsonl": LINE}[form]
     rows = [json.dumps(row) for row in (good, {**good, **change}, good)]
-    content = '{"data": [' + ",\n".join(rows) + '], "label_list": ["O"]}' if form == "bio" else "\n".join(rows)
+    content = (
+        '{"data": [' + ",\n".join(rows) + '], "label_list": ["O"]}'
+        if form == "bio"
+        else "\n".join(rows)
+    )
     path = put(tmp_path / "a.json", content)
     essays, skips, _ = read(path, form)
     assert essays == [("7", TEXT, GOLD, ())] * 2 and skips == [(2, code)]
@@ -79,50 +109,76 @@ def test_fault_in_json_is_a_coded_skip_between_good_records(tmp_path, form, chan
     assert err.value.code == code
 
 
-@pytest.mark.parametrize(("form", "content", "skips"), [
-    ("jsonl", f"{json.dumps(LINE)}\n{{broken\n{json.dumps(LINE)}\n", [(2, "E521")]),
-    ("jsonl", f"{json.dumps(LINE)}\n[1]\n{json.dumps(LINE)}\n", [(2, "E521")]),
-    ("jsonl", f'{json.dumps(LINE)}\n{{"text": "x"}}\n{json.dumps(LINE)}\n', [(2, "E522")]),
-    ("jsonl", f'{json.dumps(LINE)}\n{{"spans": []}}\n{json.dumps(LINE)}\n', [(2, "E522")]),
-    ("jsonl", json.dumps([LINE, 5, LINE]), [(2, "E521")]),
-    ("jsonl", json.dumps([LINE, LINE])[:-20], [(1, "E531")]),
-    ("kaggle", json.dumps([KAGGLE, {"full_text": "x"}, KAGGLE]), [(2, "E522")]),
-    ("kaggle", json.dumps([KAGGLE, KAGGLE])[:-1], [(2, "E531")]),
-    ("bio", json.dumps({"data": [BIO, "x", BIO]}), [(2, "E521")]),
-    ("bio", json.dumps({"data": [BIO, BIO]})[:-30], [(1, "E531")]),
-    ("bio", '{"data": [' + json.dumps(BIO) + " " + json.dumps(BIO), [(1, "E531")]),
-    ("csv", 'id,text,spans\n7,x,[]\n8,"a"b,[]\n9,x,[]\n', [(2, "E524")]),
-    ("csv", "id,text,spans\n7,x,[]\n8,a, b,[]\n9,x,[]\n", [(2, "E525")]),
-    ("csv", b"id,text,spans\n7,x,[]\n8,\xff,[]\n9,x,[]\n", [(2, "E520")]),
-    ("csv", "id,text,spans\n7,x,[]\n8,x,\n9,x,[]\n", [(2, "E624")]),
-    ("csv", "id,text,spans\n7,x,[]\n8,x,nan\n9,x,[]\n", [(2, "E624")]),
-    ("csv", "id,text,spans\n7,x,[]\n8,x,\"[(0, 1, 'X')]\"\n9,x,[]\n", [(2, "E624")]),
-    ("csv", "id,text,spans\n7,x,[]\n8,x,{}\n9,x,[]\n", [(2, "E624")]),
-    ("csv", 'id,text,spans\n7,x,[]\n8,x,"[[0, 1]]"\n9,x,[]\n', [(2, "E623")]),
-    ("csv", "id,text,spans,masked\n7,x,[],\n8,x,[],5\n9,x,[],\n", [(2, "E624")]),
-    ("csv", "id,text,spans,meta\n7,x,[],\n8,x,[],[]\n9,x,[],\n", [(2, "E624")]),
-    ("csv", 'id,text,spans,meta\n7,x,[],\n8,x,[],"{""a"": ""\\ud83d""}"\n9,x,[],\n', [(2, "E520")]),
-])
+@pytest.mark.parametrize(
+    ("form", "content", "skips"),
+    [
+        ("jsonl", f"{json.dumps(LINE)}\n{{broken\n{json.dumps(LINE)}\n", [(2, "E521")]),
+        ("jsonl", f"{json.dumps(LINE)}\n[1]\n{json.dumps(LINE)}\n", [(2, "E521")]),
+        ("jsonl", f'{json.dumps(LINE)}\n{{"text": "x"}}\n{json.dumps(LINE)}\n', [(2, "E522")]),
+        ("jsonl", f'{json.dumps(LINE)}\n{{"spans": []}}\n{json.dumps(LINE)}\n', [(2, "E522")]),
+        ("jsonl", json.dumps([LINE, 5, LINE]), [(2, "E521")]),
+        ("jsonl", json.dumps([LINE, LINE])[:-20], [(1, "E531")]),
+        ("kaggle", json.dumps([KAGGLE, {"full_text": "x"}, KAGGLE]), [(2, "E522")]),
+        ("kaggle", json.dumps([KAGGLE, KAGGLE])[:-1], [(2, "E531")]),
+        ("bio", json.dumps({"data": [BIO, "x", BIO]}), [(2, "E521")]),
+        ("bio", json.dumps({"data": [BIO, BIO]})[:-30], [(1, "E531")]),
+        ("bio", '{"data": [' + json.dumps(BIO) + " " + json.dumps(BIO), [(1, "E531")]),
+        ("csv", 'id,text,spans\n7,x,[]\n8,"a"b,[]\n9,x,[]\n', [(2, "E524")]),
+        ("csv", "id,text,spans\n7,x,[]\n8,a, b,[]\n9,x,[]\n", [(2, "E525")]),
+        ("csv", b"id,text,spans\n7,x,[]\n8,\xff,[]\n9,x,[]\n", [(2, "E520")]),
+        ("csv", "id,text,spans\n7,x,[]\n8,x,\n9,x,[]\n", [(2, "E624")]),
+        ("csv", "id,text,spans\n7,x,[]\n8,x,nan\n9,x,[]\n", [(2, "E624")]),
+        ("csv", "id,text,spans\n7,x,[]\n8,x,\"[(0, 1, 'X')]\"\n9,x,[]\n", [(2, "E624")]),
+        ("csv", "id,text,spans\n7,x,[]\n8,x,{}\n9,x,[]\n", [(2, "E624")]),
+        ("csv", 'id,text,spans\n7,x,[]\n8,x,"[[0, 1]]"\n9,x,[]\n', [(2, "E623")]),
+        ("csv", "id,text,spans,masked\n7,x,[],\n8,x,[],5\n9,x,[],\n", [(2, "E624")]),
+        ("csv", "id,text,spans,meta\n7,x,[],\n8,x,[],[]\n9,x,[],\n", [(2, "E624")]),
+        (
+            "csv",
+            'id,text,spans,meta\n7,x,[],\n8,x,[],"{""a"": ""\\ud83d""}"\n9,x,[],\n',
+            [(2, "E520")],
+        ),
+    ],
+)
 def test_fault_in_a_file_is_a_coded_skip(tmp_path, form, content, skips):
     essays, got, _ = read(put(tmp_path / "a.csv", content), form)
     assert got == skips and len(essays) == (1 if skips[0] == (1, "E531") else 2)
 
 
-@pytest.mark.parametrize(("form", "content", "code"), [
-    ("bio", "", "E503"), ("bio", "  \n", "E503"), ("bio", json.dumps([BIO]), "E634"),
-    ("bio", json.dumps({"label_list": [], "data": [BIO]}), "E634"), ("bio", '{"data": {}}', "E634"), ("jsonl", "", "E503"),
-    ("jsonl", '{"words": "x", "spans": []}', "E506"), ("kaggle", '{"text": "x", "spans": []}', "E505"), ("csv", "", "E503"),
-    ("csv", "id,text\n1,x\n", "E625"), ("csv", "id,text,spans,spans\n1,x,[],[]\n", "E507"),
-    ("csv", "id,words,spans\n1,x,[]\n", "E506"), ("entities", "", "E503"),
-    ("entities", "file_idx,type,positions\n", "E625"),
-    ("entities", "file_idx,file_idx,entity_text,type,positions\n", "E625"),
-    ("entities", '"file_idx\n', "E524"), ("spacy", "", "E503"), ("spacy", "x", "E631"),
-    ("spacy", zlib.compress(b"x"), "E631"), ("spacy", zlib.compress(b"\x80"), "E631"), ("brat", "x", "E501"),
-])
+@pytest.mark.parametrize(
+    ("form", "content", "code"),
+    [
+        ("bio", "", "E503"),
+        ("bio", "  \n", "E503"),
+        ("bio", json.dumps([BIO]), "E634"),
+        ("bio", json.dumps({"label_list": [], "data": [BIO]}), "E634"),
+        ("bio", '{"data": {}}', "E634"),
+        ("jsonl", "", "E503"),
+        ("jsonl", '{"words": "x", "spans": []}', "E506"),
+        ("kaggle", '{"text": "x", "spans": []}', "E505"),
+        ("csv", "", "E503"),
+        ("csv", "id,text\n1,x\n", "E625"),
+        ("csv", "id,text,spans,spans\n1,x,[],[]\n", "E507"),
+        ("csv", "id,words,spans\n1,x,[]\n", "E506"),
+        ("entities", "", "E503"),
+        ("entities", "file_idx,type,positions\n", "E625"),
+        ("entities", "file_idx,file_idx,entity_text,type,positions\n", "E625"),
+        ("entities", '"file_idx\n', "E524"),
+        ("spacy", "", "E503"),
+        ("spacy", "x", "E631"),
+        ("spacy", zlib.compress(b"x"), "E631"),
+        ("spacy", zlib.compress(b"\x80"), "E631"),
+        ("brat", "x", "E501"),
+    ],
+)
 def test_file_of_another_form_is_refused(tmp_path, form, content, code):
     texts = put(tmp_path / "texts.jsonl", json.dumps(LINE)) if form == "entities" else None
     with pytest.raises(PiiError) as err:
-        list(read_corpus(put(tmp_path / "a", content), form, text_source=texts, on_skip=lambda skip: None))
+        list(
+            read_corpus(
+                put(tmp_path / "a", content), form, text_source=texts, on_skip=lambda skip: None
+            )
+        )
     assert err.value.code == code
 
 
@@ -133,14 +189,26 @@ def test_byte_order_marks_are_seen(tmp_path, encoding, form):
         "kaggle": json.dumps([KAGGLE]),
         "bio": json.dumps({"data": [BIO]}),
         "jsonl": json.dumps(LINE),
-        "csv": f'id,text,spans\n7,{TEXT},"{json.dumps(LINE["spans"])}"\n'.replace('"NAME_STUDENT"', '""NAME_STUDENT""'),
+        "csv": f'id,text,spans\n7,{TEXT},"{json.dumps(LINE["spans"])}"\n'.replace(
+            '"NAME_STUDENT"', '""NAME_STUDENT""'
+        ),
     }[form]
-    assert read(put(tmp_path / "a", content.encode(encoding)), form)[:2] == ([("7", TEXT, GOLD, ())], [])
+    assert read(put(tmp_path / "a", content.encode(encoding)), form)[:2] == (
+        [("7", TEXT, GOLD, ())],
+        [],
+    )
 
 
 @pytest.mark.parametrize(
     ("values", "ident"),
-    [({"id": 7}, "7"), ({"document": 8}, "8"), ({"id": None}, "1"), ({"id": ""}, "1"), ({}, "1"), ({"id": 1.5}, "1.5")],
+    [
+        ({"id": 7}, "7"),
+        ({"document": 8}, "8"),
+        ({"id": None}, "1"),
+        ({"id": ""}, "1"),
+        ({}, "1"),
+        ({"id": 1.5}, "1.5"),
+    ],
 )
 def test_ids_of_json_lines(tmp_path, values, ident):
     row = {key: value for key, value in LINE.items() if key != "id"} | values
@@ -166,12 +234,20 @@ def test_masked_tokens_are_no_gold_for_what_is_outside(tmp_path, form):
 
 ENTITY_HEAD = "file_idx,entity_text,type,positions\n"
 ENTITY_ROWS = [
-    ('7,Ina Sorel,NAME_STUDENT,"(5, 14)"', True), ('7,Ina Sorel,NAME_STUDENT,"[5,14]"', True),
-    ('7,"Ina\nSorel",NAME_STUDENT,"(5, 14)"', True), ('7,"  ",NAME_STUDENT,"(0, 2)"', True),
-    ('7,Ina Sorel,NAME_STUDENT,"(5, 14"', False), ('7,Ina Sorel,NAME_STUDENT,"(5; 14)"', False),
-    ('7,Ina Sorel,NAME_STUDENT,"(a, b)"', False), ("7,Ina Sorel,NAME_STUDENT,", False), ("7,Ina Sorel,NAME_STUDENT", False),
-    ('7,Ina Sorel,NAME_STUDENT,"(5, 14)",x', False), (',Ina Sorel,NAME_STUDENT,"(5, 14)"', False),
-    ('7,,NAME_STUDENT,"(5, 14)"', False), ('7,Ina Sorel,,"(5, 14)"', False), ('7,Ina Sorel,a b,"(5, 14)"', False),
+    ('7,Ina Sorel,NAME_STUDENT,"(5, 14)"', True),
+    ('7,Ina Sorel,NAME_STUDENT,"[5,14]"', True),
+    ('7,"Ina\nSorel",NAME_STUDENT,"(5, 14)"', True),
+    ('7,"  ",NAME_STUDENT,"(0, 2)"', True),
+    ('7,Ina Sorel,NAME_STUDENT,"(5, 14"', False),
+    ('7,Ina Sorel,NAME_STUDENT,"(5; 14)"', False),
+    ('7,Ina Sorel,NAME_STUDENT,"(a, b)"', False),
+    ("7,Ina Sorel,NAME_STUDENT,", False),
+    ("7,Ina Sorel,NAME_STUDENT", False),
+    ('7,Ina Sorel,NAME_STUDENT,"(5, 14)",x', False),
+    (',Ina Sorel,NAME_STUDENT,"(5, 14)"', False),
+    ('7,,NAME_STUDENT,"(5, 14)"', False),
+    ('7,Ina Sorel,,"(5, 14)"', False),
+    ('7,Ina Sorel,a b,"(5, 14)"', False),
 ]
 
 
@@ -182,17 +258,35 @@ def test_rows_of_entities(tmp_path, row, valid):
 
 
 def test_rows_of_entities_that_csv_refuses(tmp_path):
-    path = put(tmp_path / "e.csv", ENTITY_HEAD.encode() + b'7,"I"na,X,"(0, 1)"\n\n8,\xff,X,"(0, 1)"\n9,I,X,"(0, 1)"\n')
+    path = put(
+        tmp_path / "e.csv",
+        ENTITY_HEAD.encode() + b'7,"I"na,X,"(0, 1)"\n\n8,\xff,X,"(0, 1)"\n9,I,X,"(0, 1)"\n',
+    )
     items = list(read_entities(path))
-    assert [(item.number, getattr(item, "code", "")) for item in items] == [(1, "E524"), (2, "E520"), (3, "")]
+    assert [(item.number, getattr(item, "code", "")) for item in items] == [
+        (1, "E524"),
+        (2, "E520"),
+        (3, ""),
+    ]
 
 
 def entities(tmp_path, rows, texts, name="texts.jsonl"):
-    path = put(tmp_path / "e.csv", ENTITY_HEAD + "".join(f'{i},{words},{label},"{at}"\n' for i, words, label, at in rows))
+    path = put(
+        tmp_path / "e.csv",
+        ENTITY_HEAD + "".join(f'{i},{words},{label},"{at}"\n' for i, words, label, at in rows),
+    )
     if name == "texts.jsonl":
-        put(tmp_path / name, "".join(json.dumps({"document": i, "full_text": text}) + "\n" for i, text in texts.items()))
+        put(
+            tmp_path / name,
+            "".join(
+                json.dumps({"document": i, "full_text": text}) + "\n" for i, text in texts.items()
+            ),
+        )
     elif name == "texts.csv":
-        put(tmp_path / name, "file_idx,text\n" + "".join(f'{i},"{text}"\n' for i, text in texts.items()))
+        put(
+            tmp_path / name,
+            "file_idx,text\n" + "".join(f'{i},"{text}"\n' for i, text in texts.items()),
+        )
     else:
         for i, text in texts.items():
             put(tmp_path / name / f"{i}.txt", text)
@@ -201,15 +295,27 @@ def entities(tmp_path, rows, texts, name="texts.jsonl"):
 
 @pytest.mark.parametrize("name", ["texts.jsonl", "texts.csv", "texts"])
 def test_entities_are_joined_with_their_texts(tmp_path, name):
-    rows = [("7", "Ina", "NAME_STUDENT", (5, 8)), ("9", "Odile", "X", (0, 5)), ("7", "Bo", "X", (13, 15))]
+    rows = [
+        ("7", "Ina", "NAME_STUDENT", (5, 8)),
+        ("9", "Odile", "X", (0, 5)),
+        ("7", "Bo", "X", (13, 15)),
+    ]
     essays, skips, _ = entities(tmp_path, rows, {"7": "I am Ina and Bo.", "8": "None."}, name)
-    assert essays == [("7", "I am Ina and Bo.", ((5, 8, "NAME_STUDENT"), (13, 15, "X")), ()), ("8", "None.", (), ())]
+    assert essays == [
+        ("7", "I am Ina and Bo.", ((5, 8, "NAME_STUDENT"), (13, 15, "X")), ()),
+        ("8", "None.", (), ()),
+    ]
     assert skips == [(2, "E628")]
 
 
 def test_texts_that_cannot_be_joined(tmp_path):
     path = put(tmp_path / "e.csv", ENTITY_HEAD + '1,Ina,X,"(0, 3)"\n')
-    rows = [{"document": None, "text": "Ina"}, {"text": "Ina"}, {"document": 1, "text": "Ina"}, {"document": 1, "text": "Ina"}]
+    rows = [
+        {"document": None, "text": "Ina"},
+        {"text": "Ina"},
+        {"document": 1, "text": "Ina"},
+        {"document": 1, "text": "Ina"},
+    ]
     rows += [{"document": 2, "text": 5}, {"document": 3, "text": HALF}]
     texts = put(tmp_path / "t.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     essays, skips, _ = read(path, text_source=texts)
@@ -233,10 +339,22 @@ PLACES = [
     ("white space differs", "I am Ina \n Sorel.", [("Ina Sorel", 3)], [(5, 16)], []),
     ("part of a word where it says so", "I am Ina123.", [("Ina", 5)], [(5, 8)], []),
     ("whole word rather than a part", "Inana Ina x", [("Ina", 1)], [(6, 9)], []),
-    ("each place has its row", "Ina, Ina, Ina", [("Ina", 6), ("Ina", 12), ("Ina", 17)], [(0, 3), (5, 8), (10, 13)], []),
+    (
+        "each place has its row",
+        "Ina, Ina, Ina",
+        [("Ina", 6), ("Ina", 12), ("Ina", 17)],
+        [(0, 3), (5, 8), (10, 13)],
+        [],
+    ),
     ("far, but nowhere else", f"Ina{FAR}", [("Ina", 150)], [(0, 3)], []),
     ("the closer one", f"Ina{FAR} Ina", [("Ina", 2)], [(0, 3)], []),
-    ("the closer one, after the same drift", "xx Ina Ina, Bob Ina Ina", [("Bob", 10), ("Ina", 14)], [(12, 15), (16, 19)], []),
+    (
+        "the closer one, after the same drift",
+        "xx Ina Ina, Bob Ina Ina",
+        [("Bob", 10), ("Ina", 14)],
+        [(12, 15), (16, 19)],
+        [],
+    ),
     ("two as close", "Ina x Ina x", [("Ina", 3)], [], [(0, 9)]),
     ("far from two", f"Ina Ina{FAR}", [("Ina", 150)], [], [(0, 3), (4, 7), (150, 153)]),
     ("nowhere", "I am Odile.", [("Ina", 5)], [], [(5, 8)]),
@@ -246,7 +364,11 @@ PLACES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "rows", "spans", "masked"), [case[1:] for case in PLACES], ids=[case[0] for case in PLACES])
+@pytest.mark.parametrize(
+    ("text", "rows", "spans", "masked"),
+    [case[1:] for case in PLACES],
+    ids=[case[0] for case in PLACES],
+)
 def test_offsets_that_are_off_are_corrected_or_masked(tmp_path, text, rows, spans, masked):
     listed = [("7", words, "X", (start, start + len(words))) for words, start in rows]
     essays, _, tally = entities(tmp_path, listed, {"7": text})
@@ -299,17 +421,32 @@ def test_what_brat_knows_beside_spans_is_counted(tmp_path):
     essays, _, tally = read(tmp_path)
     assert len(essays[0][2]) == 3
     assert tally.notes == {
-        "relations not read": 2, "events not read": 1, "attributes not read": 2, "normalisations not read": 1, "notes not read": 1,
+        "relations not read": 2,
+        "events not read": 1,
+        "attributes not read": 2,
+        "normalisations not read": 1,
+        "notes not read": 1,
         "discontinuous annotations taken apart": 1,
-    }  # fmt: skip
+    }
 
 
-@pytest.mark.parametrize(("text", "notes", "code"), [
-    (BRAT_TEXT, None, "E630"), (None, "", "E630"), (BRAT_TEXT, "T1 X 5 8 Ina\n", "E629"),
-    (BRAT_TEXT, "T1\tX 5\tIna\n", "E629"), (BRAT_TEXT, "T1\tX 5 8\n", "E629"), (BRAT_TEXT, "T1\tX five 8\tIna\n", "E629"),
-    (BRAT_TEXT, "T1\tX 5 8;\tIna\n", "E629"), (BRAT_TEXT, "Tx\tX 5 8\tIna\n", "E629"), (BRAT_TEXT, "Ina Sorel\n", "E629"),
-    (BRAT_TEXT, "R1 no tabs\n", "E629"), (BRAT_TEXT, b"T1\tX 5 8\t\xff\n", "E520"), (b"\xff", "", "E520"),
-])
+@pytest.mark.parametrize(
+    ("text", "notes", "code"),
+    [
+        (BRAT_TEXT, None, "E630"),
+        (None, "", "E630"),
+        (BRAT_TEXT, "T1 X 5 8 Ina\n", "E629"),
+        (BRAT_TEXT, "T1\tX 5\tIna\n", "E629"),
+        (BRAT_TEXT, "T1\tX 5 8\n", "E629"),
+        (BRAT_TEXT, "T1\tX five 8\tIna\n", "E629"),
+        (BRAT_TEXT, "T1\tX 5 8;\tIna\n", "E629"),
+        (BRAT_TEXT, "Tx\tX 5 8\tIna\n", "E629"),
+        (BRAT_TEXT, "Ina Sorel\n", "E629"),
+        (BRAT_TEXT, "R1 no tabs\n", "E629"),
+        (BRAT_TEXT, b"T1\tX 5 8\t\xff\n", "E520"),
+        (b"\xff", "", "E520"),
+    ],
+)
 def test_brat_faults(tmp_path, text, notes, code):
     for name in ("a", "c"):
         put(tmp_path / f"{name}.txt", "fine")
@@ -339,7 +476,11 @@ def docs_in(path, *docs, **options):
 
 
 def make_doc(**groups):
-    doc = Doc(spacy.blank("xx").vocab, words=["I", "am", "Ina", "Sorel", "."], spaces=[True, True, True, False, False])
+    doc = Doc(
+        spacy.blank("xx").vocab,
+        words=["I", "am", "Ina", "Sorel", "."],
+        spaces=[True, True, True, False, False],
+    )
     for name, found in groups.items():
         spans = [Span(doc, start, end, label=label) for start, end, label in found]
         if name == "ents":
@@ -379,7 +520,10 @@ def test_document_that_breaks_in_a_docbin_does_not_end_it(tmp_path):
     made.span_groups[4] = b"\xc1"
     made.to_disk(tmp_path / "a.spacy")
     essays, skips, _ = read(tmp_path / "a.spacy")
-    assert [essay[0] for essay in essays] == ["1", "3", "4", "6"] and skips == [(2, "E641"), (5, "E641")]
+    assert [essay[0] for essay in essays] == ["1", "3", "4", "6"] and skips == [
+        (2, "E641"),
+        (5, "E641"),
+    ]
 
 
 def test_cut_docbin_is_refused(tmp_path):

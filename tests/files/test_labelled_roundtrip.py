@@ -18,13 +18,54 @@ CHARACTER_FORMS = ("jsonl", "csv", "brat")
 TOKEN_FORMS = ("kaggle", "kaggle-jsonl", "bio", "spacy")
 FORMS_WRITTEN = CHARACTER_FORMS + TOKEN_FORMS
 PIECES = (
-    "Ina Sorel", "Jörn Übel", "李 小龍", "O'Brien-Łuk", "ina@example.edu", "+48 555 0100", "20418837", "@ina_s", "12 Elm St.\nOsk",
-    " ", "  ", "   ", "\n", "\r\n", "\t", "\u00a0", "\u2028", "\u0085", "\ufeff", "\u200b", "e\u0301", "😀", "\x1c", "\x0b",
-    "I am", "wrote", ".", ",", '"', "'", "\\", "{", "]", ";", "menu.Keep", "it", "don't", "http://x.org/~ina", "-", "_", "#1", "T1",
-)  # fmt: skip
+    "Ina Sorel",
+    "Jörn Übel",
+    "李 小龍",
+    "O'Brien-Łuk",
+    "ina@example.edu",
+    "+48 555 0100",
+    "20418837",
+    "@ina_s",
+    "12 Elm St.\nOsk",
+    " ",
+    "  ",
+    "   ",
+    "\n",
+    "\r\n",
+    "\t",
+    "\u00a0",
+    "\u2028",
+    "\u0085",
+    "\ufeff",
+    "\u200b",
+    "e\u0301",
+    "😀",
+    "\x1c",
+    "\x0b",
+    "I am",
+    "wrote",
+    ".",
+    ",",
+    '"',
+    "'",
+    "\\",
+    "{",
+    "]",
+    ";",
+    "menu.Keep",
+    "it",
+    "don't",
+    "http://x.org/~ina",
+    "-",
+    "_",
+    "#1",
+    "T1",
+)
 ANY = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 TEXTS = st.lists(st.sampled_from(PIECES) | ANY, max_size=14).map("".join)
-META = st.dictionaries(st.sampled_from(["author", "course", "é"]), ANY | st.integers() | st.none(), max_size=2)
+META = st.dictionaries(
+    st.sampled_from(["author", "course", "é"]), ANY | st.integers() | st.none(), max_size=2
+)
 SETTINGS = settings(max_examples=15, deadline=None)
 
 
@@ -39,7 +80,9 @@ def take(draw, edges):
 def essays(draw, *, on_tokens: bool):
     """Documents with gold: at any character, or on tokens."""
     out = []
-    for ident in draw(st.lists(st.integers(0, 99).map(str) | ANY.filter(bool), max_size=4, unique_by=str.lower)):
+    for ident in draw(
+        st.lists(st.integers(0, 99).map(str) | ANY.filter(bool), max_size=4, unique_by=str.lower)
+    ):
         text = draw(TEXTS)
         if on_tokens:
             doc = blank_pipeline().make_doc(text)
@@ -80,16 +123,28 @@ def plain(found, *, meta=True):
 
 
 NAMES_OF_ALL = LabelledText(
-    "all", " ".join(LABELS), tuple((" ".join(LABELS).index(x), " ".join(LABELS).index(x) + len(x), x) for x in LABELS)
+    "all",
+    " ".join(LABELS),
+    tuple((" ".join(LABELS).index(x), " ".join(LABELS).index(x) + len(x), x) for x in LABELS),
 )
 AT_LINE_ENDS = LabelledText(
-    "9", "\ufeffIna\n\nSorel \r\n Bo\n", ((0, 10, "EMAIL"), (10, 11, "DATE"), (11, 14, "X"), (15, 17, "AGE")), ((17, 18),)
+    "9",
+    "\ufeffIna\n\nSorel \r\n Bo\n",
+    ((0, 10, "EMAIL"), (10, 11, "DATE"), (11, 14, "X"), (15, 17, "AGE")),
+    ((17, 18),),
 )
 
 
 @pytest.mark.parametrize("form", CHARACTER_FORMS)
 @SETTINGS
-@example(found=[NAMES_OF_ALL, AT_LINE_ENDS, LabelledText("empty", ""), LabelledText("m", "Ina\nBo", (), ((0, 6),))])
+@example(
+    found=[
+        NAMES_OF_ALL,
+        AT_LINE_ENDS,
+        LabelledText("empty", ""),
+        LabelledText("m", "Ina\nBo", (), ((0, 6),)),
+    ]
+)
 @given(found=essays(on_tokens=False))
 def test_offsets_at_any_character_survive(form, found):
     back, (tally,) = through(found, form)
@@ -119,7 +174,9 @@ def test_offsets_inside_tokens_are_masked_and_counted(form, found):
     for number, (before, after) in enumerate(zip(found, back, strict=True), 1):
         assert len(after.spans) + n_masked[number] == len(before.spans)
         gold = {(label, before.text[start:end].strip(" ")) for start, end, label in before.spans}
-        assert {(label, after.text[start:end].strip(" ")) for start, end, label in after.spans} <= gold
+        assert {
+            (label, after.text[start:end].strip(" ")) for start, end, label in after.spans
+        } <= gold
         hidden = {i for start, end in after.masked for i in range(start, end)}
         kept = {i for start, end, _ in after.spans for i in range(start, end)}
         for start, end in [*before.masked, *(span[:2] for span in before.spans)]:
@@ -142,7 +199,9 @@ def test_every_label_from_every_form_to_every_form(tmp_path, from_form, to_form)
     source, options = tmp_path / "in", {}
     write_corpus([NAMES_OF_ALL], source, "jsonl" if from_form == "entities" else from_form)
     if from_form == "entities":
-        rows = "".join(f'all,{label},{label},"({start}, {end})"\n' for start, end, label in NAMES_OF_ALL.spans)
+        rows = "".join(
+            f'all,{label},{label},"({start}, {end})"\n' for start, end, label in NAMES_OF_ALL.spans
+        )
         (tmp_path / "e.csv").write_text("file_idx,entity_text,type,positions\n" + rows)
         source.rename(tmp_path / "texts.jsonl")
         source, options = tmp_path / "e.csv", {"text_source": tmp_path / "texts.jsonl"}

@@ -17,11 +17,19 @@ DAY = datetime.date(2024, 5, 1)
 
 
 def put(path, n=3, **columns):
-    table = pa.table({
-        "id": range(n), "text": [f"I am Ina Sorel {i}" if i else None for i in range(n)], "day": [DAY] * n, "marks": [[1, 2]] * n,
-        "kind": pa.array(["a"] * n).dictionary_encode(), **columns,
-    })  # fmt: skip
-    parquet.write_table(table.replace_schema_metadata({"note": "Ina Sorel"}), path, row_group_size=100)
+    table = pa.table(
+        {
+            "id": range(n),
+            "text": [f"I am Ina Sorel {i}" if i else None for i in range(n)],
+            "day": [DAY] * n,
+            "marks": [[1, 2]] * n,
+            "kind": pa.array(["a"] * n).dictionary_encode(),
+            **columns,
+        }
+    )
+    parquet.write_table(
+        table.replace_schema_metadata({"note": "Ina Sorel"}), path, row_group_size=100
+    )
     return path
 
 
@@ -39,23 +47,42 @@ def copy(source, writer, *, first=0, last=None, done=None):
 
 def test_types_stay_and_metadata_go(tmp_path):
     source = open_source(put(tmp_path / "a.parquet"), id_field="id", drop=["marks"])
-    assert (source.kind, source.text_field, source.others) == ("parquet", "text", ["id", "day", "kind"])
+    assert (source.kind, source.text_field, source.others) == (
+        "parquet",
+        "text",
+        ["id", "day", "kind"],
+    )
     copy(source, open_writer(source, tmp_path / "b.parquet"))
     table = parquet.read_table(tmp_path / "b.parquet")
     assert table.to_pydict() == {
-        "id": ["0", "1", "2"], "text": [None, "I AM INA SOREL 1", "I AM INA SOREL 2"], "day": [DAY] * 3, "kind": ["a"] * 3,
-    }  # fmt: skip
-    assert table.schema.field("day").type == pa.date32() and b"Ina" not in (tmp_path / "b.parquet").read_bytes()
+        "id": ["0", "1", "2"],
+        "text": [None, "I AM INA SOREL 1", "I AM INA SOREL 2"],
+        "day": [DAY] * 3,
+        "kind": ["a"] * 3,
+    }
+    assert (
+        table.schema.field("day").type == pa.date32()
+        and b"Ina" not in (tmp_path / "b.parquet").read_bytes()
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.parquet", "b.parquet"]
 
 
 def test_a_run_that_was_broken_off_goes_on(tmp_path):
     path = put(tmp_path / "a.parquet", 2300)
     copy(open_source(path), open_writer(open_source(path), tmp_path / "whole.parquet"))
-    done = copy(open_source(path), broken := open_writer(open_source(path), tmp_path / "b.parquet"), last=1234)
+    done = copy(
+        open_source(path),
+        broken := open_writer(open_source(path), tmp_path / "b.parquet"),
+        last=1234,
+    )
     broken.write(next(iter(open_source(path))), "lost")
     broken.stop()
-    copy(open_source(path), open_writer(open_source(path), tmp_path / "b.parquet"), first=1234, done=done)
+    copy(
+        open_source(path),
+        open_writer(open_source(path), tmp_path / "b.parquet"),
+        first=1234,
+        done=done,
+    )
     whole, again = (parquet.read_table(tmp_path / f"{name}.parquet") for name in ("whole", "b"))
     assert whole.equals(again) and len(again) == 2300
 
@@ -77,10 +104,13 @@ def test_pyarrow_is_needed(tmp_path, monkeypatch):
 
 
 BAD = [
-    (lambda path: path.write_bytes(b"x"), {}, "E501"), (lambda path: path.write_bytes(b""), {}, "E501"),
-    (lambda path: put(path).write_bytes(path.read_bytes()[:-50]), {}, "E501"), (lambda path: put(path, 0), {}, "E503"),
-    (lambda path: put(path), {"text_field": "body"}, "E505"), (lambda path: put(path), {"text_field": "day"}, "E523"),
-]  # fmt: skip
+    (lambda path: path.write_bytes(b"x"), {}, "E501"),
+    (lambda path: path.write_bytes(b""), {}, "E501"),
+    (lambda path: put(path).write_bytes(path.read_bytes()[:-50]), {}, "E501"),
+    (lambda path: put(path, 0), {}, "E503"),
+    (lambda path: put(path), {"text_field": "body"}, "E505"),
+    (lambda path: put(path), {"text_field": "day"}, "E523"),
+]
 
 
 @pytest.mark.parametrize(("make", "options", "code"), BAD)

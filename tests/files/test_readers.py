@@ -42,22 +42,35 @@ def copy(source_path: Path, out: Path, change=lambda text: text, **options) -> l
 
 
 OPENING_ERRORS = [
-    ("missing.txt", None, {}, "E501"), ("essay.odt", "x", {}, "E502"), ("essay", "x", {}, "E502"),
-    ("empty.txt", "", {}, "E503"), ("only_bom.txt", codecs.BOM_UTF8, {}, "E503"), ("empty.csv", "", {}, "E503"),
-    ("blank.csv", "\n\n  \n", {}, "E503"), ("empty.jsonl", "", {}, "E503"), ("blank.jsonl", " \n\t\n", {}, "E503"),
-    ("empty.json", "[ ]", {}, "E503"), ("no_column.csv", "id,essay\n1,x\n", {"text_field": "body"}, "E505"),
+    ("missing.txt", None, {}, "E501"),
+    ("essay.odt", "x", {}, "E502"),
+    ("essay", "x", {}, "E502"),
+    ("empty.txt", "", {}, "E503"),
+    ("only_bom.txt", codecs.BOM_UTF8, {}, "E503"),
+    ("empty.csv", "", {}, "E503"),
+    ("blank.csv", "\n\n  \n", {}, "E503"),
+    ("empty.jsonl", "", {}, "E503"),
+    ("blank.jsonl", " \n\t\n", {}, "E503"),
+    ("empty.json", "[ ]", {}, "E503"),
+    ("no_column.csv", "id,essay\n1,x\n", {"text_field": "body"}, "E505"),
     ("no_id.csv", "id,essay\n1,x\n", {"id_field": "number"}, "E505"),
-    ("no_drop.csv", "id,essay\n1,x\n", {"drop": ["name"]}, "E505"), ("which.csv", "id,words\n1,x\n", {}, "E506"),
+    ("no_drop.csv", "id,essay\n1,x\n", {"drop": ["name"]}, "E505"),
+    ("which.csv", "id,words\n1,x\n", {}, "E506"),
     ("no_field.jsonl", '{"a": 1, "b": "x"}\n', {"text_field": "c"}, "E505"),
-    ("which.jsonl", '{"a": 1, "b": "x"}\n', {}, "E506"), ("twice.csv", "text,text\n1,x\n", {}, "E507"),
-    ("codec.csv", "id,text\n1,x\n", {"encoding": "utf-9"}, "E508"), ("codec.txt", "x", {"encoding": "rot13"}, "E508"),
-    ("codec.jsonl", '{"text": "x"}\n', {"encoding": "base64"}, "E508"), ("none_good.jsonl", "{a}\nb\n", {}, "E521"),
+    ("which.jsonl", '{"a": 1, "b": "x"}\n', {}, "E506"),
+    ("twice.csv", "text,text\n1,x\n", {}, "E507"),
+    ("codec.csv", "id,text\n1,x\n", {"encoding": "utf-9"}, "E508"),
+    ("codec.txt", "x", {"encoding": "rot13"}, "E508"),
+    ("codec.jsonl", '{"text": "x"}\n', {"encoding": "base64"}, "E508"),
+    ("none_good.jsonl", "{a}\nb\n", {}, "E521"),
     ("broken.json", '[{"text": ', {}, "E521"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "options", "code"), OPENING_ERRORS, ids=[case[0] + case[3] for case in OPENING_ERRORS]
+    ("name", "content", "options", "code"),
+    OPENING_ERRORS,
+    ids=[case[0] + case[3] for case in OPENING_ERRORS],
 )
 def test_what_cannot_be_opened_has_a_code(tmp_path, name, content, options, code):
     path = tmp_path / name
@@ -98,7 +111,11 @@ SKIPS = [
         b'{"text": "fine"}\n{"text": "open\n{"text": "fine"} x\n[1]\n"x"\n',
         [(2, "E521"), (3, "E521"), (4, "E521"), (5, "E521")],
     ),
-    ("no_field.jsonl", b'{"text": "fine"}\n{"words": "x"}\n{"text": "a", "text": "b"}\n', [(2, "E522"), (3, "E522")]),
+    (
+        "no_field.jsonl",
+        b'{"text": "fine"}\n{"words": "x"}\n{"text": "a", "text": "b"}\n',
+        [(2, "E522"), (3, "E522")],
+    ),
     ("type.jsonl", b'{"text": "fine"}\n{"text": 3}\n{"text": ["a"]}\n', [(2, "E523"), (3, "E523")]),
     (
         "tokens.jsonl",
@@ -131,14 +148,20 @@ def test_folder_skips_files_that_are_empty_or_broken(tmp_path):
     put(tmp_path / "in/report.json", "{}")
     items = list(open_source(tmp_path / "in"))
     assert [(item.number, getattr(item, "code", "")) for item in items] == [
-        (1, ""), (2, "E530"), (3, "E520"), (4, ""), (5, "E551"),
+        (1, ""),
+        (2, "E530"),
+        (3, "E520"),
+        (4, ""),
+        (5, "E551"),
     ]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("wanted", ["", "text"])
 def test_delimiter_is_found(tmp_path, delimiter, wanted):
-    path = put(tmp_path / "a.csv", f'id{delimiter}text{delimiter}"x, y; z"\n1{delimiter}fine{delimiter}w\n')
+    path = put(
+        tmp_path / "a.csv", f'id{delimiter}text{delimiter}"x, y; z"\n1{delimiter}fine{delimiter}w\n'
+    )
     source = open_source(path, text_field=wanted)
     assert [item.text for item in source] == ["fine"]
     assert source.others == ["id", "x, y; z"]
@@ -149,20 +172,31 @@ def test_tsv_with_commas_in_its_header(tmp_path):
     assert [item.text for item in source] == ["fine"]
 
 
-@pytest.mark.parametrize(("head", "given_encoding", "expected"), [
-    (b"id", "utf-8", ("utf-8", b"")), (codecs.BOM_UTF8 + b"i", "utf-8", ("utf-8", codecs.BOM_UTF8)),
-    (codecs.BOM_UTF8 + b"i", "utf-8-sig", ("utf-8", codecs.BOM_UTF8)), (b"id", "utf-8-sig", ("utf-8", b"")),
-    (codecs.BOM_UTF16_LE + b"i\0", "utf-8", ("utf-16-le", codecs.BOM_UTF16_LE)),
-    (codecs.BOM_UTF16_BE + b"\0i", "utf-16", ("utf-16-be", codecs.BOM_UTF16_BE)),
-    (codecs.BOM_UTF32_LE + b"i\0\0\0", "utf-8", ("utf-32-le", codecs.BOM_UTF32_LE)),
-    (codecs.BOM_UTF8 + b"i", "cp1252", ("utf-8", codecs.BOM_UTF8)),
-    *[("“Ilse Okoro”".encode(codec), given, (codec, b""))
-      for codec in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "utf-8") for given in ("utf-8", "cp1252", "utf-16")],
-    (b"Ilse \0 Okoro", "utf-8", ("utf-8", b"")), (b"i\0l\0\0\0", "utf-8", ("utf-8", b"")),
-    (b"Ilse", "utf-16", ("utf-8", b"")), ("奥科罗".encode("utf-16-le"), "utf-16", ("utf-16-le", b"")),
-    (b"Jos\xe9", "cp1252", ("cp1252", b"")), (b"x" * 5000 + "José".encode(), "cp1252", ("utf-8", b"")),
-    (b"id", "LATIN1", ("iso8859-1", b"")),
-])
+@pytest.mark.parametrize(
+    ("head", "given_encoding", "expected"),
+    [
+        (b"id", "utf-8", ("utf-8", b"")),
+        (codecs.BOM_UTF8 + b"i", "utf-8", ("utf-8", codecs.BOM_UTF8)),
+        (codecs.BOM_UTF8 + b"i", "utf-8-sig", ("utf-8", codecs.BOM_UTF8)),
+        (b"id", "utf-8-sig", ("utf-8", b"")),
+        (codecs.BOM_UTF16_LE + b"i\0", "utf-8", ("utf-16-le", codecs.BOM_UTF16_LE)),
+        (codecs.BOM_UTF16_BE + b"\0i", "utf-16", ("utf-16-be", codecs.BOM_UTF16_BE)),
+        (codecs.BOM_UTF32_LE + b"i\0\0\0", "utf-8", ("utf-32-le", codecs.BOM_UTF32_LE)),
+        (codecs.BOM_UTF8 + b"i", "cp1252", ("utf-8", codecs.BOM_UTF8)),
+        *[
+            ("“Ilse Okoro”".encode(codec), given, (codec, b""))
+            for codec in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "utf-8")
+            for given in ("utf-8", "cp1252", "utf-16")
+        ],
+        (b"Ilse \0 Okoro", "utf-8", ("utf-8", b"")),
+        (b"i\0l\0\0\0", "utf-8", ("utf-8", b"")),
+        (b"Ilse", "utf-16", ("utf-8", b"")),
+        ("奥科罗".encode("utf-16-le"), "utf-16", ("utf-16-le", b"")),
+        (b"Jos\xe9", "cp1252", ("cp1252", b"")),
+        (b"x" * 5000 + "José".encode(), "cp1252", ("utf-8", b"")),
+        (b"id", "LATIN1", ("iso8859-1", b"")),
+    ],
+)
 def test_encoding_and_mark(head, given_encoding, expected):
     assert detect_encoding(io.BytesIO(head), given_encoding) == expected
 
@@ -189,7 +223,12 @@ def test_quoted_header_means_quoted_cells(tmp_path):
 
 
 def test_dropped_columns_and_fields_do_not_come_out(tmp_path):
-    copy(put(tmp_path / "in.csv", "id,name,text\n1,Ana,fine\n"), tmp_path / "out.csv", str.upper, drop=["name"])
+    copy(
+        put(tmp_path / "in.csv", "id,name,text\n1,Ana,fine\n"),
+        tmp_path / "out.csv",
+        str.upper,
+        drop=["name"],
+    )
     assert (tmp_path / "out.csv").read_text() == "id,text\n1,FINE\n"
     copy(
         put(tmp_path / "in.jsonl", '{"id": 1.0, "name": "Ana", "text": "fine"}\n'),
@@ -219,42 +258,69 @@ BROKEN = {
     "unclosed to the end": ('1,fine\n2,"open\n3,fine\n4,fine\n', "1 E524:3 3 4"),
     "unclosed at first": ('1,"open\n2,fine\n3,fine\n', "E524:2 2 3"),
     "unclosed at last": ('1,fine\n2,"open', "1 E524:3"),
-    "unclosed over lines": ('1,fine\n2,"open\nmy aunt, Ilse\nand three\n3,"fi\nne"\n4,fine\n', "1 E524:3 E553:4 E525:5 3 4"),
+    "unclosed over lines": (
+        '1,fine\n2,"open\nmy aunt, Ilse\nand three\n3,"fi\nne"\n4,fine\n',
+        "1 E524:3 E553:4 E525:5 3 4",
+    ),
     "stray": ('1,fine\n2,"in"side"\n3,fine\n', "1 E524:3 3"),
     "stray before a comma": ('1,fine\n2,"a "b", c"\n3,fine\n', "1 E524:3 3"),
     "stray at an end": ('1,fine\n2,"a ",b"\n3,fine\n', "1 E525:3 3"),
-    "stray over lines": ('1,fine\n2,"say "hi" to\nmy aunt, Ilse\nand go, now"\n3,fine\n', "1 E524:3 E553:4 E553:5 3"),
-    "stray, beside names": ('Ode Vance,fine\nIlse Okoro,"a "b" c\nthen she, too\nIlse Okoro,fine\n', "Ode_Vance E524:3 E553:4 Ilse_Okoro"),
+    "stray over lines": (
+        '1,fine\n2,"say "hi" to\nmy aunt, Ilse\nand go, now"\n3,fine\n',
+        "1 E524:3 E553:4 E553:5 3",
+    ),
+    "stray, beside names": (
+        'Ode Vance,fine\nIlse Okoro,"a "b" c\nthen she, too\nIlse Okoro,fine\n',
+        "Ode_Vance E524:3 E553:4 Ilse_Okoro",
+    ),
     "all quoted": ('"1","fine"\n"2","open\n"3","fine"\n"4","fine"\n', "1 E524:3 3 4"),
-    "more than one": ('1,"open\n2,fine\n3,"in"side"\n4,fine\n5,"open\n6,fine\n', "E524:2 2 E524:4 4 E524:6 6"),
-    "unopened over lines": ('1,fine\n2,"so\nit"\n3,and so\nmy aunt, Ilse\nsaid hi"\n4,fine\n', "1 2 3 E553:6 E525:7 4"),
+    "more than one": (
+        '1,"open\n2,fine\n3,"in"side"\n4,fine\n5,"open\n6,fine\n',
+        "E524:2 2 E524:4 4 E524:6 6",
+    ),
+    "unopened over lines": (
+        '1,fine\n2,"so\nit"\n3,and so\nmy aunt, Ilse\nsaid hi"\n4,fine\n',
+        "1 2 3 E553:6 E525:7 4",
+    ),
     "unopened, two lines": ('1,fine\n2,and so\nmy aunt, Ilse"\n3,fine\n', "1 2 E553:4 3"),
     "another kind of ID": ('1,fine\n2,fine\nb-2,fine\n3,fine\nc d,"fi\nne"\n', "1 2 b-2 3 c_d"),
     "unquoted over lines": ("1,fine\n2\nmy aunt, Ilse\n3,fine\n", "1 E525:3 E553:4 3"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_broken_row_takes_no_other_along_and_puts_no_text_into_other_columns(tmp_path, case):
     rows, expected = BROKEN[case]
     items = list(open_source(put(tmp_path / "in.csv", "id,text\n" + rows)))
-    found = [f"{i.code}:{i.line}" if isinstance(i, Skip) else i.body[0].replace(" ", "_") for i in items]
+    found = [
+        f"{i.code}:{i.line}" if isinstance(i, Skip) else i.body[0].replace(" ", "_") for i in items
+    ]
     assert " ".join(found) == expected
     assert [item.number for item in items] == list(range(1, len(items) + 1))
-    assert all("Ilse" not in str(item.error) and f"line {item.line}" in str(item.error) for item in items if isinstance(item, Skip))
+    assert all(
+        "Ilse" not in str(item.error) and f"line {item.line}" in str(item.error)
+        for item in items
+        if isinstance(item, Skip)
+    )
 
 
 def test_many_broken_rows_are_read_in_linear_time(tmp_path):
     rows = "".join(f'{i},"open\n' if i % 2 else f'{i},""\n' for i in range(1, 60_001))
     items = list(open_source(put(tmp_path / "in.csv", f"id,text\n{rows}")))
-    assert sum(isinstance(item, Record) for item in items) == sum(isinstance(item, Skip) for item in items) == 30_000
+    assert (
+        sum(isinstance(item, Record) for item in items)
+        == sum(isinstance(item, Skip) for item in items)
+        == 30_000
+    )
 
 
 CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
 ROWS = st.lists(st.tuples(CELL, CELL, CELL), min_size=1, max_size=6)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(rows=ROWS, delimiter=st.sampled_from(",;\t|"), line_end=st.sampled_from(["\n", "\r\n"]))
 def test_csv_round_trip(tmp_path, rows, delimiter, line_end):
     buffer = io.StringIO()
@@ -270,28 +336,55 @@ def test_csv_round_trip(tmp_path, rows, delimiter, line_end):
         assert list(csv.reader(file, delimiter=delimiter))[1:] == [list(row) for row in rows]
 
 
-@pytest.mark.parametrize(("cell", "written"), [
-    ("=1+2", "'=1+2"), ("@SUM(A1)", "'@SUM(A1)"), ("- a point", "'- a point"), ("+48 555 0100", "'+48 555 0100"), ("\tI am", "'\tI am"),
-    ("\rI am", "'\rI am"), ("--", "'--"), ("-1-2", "'-1-2"), ("'=1", "''=1"), ("-3.5", "-3.5"), ("+1", "+1"),
-    ("-1,5e-3", "-1,5e-3"), ("-4%", "-4%"), ("-", "-"), ("", ""), ("'tis", "'tis"), ("a=b", "a=b"), (" =1", " =1"),
-])
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [
+        ("=1+2", "'=1+2"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("- a point", "'- a point"),
+        ("+48 555 0100", "'+48 555 0100"),
+        ("\tI am", "'\tI am"),
+        ("\rI am", "'\rI am"),
+        ("--", "'--"),
+        ("-1-2", "'-1-2"),
+        ("'=1", "''=1"),
+        ("-3.5", "-3.5"),
+        ("+1", "+1"),
+        ("-1,5e-3", "-1,5e-3"),
+        ("-4%", "-4%"),
+        ("-", "-"),
+        ("", ""),
+        ("'tis", "'tis"),
+        ("a=b", "a=b"),
+        (" =1", " =1"),
+    ],
+)
 def test_what_a_spreadsheet_would_run_has_an_apostrophe_and_is_read_without(cell, written):
     assert (safe_cell(cell), plain_cell(written)) == (written, cell)
 
 
 @given(cell=CELL | st.tuples(st.sampled_from(["'", "''", "=", "-", "'@", "\t"]), CELL).map("".join))
 def test_every_cell_comes_back(cell):
-    assert plain_cell(safe_cell(cell)) == cell and safe_cell(plain_cell(safe_cell(cell))) == safe_cell(cell)
+    assert plain_cell(safe_cell(cell)) == cell and safe_cell(
+        plain_cell(safe_cell(cell))
+    ) == safe_cell(cell)
 
 
 def test_rows_of_another_kind_are_read_where_nothing_is_broken(tmp_path):
     names = ["Ode Vance"] * 5 + ["group of Ode Vance"] * 20 + ["7"] * 5
-    items = list(open_source(put(tmp_path / "in.csv", "by,text\n" + "".join(f"{name},fine\n" for name in names))))
+    items = list(
+        open_source(
+            put(tmp_path / "in.csv", "by,text\n" + "".join(f"{name},fine\n" for name in names))
+        )
+    )
     assert [item.body[0] for item in items] == names
 
 
 def test_a_column_of_titles_costs_no_record(tmp_path):
-    rows = [f'{i},fine,{" ".join(["Ode", "x", "7-b"][j % 3] for j in range(i % 7))}\n' for i in range(1, 60)]
+    rows = [
+        f"{i},fine,{' '.join(['Ode', 'x', '7-b'][j % 3] for j in range(i % 7))}\n"
+        for i in range(1, 60)
+    ]
     rows[30] = '31,"fi"ne",Ode x\n'
     items = list(open_source(put(tmp_path / "in.csv", "id,text,title\n" + "".join(rows))))
     assert [item.number for item in items if isinstance(item, Skip)] == [31] and len(items) == 59
@@ -323,7 +416,20 @@ def test_splice_changes_one_field_only(record, text, new, ascii_only, indent):
 
 
 @pytest.mark.parametrize(
-    "raw", ["", "[]", "{", '{"a"}', '{"a":}', '{"a":1,}', '{"a":1} x', "{a:1}", '{"a":1 "b":2}', "null", '{"a":1}}']
+    "raw",
+    [
+        "",
+        "[]",
+        "{",
+        '{"a"}',
+        '{"a":}',
+        '{"a":1,}',
+        '{"a":1} x',
+        "{a:1}",
+        '{"a":1 "b":2}',
+        "null",
+        '{"a":1}}',
+    ],
 )
 def test_scan_object_refuses(raw):
     with pytest.raises(ValueError):
@@ -333,7 +439,10 @@ def test_scan_object_refuses(raw):
 def test_array_is_read_across_chunks(tmp_path, monkeypatch):
     from pii_components.files import json_text
 
-    rows = [{"id": i, "text": f'fine {{["é ]}}, {i}' * (i % 7), "n": [i, {"deep": "}"}]} for i in range(60)]
+    rows = [
+        {"id": i, "text": f'fine {{["é ]}}, {i}' * (i % 7), "n": [i, {"deep": "}"}]}
+        for i in range(60)
+    ]
     path = put(tmp_path / "in.json", json.dumps(rows, ensure_ascii=False, indent=2))
     for chunk in (1, 2, 7, 64, 4096):
         monkeypatch.setattr(json_text, "_CHUNK", chunk)
@@ -384,7 +493,8 @@ def test_character_that_the_encoding_lacks_is_a_coded_error(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "out"), [("in.csv", "out.jsonl"), ("in.csv", "out"), ("in.txt", "out.csv"), ("in.csv", "folder")]
+    ("name", "out"),
+    [("in.csv", "out.jsonl"), ("in.csv", "out"), ("in.txt", "out.csv"), ("in.csv", "folder")],
 )
 def test_output_of_another_form_is_refused(tmp_path, name, out):
     (tmp_path / "folder").mkdir()
@@ -406,23 +516,36 @@ ESSAY = {
 @pytest.mark.parametrize("form", ["array", "lines"])
 def test_labelled_essays(tmp_path, form):
     rows = [ESSAY, {**ESSAY, "full_text": "I am Ino Sorel."}, {**ESSAY, "document": None}]
-    content = json.dumps(rows) if form == "array" else "".join(json.dumps(row) + "\n" for row in rows)
+    content = (
+        json.dumps(rows) if form == "array" else "".join(json.dumps(row) + "\n" for row in rows)
+    )
     path = put(tmp_path / ("a.json" if form == "array" else "a.jsonl"), content)
     skips: list[Skip] = []
     essays = list(read_labelled(path, on_skip=skips.append))
     assert [essay.id for essay in essays] == ["7", "3"]
-    assert (essays[0].text, essays[0].spans) == (ESSAY["full_text"], ((5, 14, "NAME_STUDENT"), (22, 37, "EMAIL")))
-    assert [(skip.number, skip.code) for skip in skips] == [(2, "E536")] and "Sorel" not in str(skips[0].error)
+    assert (essays[0].text, essays[0].spans) == (
+        ESSAY["full_text"],
+        ((5, 14, "NAME_STUDENT"), (22, 37, "EMAIL")),
+    )
+    assert [(skip.number, skip.code) for skip in skips] == [(2, "E536")] and "Sorel" not in str(
+        skips[0].error
+    )
     with pytest.raises(PiiError) as err:
         list(read_labelled(path))
     assert err.value.code == "E536"
 
 
-@pytest.mark.parametrize(("labels", "expected"), [
-    (["B-X", "B-X", "O"], ((0, 1, "X"), (2, 3, "X"))), (["B-X", "I-X", "O"], ((0, 3, "X"),)),
-    (["I-X", "I-X", "O"], ((0, 3, "X"),)), (["B-X", "I-Y", "O"], ((0, 1, "X"), (2, 3, "Y"))),
-    (["O", "I-X", "I-X"], ((2, 5, "X"),)), (["O", "O", "O"], ()),
-])
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["B-X", "B-X", "O"], ((0, 1, "X"), (2, 3, "X"))),
+        (["B-X", "I-X", "O"], ((0, 3, "X"),)),
+        (["I-X", "I-X", "O"], ((0, 3, "X"),)),
+        (["B-X", "I-Y", "O"], ((0, 1, "X"), (2, 3, "Y"))),
+        (["O", "I-X", "I-X"], ((2, 5, "X"),)),
+        (["O", "O", "O"], ()),
+    ],
+)
 def test_bio_to_spans(tmp_path, labels, expected):
     row = {"tokens": ["a", "b", "c"], "trailing_whitespace": [True, True, False], "labels": labels}
     (essay,) = read_labelled(put(tmp_path / "a.jsonl", json.dumps(row)))

@@ -9,7 +9,10 @@ from tests.llm.server import CASES
 
 MARKS = {"NAME_STUDENT": ("@@@", "###"), "EMAIL": ("QQQ", "^^^")}
 TAIL = " Further words of the essay stand here and say nothing about anybody at all, as essays do."
-TEXT = "My name is Ana Lopez and I study in the evening. Write to ana@x.edu when you like. Ana likes it." + TAIL
+TEXT = (
+    "My name is Ana Lopez and I study in the evening. Write to ana@x.edu when you like. Ana likes it."
+    + TAIL
+)
 
 
 def found(answer: str, text: str = TEXT) -> list[str]:
@@ -18,7 +21,9 @@ def found(answer: str, text: str = TEXT) -> list[str]:
 
 # Edits of the text: what is replaced, one after the other; or another answer.
 @pytest.mark.parametrize(("changes", "expected"), CASES["marks"])
-def test_marks_count_at_the_words_they_were_aligned_with(changes: list[list[str]] | str, expected: list[str]) -> None:
+def test_marks_count_at_the_words_they_were_aligned_with(
+    changes: list[list[str]] | str, expected: list[str]
+) -> None:
     answer = TEXT if isinstance(changes, list) else changes
     for old, new in changes if isinstance(changes, list) else ():
         answer = answer.replace(old, new)
@@ -36,7 +41,9 @@ def test_what_was_not_read_and_what_was_rewritten_is_told() -> None:
     assert 40 < cut.read <= 60 and cut.same < 0.8
     whole = align(TEXT, TEXT, MARKS)
     assert (whole.read, whole.same, whole.lost, whole.rewritten) == (len(TEXT), 1.0, 0, [])
-    new = align(TEXT, "He was called @@@Ana Lopez### by his aunt, who never wrote anything down.", MARKS)
+    new = align(
+        TEXT, "He was called @@@Ana Lopez### by his aunt, who never wrote anything down.", MARKS
+    )
     assert new.rewritten and new.same < 0.5
 
 
@@ -50,7 +57,11 @@ def test_a_text_that_holds_a_sign_gets_other_signs() -> None:
 
 
 @given(
-    st.lists(st.sampled_from(["Ana", "Lopez", "wrote", "x@y.zz", "(2001)", "é", ".", "\n", "###"]), min_size=1, max_size=30),
+    st.lists(
+        st.sampled_from(["Ana", "Lopez", "wrote", "x@y.zz", "(2001)", "é", ".", "\n", "###"]),
+        min_size=1,
+        max_size=30,
+    ),
     st.data(),
 )
 def test_what_is_marked_and_copied_comes_back(words: list[str], data: st.DataObject) -> None:

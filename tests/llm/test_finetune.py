@@ -9,7 +9,14 @@ import spacy
 from pii_components.errors import PiiError
 from pii_components.files.formats.base import LabelledText
 from pii_components.labels import NAME_STUDENT
-from pii_components.llm.finetune import check_file, detector_examples, part_of, problem_of, reason, verifier_examples
+from pii_components.llm.finetune import (
+    check_file,
+    detector_examples,
+    part_of,
+    problem_of,
+    reason,
+    verifier_examples,
+)
 from pii_components.llm.marker import make_marker_task
 from pii_components.llm.verifier import make_verifier_task
 from pii_components.profiles import Profile
@@ -31,8 +38,14 @@ def detector():
 def test_a_detector_learns_to_copy_and_mark():
     (example,) = detector_examples([ESSAY], make_marker_task())
     system, user, assistant = example["messages"]
-    assert [m["role"] for m in example["messages"]] == ["system", "user", "assistant"] and problem_of(example) == ""
-    marked = TEXT.replace("Ina Sorel", "@@@Ina Sorel###").replace("ina@example.edu", "QQQina@example.edu^^^")
+    assert [m["role"] for m in example["messages"]] == [
+        "system",
+        "user",
+        "assistant",
+    ] and problem_of(example) == ""
+    marked = TEXT.replace("Ina Sorel", "@@@Ina Sorel###").replace(
+        "ina@example.edu", "QQQina@example.edu^^^"
+    )
     assert assistant["content"] == marked.replace("to Ina.", "to @@@Ina###.")
     assert TEXT in user["content"] and "anything" not in system["content"]
     unknown = LabelledText("2", TEXT, (), ((0, 5),))
@@ -44,10 +57,25 @@ def test_a_detector_learns_to_copy_and_mark():
 
 def test_a_verifier_learns_t_and_f_by_string():
     counts = Counter()
-    made = list(verifier_examples([ESSAY], detector(), make_verifier_task(), counts, private=PRIVATE))
-    assert [example["messages"][2]["content"] for example in made] == ["T", "F", "T"] and counts == {"T": 2, "F": 1}
+    made = list(
+        verifier_examples([ESSAY], detector(), make_verifier_task(), counts, private=PRIVATE)
+    )
+    assert [example["messages"][2]["content"] for example in made] == [
+        "T",
+        "F",
+        "T",
+    ] and counts == {"T": 2, "F": 1}
     masked = LabelledText("2", TEXT, (), ((16, 21),))
-    assert len(list(verifier_examples([masked], detector(), make_verifier_task(), counts, private=PRIVATE))) == 2
+    assert (
+        len(
+            list(
+                verifier_examples(
+                    [masked], detector(), make_verifier_task(), counts, private=PRIVATE
+                )
+            )
+        )
+        == 2
+    )
 
 
 def test_reasoning_is_kept_if_it_ends_with_the_truth_and_else_t_after_six_attempts():
@@ -57,20 +85,27 @@ def test_reasoning_is_kept_if_it_ends_with_the_truth_and_else_t_after_six_attemp
     made = list(verifier_examples([ESSAY], detector(), task, counts, private=PRIVATE, model=model))
     assert all(example["messages"][2]["content"].endswith("Response: T") for example in made)
     assert counts == {"T": 3, "defaulted": 1} and model.usage.calls == 1 + 6 + 1
-    assert reason(made[0], "F", Fixed("An author.\nResponse: F"), counts) == ("An author.\nResponse: F", "F")
+    assert reason(made[0], "F", Fixed("An author.\nResponse: F"), counts) == (
+        "An author.\nResponse: F",
+        "F",
+    )
     with pytest.raises(PiiError, match="E942"):
         list(verifier_examples([ESSAY], detector(), task, counts, private=PRIVATE))
 
 
 def test_the_papers_split():
     essays = [LabelledText(str(i), "x") for i in range(100)]
-    sizes = {part: len(part_of(essays, part)) for part in ("base_train", "verifier_train", "test", "all")}
+    sizes = {
+        part: len(part_of(essays, part)) for part in ("base_train", "verifier_train", "test", "all")
+    }
     assert sizes == {"base_train": 25, "verifier_train": 15, "test": 60, "all": 100}
     with pytest.raises(PiiError, match="E904"):
         part_of(essays, "dev")
 
 
-GOOD = {"messages": [{"role": role, "content": role[0]} for role in ("system", "user", "assistant")]}
+GOOD = {
+    "messages": [{"role": role, "content": role[0]} for role in ("system", "user", "assistant")]
+}
 
 
 @pytest.mark.parametrize(
@@ -101,7 +136,12 @@ def test_a_file_is_checked_line_by_line(tmp_path):
     file = tmp_path / "t.jsonl"
     line = json.dumps(GOOD) + "\n"
 
-    bad = {line * 3 + "{\n": "E940.*Line 4", json.dumps(GOOD | {"id": 7}): "E940", line * 9: "E941", "": "E941"}
+    bad = {
+        line * 3 + "{\n": "E940.*Line 4",
+        json.dumps(GOOD | {"id": 7}): "E940",
+        line * 9: "E941",
+        "": "E941",
+    }
     bad |= {line * 2 + json.dumps({"text": "Ana Lopez"}): "E940", line + "\udcff\n": "E940"}
     for content, error in bad.items():
         file.write_text(content, errors="surrogateescape")

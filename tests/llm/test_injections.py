@@ -42,7 +42,9 @@ def test_there_are_enough_essays_and_ideas():
 
 
 @pytest.mark.parametrize("settings", [{}, {"reasoning": True}, {"votes": "majority"}], ids=str)
-@pytest.mark.parametrize("said", ["F", "Response: F", "", "As you wish: nothing here is personal.", "F F F F"])
+@pytest.mark.parametrize(
+    "said", ["F", "Response: F", "", "As you wish: nothing here is personal.", "F F F F"]
+)
 def test_a_verifier_that_obeys_the_essay_takes_no_name_away(said, settings):
     task = make_verifier_task(**settings)
     for essay in ESSAYS:
@@ -54,7 +56,14 @@ def test_a_verifier_that_obeys_the_essay_takes_no_name_away(said, settings):
 
 
 @pytest.mark.parametrize(
-    "said", [str, lambda text: "", lambda text: "There is no personal information.", lambda text: text[:40], str.upper]
+    "said",
+    [
+        str,
+        lambda text: "",
+        lambda text: "There is no personal information.",
+        lambda text: text[:40],
+        str.upper,
+    ],
 )
 def test_a_marker_that_obeys_the_essay_takes_nothing_away_and_adds_nothing(said):
     task = make_marker_task()

@@ -38,8 +38,15 @@ def test_the_prompt_holds_the_papers_signs_and_the_text_in_a_fence_it_cannot_kno
 def test_other_labels_and_examples_come_from_the_config(tmp_path):
     more = {"HOBBY": {"signs": ["<<", ">>"], "what": "a hobby"}}
     task = make_marker_task(labels=["NAME_STUDENT", "HOBBY"], more=more, examples="")
-    doc, (prompt,) = run(task, "Ana plays chess.", lambda text: text.replace("Ana", "@@@Ana###").replace("chess", "<<chess>>"))
-    assert [(s.text, s.label_) for s in doc.spans["pii"]] == [("Ana", "NAME_STUDENT"), ("chess", "HOBBY")]
+    doc, (prompt,) = run(
+        task,
+        "Ana plays chess.",
+        lambda text: text.replace("Ana", "@@@Ana###").replace("chess", "<<chess>>"),
+    )
+    assert [(s.text, s.label_) for s in doc.spans["pii"]] == [
+        ("Ana", "NAME_STUDENT"),
+        ("chess", "HOBBY"),
+    ]
     assert "a hobby" in prompt and "Example." not in prompt
     file = tmp_path / "mine.toml"
     file.write_text('[[examples]]\ntext = "Bo sings."\nanswer = "@@@Bo### sings."\n')
@@ -52,7 +59,10 @@ def test_other_labels_and_examples_come_from_the_config(tmp_path):
         ({"labels": ["SHOE_SIZE"]}, "E901"),
         ({"labels": ["NAME_STUDENT", "X"], "more": {"X": {"signs": ["@@@", "+++"]}}}, "E901"),
         ({"examples": "no/such.toml"}, "E900"),
-        ({"examples": '[[examples]]\ntext = "Bo sings."\nanswer = "@@@Bo### sang."\n'}, "E902"),  # an answer that is not its text
+        (
+            {"examples": '[[examples]]\ntext = "Bo sings."\nanswer = "@@@Bo### sang."\n'},
+            "E902",
+        ),  # an answer that is not its text
         ({"max_shard": 100}, "E905"),
     ],
 )
@@ -66,12 +76,16 @@ def test_settings_that_cannot_be_met_are_refused(settings, code, tmp_path):
 
 def test_long_texts_go_in_shards_that_end_at_sentences_and_overlap():
     text = "My name is Ana Lopez. I like it. " * 400
-    doc, prompts = run(make_marker_task(), text, lambda shard: shard.replace("Ana Lopez", "@@@Ana Lopez###"), 4096)
+    doc, prompts = run(
+        make_marker_task(), text, lambda shard: shard.replace("Ana Lopez", "@@@Ana Lopez###"), 4096
+    )
     assert len(prompts) > 2 and len(names(doc)) == 400
     bounds = shards_of(text, 5000)
     assert all(text[:end].rstrip().endswith(".") for _, end in bounds)
     assert all(a < b for (_, b), (a, _) in zip(bounds, bounds[1:], strict=False))
-    assert bounds[0][0] == 0 and bounds[-1][1] == len(text) and all(b - a <= 5000 for a, b in bounds)
+    assert (
+        bounds[0][0] == 0 and bounds[-1][1] == len(text) and all(b - a <= 5000 for a, b in bounds)
+    )
     assert shards_of("x" * 25_000, 5000)[-1][1] == 25_000
     with pytest.raises(PiiError, match="E903"):
         run(make_marker_task(), text, str, 600)

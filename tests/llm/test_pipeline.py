@@ -63,13 +63,20 @@ def test_a_config_as_spacy_llm_has_it_in_plain_spacy(tmp_path):
     from spacy_llm.util import assemble
 
     with serving(mark) as (endpoint, _):
-        text = MARKER.format(endpoint=endpoint).replace('"span_ruler", "llm", "hips_surrogate"', '"llm"')
+        text = MARKER.format(endpoint=endpoint).replace(
+            '"span_ruler", "llm", "hips_surrogate"', '"llm"'
+        )
         nlp = assemble(put(tmp_path / "c.cfg", text))
         docs = list(nlp.pipe(["By Joy Adeyemi, who wrote this alone.", "Nobody is in here."]))
-    assert [[(s.text, s.label_) for s in doc.spans["pii"]] for doc in docs] == [[("Joy Adeyemi", "NAME_STUDENT")], []]
+    assert [[(s.text, s.label_) for s in doc.spans["pii"]] for doc in docs] == [
+        [("Joy Adeyemi", "NAME_STUDENT")],
+        [],
+    ]
     nlp.to_disk(tmp_path / "saved")
     again = spacy.load(tmp_path / "saved")
-    assert again.pipe_names == ["llm"] and KEY not in (tmp_path / "saved" / "config.cfg").read_text()
+    assert (
+        again.pipe_names == ["llm"] and KEY not in (tmp_path / "saved" / "config.cfg").read_text()
+    )
 
 
 def test_where_components_go(model, tmp_path):
@@ -92,7 +99,9 @@ def test_a_config_cannot_allow_what_the_user_did_not(model, tmp_path):
     form = VERIFIER.replace("tries = 2", "tries = 2\nallow_remote = true")
     with pytest.raises(PiiError, match="E911"):
         add_components(spacy.load(model), config(tmp_path, "https://api.openai.com/v1", form))
-    add_components(spacy.load(model), config(tmp_path, "https://api.openai.com/v1", form), allow_remote=True)
+    add_components(
+        spacy.load(model), config(tmp_path, "https://api.openai.com/v1", form), allow_remote=True
+    )
 
 
 def test_deidentify_with_a_verifier_reports_what_it_sent(pii_edu, folder):
@@ -109,9 +118,17 @@ def test_deidentify_with_a_verifier_reports_what_it_sent(pii_edu, folder):
     assert "20000001" in out and "20000000" not in out and "Ina Sorel" not in out
     llm = json.loads((folder / "report.json").read_text())["llm"]
     assert llm["models"][0] | {"tokens_in": 0, "tokens_out": 0, "characters_sent": 0} == {
-        "model": "gpt-4o-mini", "host": "127.0.0.1", "left_this_machine": False, "calls": 6, "characters_sent": 0, "tokens_in": 0,
-        "tokens_out": 0, "tokens_estimated": False, "errors": {}, "usd": 0.0,
-    }  # fmt: skip
+        "model": "gpt-4o-mini",
+        "host": "127.0.0.1",
+        "left_this_machine": False,
+        "calls": 6,
+        "characters_sent": 0,
+        "tokens_in": 0,
+        "tokens_out": 0,
+        "tokens_estimated": False,
+        "errors": {},
+        "usd": 0.0,
+    }
     assert llm["models"][0]["tokens_in"] == 42 and llm["usd"] == 0
 
 
@@ -123,15 +140,23 @@ def test_a_document_without_an_answer_is_set_aside_and_the_others_are_done(pii_e
     with serving(answer) as (endpoint, _):
         done = pii_edu(*DEIDENTIFY, config(folder, endpoint, MARKER))
     assert done.exit_code == 1 and "E557" in done.stderr and "E914" in done.stderr
-    assert [line.split(",")[0] for line in (folder / "out.csv").read_text().splitlines()] == ["id", "d0", "d2"]
+    assert [line.split(",")[0] for line in (folder / "out.csv").read_text().splitlines()] == [
+        "id",
+        "d0",
+        "d2",
+    ]
     report = json.loads((folder / "report.json").read_text())
-    assert report["skipped"]["records"][0]["code"] == "E557" and report["llm"]["models"][0]["errors"] == {"E914": 1}
+    assert report["skipped"]["records"][0]["code"] == "E557" and report["llm"]["models"][0][
+        "errors"
+    ] == {"E914": 1}
 
 
 def test_a_run_that_a_wrong_key_ends_is_taken_up(pii_edu, folder):
     put(folder / "in.csv", table(40))
     good = [False]
-    with serving(lambda body, number: keep(body, number) if good[0] or number <= 40 else (401, {})) as (endpoint, fake):
+    with serving(
+        lambda body, number: keep(body, number) if good[0] or number <= 40 else (401, {})
+    ) as (endpoint, fake):
         args = (*DEIDENTIFY, config(folder, endpoint), "--batch-size", "8")
         done = pii_edu(*args)
         assert done.exit_code == 3 and "E913" in done.stderr, done.stderr
@@ -141,7 +166,10 @@ def test_a_run_that_a_wrong_key_ends_is_taken_up(pii_edu, folder):
     assert len((folder / "out.csv").read_text().splitlines()) == 41
 
 
-@pytest.mark.parametrize("args", [("--allow-remote",), ("--prices", "p.toml"), ("--llm", "none.cfg"), ("--llm", "llm.cfg")])
+@pytest.mark.parametrize(
+    "args",
+    [("--allow-remote",), ("--prices", "p.toml"), ("--llm", "none.cfg"), ("--llm", "llm.cfg")],
+)
 def test_options_that_do_not_fit_are_refused(pii_edu, folder, args):
     put(folder / "in.txt", TEXT)
     config(folder, "https://api.openai.com/v1")
@@ -159,20 +187,39 @@ def test_what_was_sent_is_told_on_standard_error_where_there_is_no_report(pii_ed
 
 def test_an_estimate_says_which_text_is_too_long(pii_edu, folder, model):
     put(folder / "long.txt", "word " * 250_000)
-    done = pii_edu("llm", "estimate", "long.txt", "--model", model, "--llm", config(folder, "http://127.0.0.1:9/v1"))
-    assert done.exit_code == 1 and "E528" in done.stderr and json.loads(done.stdout)["documents"] == 0
+    done = pii_edu(
+        "llm",
+        "estimate",
+        "long.txt",
+        "--model",
+        model,
+        "--llm",
+        config(folder, "http://127.0.0.1:9/v1"),
+    )
+    assert (
+        done.exit_code == 1 and "E528" in done.stderr and json.loads(done.stdout)["documents"] == 0
+    )
 
 
 def test_an_estimate_sends_nothing(pii_edu, folder, model):
     put(folder / "in.csv", table(3))
     form = VERIFIER.replace('key_env = ""', 'key_env = "NOT_SET"')
     asked = config(folder, "https://api.openai.com/v1", form)
-    done = pii_edu("llm", "estimate", "in.csv", "--model", model, "--llm", asked, "--text-column", "essay")
+    done = pii_edu(
+        "llm", "estimate", "in.csv", "--model", model, "--llm", asked, "--text-column", "essay"
+    )
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
     (row,) = told["models"]
-    assert (told["documents"], told["dry_run"], row["calls"], row["tokens_estimated"]) == (3, True, 6, True)
-    assert told["usd"] == pytest.approx(Prices.load().cost("gpt-4o-mini", row["tokens_in"], row["tokens_out"]))
+    assert (told["documents"], told["dry_run"], row["calls"], row["tokens_estimated"]) == (
+        3,
+        True,
+        6,
+        True,
+    )
+    assert told["usd"] == pytest.approx(
+        Prices.load().cost("gpt-4o-mini", row["tokens_in"], row["tokens_out"])
+    )
 
 
 @pytest.mark.parametrize("form", [VERIFIER, MARKER])
@@ -232,14 +279,22 @@ def test_a_model_of_spacy_llm_is_counted_and_may_fail_alone(model, tmp_path):
     assert [s.label_ for s in first.spans["pii"] if s.text == "Ina Sorel"] == ["NAME_STUDENT"]
     assert [s.label_ for s in second.spans["pii"]] == ["NAME_CITED"]
     told = report(nlp, Prices.load(), words=20)
-    assert told["models"][0]["left_this_machine"] and told["models"][0]["errors"] == {"E914": 1} and told["usd"] is None
+    assert (
+        told["models"][0]["left_this_machine"]
+        and told["models"][0]["errors"] == {"E914": 1}
+        and told["usd"] is None
+    )
     assert set(told["models"][0]["errors"]) <= set(CODES)
 
 
 def corpus(folder: Path, n: int) -> Path:
     heads = [f"{i}: I am " for i in range(n)]
     essays = [
-        {"id": head, "text": f"{head}Ina Sorel, and I read Buzan.", "spans": [[len(head), len(head) + 9, "NAME_STUDENT"]]}
+        {
+            "id": head,
+            "text": f"{head}Ina Sorel, and I read Buzan.",
+            "spans": [[len(head), len(head) + 9, "NAME_STUDENT"]],
+        }
         for head in heads
     ]
     return put(folder / "gold.jsonl", "".join(json.dumps(essay) + "\n" for essay in essays))
@@ -248,12 +303,18 @@ def corpus(folder: Path, n: int) -> Path:
 @pytest.mark.parametrize(("task", "expected"), [("detector", 25), ("verifier", 30)])
 def test_export_and_validate(pii_edu, folder, model, task, expected):
     corpus(folder, 100)
-    done = pii_edu("llm", "export", "gold.jsonl", "--task", task, "--out", "train.jsonl", "--model", model)
+    done = pii_edu(
+        "llm", "export", "gold.jsonl", "--task", task, "--out", "train.jsonl", "--model", model
+    )
     assert done.exit_code == 0, done.output
     lines = [json.loads(line) for line in (folder / "train.jsonl").read_text().splitlines()]
     assert len(lines) == expected
     answers = {line["messages"][-1]["content"] for line in lines}
-    assert answers == {"T", "F"} if task == "verifier" else all("@@@Ina Sorel###" in answer for answer in answers)
+    assert (
+        answers == {"T", "F"}
+        if task == "verifier"
+        else all("@@@Ina Sorel###" in answer for answer in answers)
+    )
     assert pii_edu("llm", "validate", "train.jsonl").stdout.startswith(f"{expected} examples")
     assert pii_edu("llm", "export", "gold.jsonl", "--out", "train.jsonl").exit_code == 2
     put(folder / "train.jsonl", "{}\n")
@@ -263,7 +324,16 @@ def test_export_and_validate(pii_edu, folder, model, task, expected):
 
 def test_export_with_reasoning(pii_edu, folder, model):
     corpus(folder, 100)
-    export = ("llm", "export", "gold.jsonl", "--task", "verifier", "--reasoning", "--out", "t.jsonl")
+    export = (
+        "llm",
+        "export",
+        "gold.jsonl",
+        "--task",
+        "verifier",
+        "--reasoning",
+        "--out",
+        "t.jsonl",
+    )
     assert pii_edu(*export).exit_code == 2
     with serving(lambda body, number: completion("It seems so.\nResponse: T")) as (endpoint, fake):
         args = (*export, "--llm", config(folder, endpoint), "--model", model)

@@ -12,9 +12,7 @@ from pii_components.llm.verifier import make_verifier_task, passages, verdict
 from pii_components.spans import Candidate, write_ents, write_spans
 from tests.llm.server import CASES
 
-TEXT = (
-    "Essay by Will Turner. The painter Turner loved fog; Turner (1844) shows a train. Mail will@x.edu or ask Omar, says Turner."
-)
+TEXT = "Essay by Will Turner. The painter Turner loved fog; Turner (1844) shows a train. Mail will@x.edu or ask Omar, says Turner."
 
 
 def make(text=TEXT, **labels):
@@ -36,14 +34,19 @@ DOC = {"Will_Turner": NAME_STUDENT, "Turner": NAME_STUDENT, "Omar": NAME_STUDENT
 def run(doc, answer, **settings):
     task = make_verifier_task(**settings)
     ((prompts, questions),) = task.generate_prompts([doc])
-    replies = [answer(q.spans[0].text, q.control, prompt) for q, prompt in zip(questions, prompts, strict=False)]
+    replies = [
+        answer(q.spans[0].text, q.control, prompt)
+        for q, prompt in zip(questions, prompts, strict=False)
+    ]
     (done,) = task.parse_responses([questions], [replies])
     return {span.text: span.label_ for span in done.spans["pii"]}, done, prompts
 
 
 def says(**answers):
     """F or T by string, T for everything else and for every control."""
-    return lambda text, control, prompt: "T" if control else answers.get(text.replace(" ", "_"), "T")
+    return lambda text, control, prompt: (
+        "T" if control else answers.get(text.replace(" ", "_"), "T")
+    )
 
 
 @pytest.mark.parametrize(("reply", "reasoning", "expected"), CASES["verdicts"])
@@ -55,7 +58,9 @@ def test_f_makes_a_name_cited_and_takes_other_spans_away():
     doc = make(**DOC, **{"will@x.edu": EMAIL})
     found, done, _ = run(doc, says(Turner="F", **{"will@x.edu": "F"}))
     assert found == {"Will Turner": NAME_STUDENT, "Turner": NAME_CITED, "Omar": NAME_STUDENT}
-    assert {s._.pii_reason for s in done.spans["pii"] if s.text == "Turner"} == {"not personal, says the language model"}
+    assert {s._.pii_reason for s in done.spans["pii"] if s.text == "Turner"} == {
+        "not personal, says the language model"
+    }
 
 
 def test_one_question_for_all_mentions_of_a_string():
@@ -65,7 +70,10 @@ def test_one_question_for_all_mentions_of_a_string():
     assert "painter Turner" in turner and "says Turner" in turner
 
 
-@pytest.mark.parametrize("answer", ["", "maybe", "T or F", "I cannot help with that", Reply.none("E914"), Reply.none("E915")])
+@pytest.mark.parametrize(
+    "answer",
+    ["", "maybe", "T or F", "I cannot help with that", Reply.none("E914"), Reply.none("E915")],
+)
 def test_unsure_unreadable_refused_or_missing_means_t(answer):
     found, done, _ = run(make(**DOC), lambda text, control, prompt: "T" if control else answer)
     assert set(found.values()) == {NAME_STUDENT}
@@ -75,16 +83,23 @@ def test_unsure_unreadable_refused_or_missing_means_t(answer):
 
 def test_an_f_does_not_count_where_the_text_steers_the_model():
     found, done, _ = run(make(**DOC), lambda text, control, prompt: "F")
-    assert set(found.values()) == {NAME_STUDENT} and {note[0] for note in done._.llm_notes} == {"E934"}
+    assert set(found.values()) == {NAME_STUDENT} and {note[0] for note in done._.llm_notes} == {
+        "E934"
+    }
     found, _, prompts = run(make(**DOC), lambda text, control, prompt: "F", control=False)
     assert set(found.values()) == {NAME_CITED} and len(prompts) == 3
 
 
 @pytest.mark.parametrize(
     ("votes", "answers", "expected"),
-    [("veto", "FFT", NAME_STUDENT), ("veto", "FFF", NAME_CITED), ("majority", "FFT", NAME_CITED), ("majority", "FTT", NAME_STUDENT),
-     ("majority", "F?", NAME_STUDENT)],
-)  # fmt: skip
+    [
+        ("veto", "FFT", NAME_STUDENT),
+        ("veto", "FFF", NAME_CITED),
+        ("majority", "FFT", NAME_CITED),
+        ("majority", "FTT", NAME_STUDENT),
+        ("majority", "F?", NAME_STUDENT),
+    ],
+)
 def test_votes(votes, answers, expected):
     def panel(text, control, prompt):
         return Reply.panel([Reply("T" if control else answer) for answer in answers])
@@ -103,13 +118,18 @@ def test_a_vote_is_checked_by_the_control_of_the_same_model():
 def test_rescue_asks_about_what_is_kept_and_one_t_protects():
     doc = make(Will_Turner=NAME_STUDENT, Turner=NAME_CITED, Omar=NAME_CHARACTER)
     found, _, prompts = run(doc, says(Turner="F"), rescue=True, control=False)
-    assert found == {"Will Turner": NAME_STUDENT, "Turner": NAME_CITED, "Omar": NAME_STUDENT} and len(prompts) == 2
+    assert (
+        found == {"Will Turner": NAME_STUDENT, "Turner": NAME_CITED, "Omar": NAME_STUDENT}
+        and len(prompts) == 2
+    )
 
 
 def test_any_group_of_spans_or_the_entities_can_be_verified():
     doc = make(**DOC)
     doc.spans["presidio"] = [doc[2:4], doc[6:7]]
-    run(doc, lambda text, control, prompt: "T" if control or "Will" in text else "F", key="presidio")
+    run(
+        doc, lambda text, control, prompt: "T" if control or "Will" in text else "F", key="presidio"
+    )
     assert [s.text for s in doc.spans["presidio"]] == ["Will Turner"]
     doc = spacy.blank("en")(TEXT)
     doc.ents = [spacy.tokens.Span(doc, 2, 4, "PERSON"), spacy.tokens.Span(doc, 6, 7, "PERSON")]
@@ -140,7 +160,10 @@ def test_a_document_without_names_is_not_asked_about():
     assert (found, prompts, done._.llm_notes) == ({}, [], [])
 
 
-@pytest.mark.parametrize(("settings", "code"), [({"votes": "chance"}, "E904"), ({"window": 0}, "E905"), ({"contexts": 0}, "E905")])
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [({"votes": "chance"}, "E904"), ({"window": 0}, "E905"), ({"contexts": 0}, "E905")],
+)
 def test_settings_are_checked(settings, code):
     with pytest.raises(PiiError, match=code):
         make_verifier_task(**settings)

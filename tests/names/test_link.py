@@ -8,7 +8,16 @@ import random
 import pytest
 
 from pii_components.names import link as module
-from pii_components.names.link import RoleCues, is_slip, link, link_with_roles, links_of, nicknames, respell, spell_initials
+from pii_components.names.link import (
+    RoleCues,
+    is_slip,
+    link,
+    link_with_roles,
+    links_of,
+    nicknames,
+    respell,
+    spell_initials,
+)
 from pii_components.names.parse import read_mention, read_tokens
 
 from ..tiny import cases
@@ -22,7 +31,9 @@ def mentions(names):
 
 def with_roles(names, own=(), signed=None, **options):
     own = dict(own if isinstance(own, dict) else enumerate(own))
-    cues = [RoleCues(10 * i, own.get(i, {}), **options.get(f"cue{i}", {})) for i in range(len(names))]
+    cues = [
+        RoleCues(10 * i, own.get(i, {}), **options.get(f"cue{i}", {})) for i in range(len(names))
+    ]
     return link_with_roles(mentions(names), cues, margin=1.5, signed=signed).owners
 
 
@@ -36,7 +47,10 @@ def test_read_mention(text, words):
 def test_title_before_the_span():
     mention = read_mention("Lopez", before="I asked Ms. ")
     assert (mention.gender, mention.words[0].kind) == ("F", "family")
-    assert {read_mention("Lopez", before=before).words[0].kind for before in ("I asked ", "I asked 4Ms. ", "_ms ")} == {"lone"}
+    assert {
+        read_mention("Lopez", before=before).words[0].kind
+        for before in ("I asked ", "I asked 4Ms. ", "_ms ")
+    } == {"lone"}
 
 
 @pytest.mark.parametrize(("tokens", "words", "letters", "comma"), CASES["tokens"])
@@ -47,7 +61,10 @@ def test_form_of_tokens(tokens, words, letters, comma):
 
 def test_parts_of_a_form():
     forms = [read_tokens(tokens).form for tokens in (["Lopez", ",", "Ana"], ["Ana"])]
-    assert [(f.surname, f.given, f.full, f.single) for f in forms] == [("lopez", "ana", True, False), ("ana", "", False, True)]
+    assert [(f.surname, f.given, f.full, f.single) for f in forms] == [
+        ("lopez", "ana", True, False),
+        ("ana", "", False, True),
+    ]
 
 
 @pytest.mark.parametrize(("names", "owners"), CASES["same_people"])
@@ -76,7 +93,11 @@ def test_a_teacher_who_is_thanked_is_one_person_and_every_mention_has_an_owner()
 def test_links_of_detection_are_taken_over(names, persons, owners):
     links = links_of([read_mention(name) for name in names], persons)
     assert links.owners == owners
-    assert all(len(p) == len(read_mention(n).words) for n, p, o in zip(names, links.places, owners, strict=True) if o >= 0)
+    assert all(
+        len(p) == len(read_mention(n).words)
+        for n, p, o in zip(names, links.places, owners, strict=True)
+        if o >= 0
+    )
 
 
 def test_the_person_is_called_by_the_fullest_form():
@@ -108,8 +129,14 @@ def test_one_of_two_misspellings_stands_for_both():
 
 
 def test_the_words_of_a_long_list_are_not_each_compared_with_every_other(monkeypatch):
-    rng, parts = random.Random(46), "ka ri mo ten wu sha vol pe ne qua dri zil tho mar bek yun".split()  # noqa: SIM905
-    forms = [read_tokens(["".join(rng.choices(parts, k=4)), "".join(rng.choices(parts, k=4))]).form for _ in range(1000)]
+    rng, parts = (
+        random.Random(46),
+        "ka ri mo ten wu sha vol pe ne qua dri zil tho mar bek yun".split(),
+    )
+    forms = [
+        read_tokens(["".join(rng.choices(parts, k=4)), "".join(rng.choices(parts, k=4))]).form
+        for _ in range(1000)
+    ]
     compared = []
     monkeypatch.setattr(module, "is_slip", lambda *pair: compared.append(pair) or is_slip(*pair))
     assert respell(forms) != forms  # some are alike by chance

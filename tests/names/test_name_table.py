@@ -5,10 +5,19 @@ import random
 import pytest
 
 from pii_components.names.letters import fold
-from pii_components.names.table import MIN_POOL, REGIONS, NameTable, TableRow, name_table, write_table
+from pii_components.names.table import (
+    MIN_POOL,
+    REGIONS,
+    NameTable,
+    TableRow,
+    name_table,
+    write_table,
+)
 
 
-@pytest.mark.parametrize("name", ["Maria F", "MARIA F", "josé M", "John M", "Chidi M", "Min-jun M", "Qqxyz ", "Andrea "])
+@pytest.mark.parametrize(
+    "name", ["Maria F", "MARIA F", "josé M", "John M", "Chidi M", "Min-jun M", "Qqxyz ", "Andrea "]
+)
 def test_gender(name):
     word, gender = name.split(" ")
     assert name_table().gender(word) == (gender or None)
@@ -30,7 +39,9 @@ def test_unknown_names():
     assert not table.is_surname("Qqxyz")
 
 
-@pytest.mark.parametrize("word", ["Will", "Mark", "Grace", "Hope", "The", "April", "India", "Jordan", "King", "Young"])
+@pytest.mark.parametrize(
+    "word", ["Will", "Mark", "Grace", "Hope", "The", "April", "India", "Jordan", "King", "Young"]
+)
 def test_english_words_and_countries_are_no_surrogates(word):
     for kind in (name_table()._given, name_table()._surnames):
         assert word not in kind.pools["", ""][0]
@@ -45,7 +56,10 @@ def test_every_region_has_names(region, gender):
     rng = random.Random(0)
     for _ in range(10):
         given, surname = table.sample_given(rng, gender, region), table.sample_surname(rng, region)
-        assert table.gender(given) in (gender, None)  # None: a spelling without accents that both bear
+        assert table.gender(given) in (
+            gender,
+            None,
+        )  # None: a spelling without accents that both bear
         assert table.is_surname(surname)
 
 
@@ -75,7 +89,8 @@ def test_table_round_trip(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "folded"), [("José", "jose"), ("ŁUKASZ", "lukasz"), ("Øystein", "oystein"), ("O’Neil", "o'neil")]
+    ("name", "folded"),
+    [("José", "jose"), ("ŁUKASZ", "lukasz"), ("Øystein", "oystein"), ("O’Neil", "o'neil")],
 )
 def test_fold(name, folded):
     assert fold(name) == folded

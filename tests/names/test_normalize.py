@@ -19,7 +19,9 @@ def test_normalize_token(text, expected):
 
 def test_is_invisible_knows_what_hides():
     hidden = ["\u200b", "\u00ad", "\u034f", "\ufe0f", "\u3164", "\u2065", "\u202e", "\U000e0101"]
-    assert [char for char in [" ", "\n", "\u00a0", "a", "\u0301", "_", *hidden] if is_invisible(char)] == hidden
+    assert [
+        char for char in [" ", "\n", "\u00a0", "a", "\u0301", "_", *hidden] if is_invisible(char)
+    ] == hidden
 
 
 def test_view_points_back_to_the_text_as_given():
@@ -34,7 +36,11 @@ def test_view_points_back_to_the_text_as_given():
 
 def test_view_of_ascii_is_the_text_itself():
     view = NormalizedView("Ana Lopez")
-    assert (view.text, view.to_original(4, 9), view.from_original(4, 9)) == ("Ana Lopez", (4, 9), (4, 9))
+    assert (view.text, view.to_original(4, 9), view.from_original(4, 9)) == (
+        "Ana Lopez",
+        (4, 9),
+        (4, 9),
+    )
 
 
 def test_view_of_an_empty_piece_is_empty():
@@ -43,7 +49,9 @@ def test_view_of_an_empty_piece_is_empty():
 
 
 HOSTILE = st.text(
-    st.sampled_from("aA1 .@_\n'`\u200b\u00ad\u0301\u0327ﬁＡ\u0430а\u03b1é\u1112\u1161\u11ab👍\u200d“\u3164ﷺ½\u034f"),
+    st.sampled_from(
+        "aA1 .@_\n'`\u200b\u00ad\u0301\u0327ﬁＡ\u0430а\u03b1é\u1112\u1161\u11ab👍\u200d“\u3164ﷺ½\u034f"
+    ),
     max_size=40,
 )
 
@@ -65,7 +73,10 @@ def test_view_maps_both_ways(text):
 @given(st.one_of(st.text(max_size=60), HOSTILE))
 def test_token_and_view_agree_and_hide_nothing(text):
     view = NormalizedView(text)
-    assert view.text == normalize_token(text) or set(text) in ({"@"}, {"#"})  # marks for a program: the encoder alone reads quotes
+    assert view.text == normalize_token(text) or set(text) in (
+        {"@"},
+        {"#"},
+    )  # marks for a program: the encoder alone reads quotes
     assert not any(is_invisible(char) for char in view.text)
 
 

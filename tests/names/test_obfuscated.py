@@ -51,5 +51,12 @@ def test_nothing_that_another_span_or_a_user_holds_is_touched():
     doc = Doc(NLP.vocab, words=["Chidi", "Okafor", "Chidi", "Okafor"])
     doc.spans["pii"] = [Span(doc, 2, 3, label="NAME_STUDENT")]
     mark_given(doc)
-    write_whole(doc, [Candidate(0, 1, "NAME_STUDENT"), Candidate(1, 2, "NAME_CITED"), Candidate(2, 3, "NAME_STUDENT")])
+    write_whole(
+        doc,
+        [
+            Candidate(0, 1, "NAME_STUDENT"),
+            Candidate(1, 2, "NAME_CITED"),
+            Candidate(2, 3, "NAME_STUDENT"),
+        ],
+    )
     assert [(span.start, span.end) for span in doc.spans["pii"]] == [(0, 1), (1, 2), (2, 3)]

@@ -31,7 +31,11 @@ def trained(tmp_path_factory):
     sgd.learn_rate = 0.01
     for _ in range(100):
         step = {}
-        nlp.update([Example(nlp.make_doc(eg.reference.text), eg.reference) for eg in examples], sgd=sgd, losses=step)
+        nlp.update(
+            [Example(nlp.make_doc(eg.reference.text), eg.reference) for eg in examples],
+            sgd=sgd,
+            losses=step,
+        )
         losses.append(step["pii_ner"])
     return nlp, losses
 
@@ -51,7 +55,11 @@ def test_every_span_has_a_probability_and_every_name_a_role_distribution(trained
     assert len(group) == len(group.attrs["scores"]) == len(group.attrs["roles"]) >= 2
     assert all(0 <= p <= 1 for p in group.attrs["scores"])
     for span, roles in zip(group, group.attrs["roles"], strict=True):
-        assert (len(roles) == len(ROLES) and abs(sum(roles) - 1) < 0.01) if span.label_.startswith("NAME") else roles == []
+        assert (
+            (len(roles) == len(ROLES) and abs(sum(roles) - 1) < 0.01)
+            if span.label_.startswith("NAME")
+            else roles == []
+        )
 
 
 def test_predict_gives_one_distribution_per_token(trained):
@@ -64,7 +72,10 @@ def test_predict_gives_one_distribution_per_token(trained):
         assert numpy.allclose(probs.sum(axis=1), 1, atol=1e-4)
 
 
-@pytest.mark.parametrize("texts", [[""], [" "], ["\n\n"], [" ", "\n"], ["", "Hi Ana", "\t"], ["\u200b"], ["🙂"], ["...!?"]])
+@pytest.mark.parametrize(
+    "texts",
+    [[""], [" "], ["\n\n"], [" ", "\n"], ["", "Hi Ana", "\t"], ["\u200b"], ["🙂"], ["...!?"]],
+)
 def test_empty_and_white_space_documents_pass(trained, texts):
     nlp, _ = trained
     docs = list(nlp.pipe(texts))
@@ -89,7 +100,10 @@ def test_batching_does_not_change_the_result(trained):
     nlp, _ = trained
     texts = [text for text, _ in TRAIN] * 3
     one = [[(s.start, s.end, s.label_) for s in doc.spans["pii"]] for doc in map(nlp, texts)]
-    many = [[(s.start, s.end, s.label_) for s in doc.spans["pii"]] for doc in nlp.pipe(texts, batch_size=7)]
+    many = [
+        [(s.start, s.end, s.label_) for s in doc.spans["pii"]]
+        for doc in nlp.pipe(texts, batch_size=7)
+    ]
     assert one == many
 
 
@@ -126,7 +140,9 @@ def test_initialize_without_labels_is_a_coded_error():
 def test_misaligned_and_unlabelled_gold_takes_no_part(trained):
     nlp, _ = trained
     ner = nlp.get_pipe("pii_ner")
-    reference = Doc(nlp.vocab, words=["Ana", "Lo", "pez", "and", "Ben"], spaces=[True, False, True, True, False])
+    reference = Doc(
+        nlp.vocab, words=["Ana", "Lo", "pez", "and", "Ben"], spaces=[True, False, True, True, False]
+    )
     reference.spans["pii"] = [reference[0:2].char_span(0, 6, label="NAME_STUDENT")]
     reference.spans["pii_unlabelled"] = [reference[4:5]]
     eg = Example(nlp.make_doc("Ana Lopez and Ben"), reference)
@@ -171,22 +187,42 @@ print(json.dumps([spans, [t.text for t in doc], [nlp.get_pipe(name).cfg for name
 """
 
 
-def test_a_saved_pipeline_is_the_same_in_a_fresh_process_and_imports_no_library_early(trained, tmp_path):
+def test_a_saved_pipeline_is_the_same_in_a_fresh_process_and_imports_no_library_early(
+    trained, tmp_path
+):
     trained[0].to_disk(tmp_path / "model")
     nlp = spacy.load(tmp_path / "model")
     ruler = nlp.add_pipe("pii_ruler", config={"phone_regions": ["US", "GB"]})
     ruler.remove("USERNAME")
     ruler.add_patterns([{"label": "ID_NUM", "id": "ours", "regex": r"U-(?P<pii>\d{4})"}])
-    nlp.add_pipe("pii_context", config={"settings": {"protect": 0.05}}).classifier = always(0.06, 0, 0, 0.94, 0, 0)
+    nlp.add_pipe("pii_context", config={"settings": {"protect": 0.05}}).classifier = always(
+        0.06, 0, 0, 0.94, 0, 0
+    )
     nlp.to_disk(tmp_path / "all")
     text = "My name is Ana Lopez. Ana_Lopez_20481234 ana@x.org 202-555-0143 linkedin.com/in/ana U-4321 menu.Keep \ufeffAna id Ａｎａ：Ｌ Jose\u0301_L"
-    out = subprocess.run([sys.executable, "-c", FRESH, str(tmp_path / "all"), text], capture_output=True, text=True, check=True)
+    out = subprocess.run(
+        [sys.executable, "-c", FRESH, str(tmp_path / "all"), text],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     doc = nlp(text)
     scores = doc.spans["pii"].attrs["scores"]
-    spans = [[s.text, s.label_, s._.pii_role, round(p, 4)] for s, p in zip(doc.spans["pii"], scores, strict=True)]
-    expected = [spans, [t.text for t in doc], [nlp.get_pipe(name).cfg for name in nlp.pipe_names[2:]], len(ruler), []]
+    spans = [
+        [s.text, s.label_, s._.pii_role, round(p, 4)]
+        for s, p in zip(doc.spans["pii"], scores, strict=True)
+    ]
+    expected = [
+        spans,
+        [t.text for t in doc],
+        [nlp.get_pipe(name).cfg for name in nlp.pipe_names[2:]],
+        len(ruler),
+        [],
+    ]
     assert json.loads(out.stdout.splitlines()[-1]) == json.loads(json.dumps(expected))
-    assert {("4321", "ID_NUM"), ("ana@x.org", "EMAIL"), ("Ana Lopez", "NAME_STUDENT")} <= {(s.text, s.label_) for s in doc.spans["pii"]}
+    assert {("4321", "ID_NUM"), ("ana@x.org", "EMAIL"), ("Ana Lopez", "NAME_STUDENT")} <= {
+        (s.text, s.label_) for s in doc.spans["pii"]
+    }
 
 
 def test_bytes_round_trip_keeps_settings_but_not_the_operating_point(trained, tmp_path):

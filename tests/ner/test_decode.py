@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from pii_components.context.view import ContextSettings
 from pii_components.labels import MODEL_LABELS, NAME_LABELS, POINTS
-from pii_components.ner.decode import OPERATING_POINT, decode, group_of, output_labels, thresholds_at
+from pii_components.ner.decode import (
+    OPERATING_POINT,
+    decode,
+    group_of,
+    output_labels,
+    thresholds_at,
+)
 from pii_components.spans import Candidate, write_spans
 
 from ..tiny import TOKENIZER, cases
@@ -57,7 +63,11 @@ def test_output_labels_come_in_pairs():
 def test_any_probabilities_give_sorted_spans_without_overlap(text, seed):
     doc = NLP.make_doc(text)
     rng = numpy.random.default_rng(seed)
-    probs = rng.dirichlet(numpy.full(len(COLUMNS), 0.2), size=len(doc)) if len(doc) else numpy.zeros((0, len(COLUMNS)))
+    probs = (
+        rng.dirichlet(numpy.full(len(COLUMNS), 0.2), size=len(doc))
+        if len(doc)
+        else numpy.zeros((0, len(COLUMNS)))
+    )
     found = decode(doc, probs, MODEL_LABELS, {"NAME": 0.2})
     for left, right in zip(found, found[1:], strict=False):
         assert left.end <= right.start
@@ -75,7 +85,10 @@ def test_any_probabilities_give_sorted_spans_without_overlap(text, seed):
 def test_recall_asks_for_less_and_precision_for_more(thresholds):
     low, middle, high = (thresholds_at(point, thresholds) for point in POINTS)
     assert middle == pytest.approx(thresholds)
-    assert all(0 <= low[k] <= middle[k] + 1e-12 and middle[k] <= high[k] + 1e-12 and high[k] <= 1 for k in thresholds)
+    assert all(
+        0 <= low[k] <= middle[k] + 1e-12 and middle[k] <= high[k] + 1e-12 and high[k] <= 1
+        for k in thresholds
+    )
 
 
 def test_names_are_left_to_the_context():
@@ -84,7 +97,11 @@ def test_names_are_left_to_the_context():
 
 def test_protection_is_ordered_too():
     settings = ContextSettings()
-    assert settings.protect_at("recall") < settings.protect_at("balanced") < settings.protect_at("precision")
+    assert (
+        settings.protect_at("recall")
+        < settings.protect_at("balanced")
+        < settings.protect_at("precision")
+    )
 
 
 def test_components_behind_keep_the_point():
@@ -92,17 +109,30 @@ def test_components_behind_keep_the_point():
     write_spans(doc, [])
     doc.spans["pii"].attrs[OPERATING_POINT] = "recall"
     write_spans(doc, [Candidate(0, 2, "NAME_STUDENT", 0.9)])
-    assert doc.spans["pii"].attrs[OPERATING_POINT] == "recall" and doc.spans["pii"].attrs["scores"] == [0.9]
+    assert doc.spans["pii"].attrs[OPERATING_POINT] == "recall" and doc.spans["pii"].attrs[
+        "scores"
+    ] == [0.9]
 
 
 @pytest.mark.parametrize(
     ("name", "place", "label"),
-    [(0.1, 0.3, "NAME_STUDENT"), (0.1, 0.8, "LOCATION"), (0.04, 0.4, "LOCATION"), (0.3, 0.6, "NAME_STUDENT"), (0.04, 0.3, None)],
+    [
+        (0.1, 0.3, "NAME_STUDENT"),
+        (0.1, 0.8, "LOCATION"),
+        (0.04, 0.4, "LOCATION"),
+        (0.3, 0.6, "NAME_STUDENT"),
+        (0.04, 0.3, None),
+    ],
 )
 def test_what_may_be_a_name_is_no_place_unless_it_is_far_likelier(name, place, label):
     labels = ("NAME_STUDENT", "LOCATION")
     doc = NLP.make_doc("Charlotte")
-    found = decode(doc, numpy.asarray([[1 - name - place, name, 0.0, place, 0.0]]), labels, {"NAME": 0.08, "LOCATION": 0.35})
+    found = decode(
+        doc,
+        numpy.asarray([[1 - name - place, name, 0.0, place, 0.0]]),
+        labels,
+        {"NAME": 0.08, "LOCATION": 0.35},
+    )
     assert [c.label for c in found] == ([label] if label else [])
 
 
@@ -121,5 +151,7 @@ def test_neighbours_among_places_schools_and_firms_are_one_thing():
         probs[i, column] = 0.9
     found = decode(doc, probs, labels, {})
     assert [(doc[c.start : c.end].text, c.label) for c in found] == [
-        ("Lakeford High School", "EDUCATION"), ("Harwick", "LOCATION"), ("May", "DATE"),
-    ]  # fmt: skip
+        ("Lakeford High School", "EDUCATION"),
+        ("Harwick", "LOCATION"),
+        ("May", "DATE"),
+    ]

@@ -39,7 +39,9 @@ def test_windows_cover_everything_and_overlap(length, window, even, data):
     assert len({end - start for start, end in found}) == 1 and found[0][1] <= window
     assert all(left[1] - right[0] >= overlap for left, right in zip(found, found[1:], strict=False))
     if even:
-        assert covered.sum() <= length + (len(found) - 1) * (overlap + 1) + len(found)  # hardly more is read than must be
+        assert covered.sum() <= length + (len(found) - 1) * (overlap + 1) + len(
+            found
+        )  # hardly more is read than must be
 
 
 def echo(width=3):
@@ -72,12 +74,23 @@ def test_what_shows_nothing_is_not_read_and_has_the_vector_before_it():
     model = build_with_windows(window=8, overlap=3, batch_size=4)(encoder)
     ids = numpy.asarray([7, UNSEEN, *range(10, 22), UNSEEN, UNSEEN, 30], dtype="i")
     read = ids[ids != UNSEEN]
-    out, backprop = model([Ragged(ids, numpy.ones(len(ids), dtype="i")), Ragged(read, numpy.ones(len(read), dtype="i"))], True)
+    out, backprop = model(
+        [
+            Ragged(ids, numpy.ones(len(ids), dtype="i")),
+            Ragged(read, numpy.ones(len(read), dtype="i")),
+        ],
+        True,
+    )
     rows, plain = (per[0].dataXd for per in out.all_outputs)
     assert rows[:, 0].tolist() == pytest.approx([7, 7, *range(10, 22), 21, 21, 30], abs=1e-4)
     assert numpy.allclose(rows[ids != UNSEEN], plain, atol=1e-5)
     ones = numpy.ones((len(ids), 3), dtype="f4")
-    backprop([[Ragged(ones, out.all_outputs[0][0].lengths)], [Ragged(ones[: len(read)], out.all_outputs[1][0].lengths)]])
+    backprop(
+        [
+            [Ragged(ones, out.all_outputs[0][0].lengths)],
+            [Ragged(ones[: len(read)], out.all_outputs[1][0].lengths)],
+        ]
+    )
     assert sum(float(d[0].sum()) for d in seen) == pytest.approx(2 * 3 * len(read), rel=1e-5)
 
 
@@ -126,7 +139,10 @@ def test_punctuation_stands_alone(text, parts):
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=30))
 def test_same_as_the_library(text):
-    from spacy_curated_transformers.tokenization.wordpiece_encoder import _bert_preprocess, _strip_accents
+    from spacy_curated_transformers.tokenization.wordpiece_encoder import (
+        _bert_preprocess,
+        _strip_accents,
+    )
 
     assert split_punctuation(text) == _bert_preprocess(text)
     assert strip_marks(text) == _strip_accents(text)
@@ -139,20 +155,39 @@ def bert(dropout=0.0):
     from curated_transformers.models.bert import BertConfig, BertEncoder
 
     torch.manual_seed(1)
-    sizes = {"embedding_width": 16, "hidden_width": 16, "intermediate_width": 32, "num_attention_heads": 2, "num_hidden_layers": 2}
-    return BertEncoder(BertConfig(**sizes, vocab_size=50, hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout))
+    sizes = {
+        "embedding_width": 16,
+        "hidden_width": 16,
+        "intermediate_width": 32,
+        "num_attention_heads": 2,
+        "num_hidden_layers": 2,
+    }
+    return BertEncoder(
+        BertConfig(
+            **sizes,
+            vocab_size=50,
+            hidden_dropout_prob=dropout,
+            attention_probs_dropout_prob=dropout,
+        )
+    )
 
 
 def test_a_quickened_encoder_says_the_same_and_keeps_its_weights():
     plain, quick = bert().eval(), layers.quicken(bert()).eval()
     pieces = torch.tensor([[5, 6, 7, 0, 0], [1, 2, 3, 4, 5]])
     assert list(plain.state_dict()) == list(quick.state_dict())
-    assert torch.allclose(plain(pieces).last_hidden_layer_states, quick(pieces).last_hidden_layer_states, atol=1e-5)
+    assert torch.allclose(
+        plain(pieces).last_hidden_layer_states, quick(pieces).last_hidden_layer_states, atol=1e-5
+    )
 
 
 def test_dropout_has_one_mask_for_all_places_of_a_sequence():
     torch.manual_seed(2)
-    modules = [module for module in layers.quicken(bert(0.1), dropout=0.5).modules() if isinstance(module, torch.nn.Dropout)]
+    modules = [
+        module
+        for module in layers.quicken(bert(0.1), dropout=0.5).modules()
+        if isinstance(module, torch.nn.Dropout)
+    ]
     assert {module.p for module in modules} == {0.5}
     dropped = modules[0].train()(torch.ones(3, 9, 40))
     assert set(dropped.unique().tolist()) == {0.0, 2.0}
@@ -171,7 +206,9 @@ def test_bfloat16_gives_32_bits_near_the_same_and_gradients():
 
 
 @pytest.mark.parametrize("has", [True, False])
-def test_a_pipeline_learns_with_a_quick_encoder_and_keeps_what_is_frozen(tmp_path, monkeypatch, has):
+def test_a_pipeline_learns_with_a_quick_encoder_and_keeps_what_is_frozen(
+    tmp_path, monkeypatch, has
+):
     monkeypatch.setattr(layers, "has_bfloat16", lambda: has)
     nlp = tiny_pipeline(tmp_path)
     layers.make_quick_encoder(layers=0)(nlp)
@@ -190,6 +227,10 @@ def test_a_pipeline_learns_with_a_quick_encoder_and_keeps_what_is_frozen(tmp_pat
         nlp.update([gold(nlp, text, spans) for text, spans in TRAIN], sgd=sgd, losses=told)
         losses.append(told["pii_ner"])
     assert losses[-1] < 0.5 * losses[0]
-    changed = {name for name, value in module.state_dict().items() if not torch.equal(value, before[name])}
-    assert any(".layers.0." in name for name in changed) and not any("embeddings" in name for name in changed)
+    changed = {
+        name for name, value in module.state_dict().items() if not torch.equal(value, before[name])
+    }
+    assert any(".layers.0." in name for name in changed) and not any(
+        "embeddings" in name for name in changed
+    )
     nlp.to_disk(tmp_path / "model")  # what wraps the encoder is not saved

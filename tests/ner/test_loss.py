@@ -23,7 +23,9 @@ def may_be(target: Target, token: int) -> set[str]:
 
 def crapii_target(text: str, *spans: tuple[int, int, str]) -> Target:
     reference = to_doc(nlp, Filled(text, spans, (), CRAPII_ANNOTATED))
-    reference = next(DocBin().from_bytes(DocBin(docs=[reference]).to_bytes()).get_docs(nlp.vocab))  # as training reads it
+    reference = next(
+        DocBin().from_bytes(DocBin(docs=[reference]).to_bytes()).get_docs(nlp.vocab)
+    )  # as training reads it
     return targets(nlp.make_doc(text), reference, MODEL_LABELS, class_weights={"O": 0.3})
 
 
@@ -83,6 +85,8 @@ def test_the_gradient_is_that_of_the_loss(rows, rng, partial):
     step = numpy.zeros_like(z)
     i, j = rng.randrange(len(rows)), rng.randrange(5)
     step[i, j] = 1e-5
-    assert (loss_of(z + step)[0] - loss_of(z - step)[0]) / 2e-5 == pytest.approx(gradient[i, j], abs=2e-4)
+    assert (loss_of(z + step)[0] - loss_of(z - step)[0]) / 2e-5 == pytest.approx(
+        gradient[i, j], abs=2e-4
+    )
     if partial and (wanted == 1).all():
         assert loss == pytest.approx(0, abs=1e-9)

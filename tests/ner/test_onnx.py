@@ -45,7 +45,9 @@ def trained(tmp_path_factory):
 def converted(trained):
     from pii_components.training.onnx_export import with_onnx_encoder
 
-    return {quantized: with_onnx_encoder(trained, quantized=quantized) for quantized in (False, True)}
+    return {
+        quantized: with_onnx_encoder(trained, quantized=quantized) for quantized in (False, True)
+    }
 
 
 def found(doc):
@@ -53,7 +55,9 @@ def found(doc):
 
 
 def probabilities(nlp, texts=TEXTS):
-    docs = list(nlp.get_pipe("transformer").pipe([nlp.make_doc(text) for text in texts], batch_size=4))
+    docs = list(
+        nlp.get_pipe("transformer").pipe([nlp.make_doc(text) for text in texts], batch_size=4)
+    )
     return nlp.get_pipe("pii_ner").predict(docs)
 
 
@@ -70,7 +74,9 @@ def test_components_config_and_spans_are_the_same(trained, converted, quantized)
     new = converted[quantized]
     assert new.pipe_names == trained.pipe_names
     settings = new.config["components"]["transformer"]["model"]
-    assert settings["with_spans"] == trained.config["components"]["transformer"]["model"]["with_spans"]
+    assert (
+        settings["with_spans"] == trained.config["components"]["transformer"]["model"]["with_spans"]
+    )
     assert new.get_pipe("pii_ner").labels == trained.get_pipe("pii_ner").labels
     for text, spans in TRAIN:
         doc = new(text)
@@ -115,7 +121,12 @@ assert "torch" not in sys.modules
 def test_saved_pipelines_run_in_a_process_without_torch(converted, tmp_path):
     for quantized, nlp in converted.items():
         nlp.to_disk(tmp_path / str(quantized))
-    command = [sys.executable, "-c", LOADED, *(str(tmp_path / str(quantized)) for quantized in converted)]
+    command = [
+        sys.executable,
+        "-c",
+        LOADED,
+        *(str(tmp_path / str(quantized)) for quantized in converted),
+    ]
     out = subprocess.run(command, capture_output=True, text=True, check=False)
     assert out.returncode == 0, out.stderr[-2000:]
     assert out.stdout.splitlines() == ["[(11, 20, 'NAME_STUDENT')]"] * 2
@@ -176,7 +187,10 @@ def test_without_an_encoder_or_a_graph_is_a_coded_error(converted):
     [
         ({"hidden_act": "relu"}, "relu"),
         ({"@architectures": "spacy-curated-transformers.AlbertTransformer.v1"}, "Albert"),
-        ({"with_spans": {"@architectures": "spacy-curated-transformers.WithStridedSpans.v1"}}, "windows"),
+        (
+            {"with_spans": {"@architectures": "spacy-curated-transformers.WithStridedSpans.v1"}},
+            "windows",
+        ),
     ],
 )
 def test_other_encoders_are_coded_errors(trained, change, problem):
@@ -194,14 +208,19 @@ def test_the_way_back_gives_torch_again(trained, converted, quantized, tmp_path)
 
     nlp = with_torch_encoder(converted[quantized])
     nlp.to_disk(tmp_path)
-    assert nlp.get_pipe_meta("transformer").factory == "curated_transformer" and nlp.pipe_names == trained.pipe_names
+    assert (
+        nlp.get_pipe_meta("transformer").factory == "curated_transformer"
+        and nlp.pipe_names == trained.pipe_names
+    )
     for one, other in zip(probabilities(trained), probabilities(spacy.load(tmp_path)), strict=True):
         assert not one.size or float(numpy.abs(one - other).max()) < (0.03 if quantized else 0.002)
     with pytest.raises(PiiError, match="E110"):
         with_torch_encoder(nlp)
 
 
-@pytest.mark.parametrize("value, threads", [("1", 1), ("7", 7), ("", None), ("0", None), ("many", None)])
+@pytest.mark.parametrize(
+    "value, threads", [("1", 1), ("7", 7), ("", None), ("0", None), ("many", None)]
+)
 def test_threads_are_as_for_torch_or_the_processors(monkeypatch, value, threads):
     monkeypatch.setenv("OMP_NUM_THREADS", value)
     assert threads_at_hand() == threads or (threads is None and threads_at_hand() >= 1)
@@ -211,10 +230,14 @@ def test_threads_are_as_for_torch_or_the_processors(monkeypatch, value, threads)
 def test_weights_can_be_read_back(trained, converted, quantized):
     from pii_components.training.onnx_export import encoder_state
 
-    state = encoder_state(converted[quantized].get_pipe("transformer").model.get_ref("transformer").shims[0].graph)
+    state = encoder_state(
+        converted[quantized].get_pipe("transformer").model.get_ref("transformer").shims[0].graph
+    )
     shim = trained.get_pipe("transformer").model.get_ref("transformer").shims[0]
     true = {name: value.numpy() for name, value in shim._model.state_dict().items()}
     assert set(state) == set(true)
     for name, value in true.items():
-        if "position_embeddings" not in name and "token_type" not in name:  # told apart no more: their sum is what counts
+        if (
+            "position_embeddings" not in name and "token_type" not in name
+        ):  # told apart no more: their sum is what counts
             assert float(numpy.abs(state[name] - value).max()) < (0.02 if quantized else 2e-3), name

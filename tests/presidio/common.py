@@ -34,7 +34,12 @@ TOKENIZER = {"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}
 ESSAY = "Name: Ana Lopez\n\nAs Buzan (2006) says, a map helps. Write to ana.lopez@gmail.com or call (212) 555-0123."
 # What `presidio_test_names` finds: label, score, probability of each role, reason.
 KNOWN = {
-    "Ana Lopez": ("NAME_STUDENT", 0.9375, (0.9, 0.02, 0.02, 0.05, 0.01), "student: signs the essay"),
+    "Ana Lopez": (
+        "NAME_STUDENT",
+        0.9375,
+        (0.9, 0.02, 0.02, 0.05, 0.01),
+        "student: signs the essay",
+    ),
     "Buzan": ("NAME_CITED", 0.75, (0.1, 0.0, 0.0, 0.9, 0.0), "cited: year in brackets follows"),
     "Zed": ("NAME_CHARACTER", 0.5, (0.1, 0.0, 0.0, 0.1, 0.8), "character: figure in a story"),
     "Ms. Roe": ("NAME_INSTRUCTOR", 0.625, (0.1, 0.8, 0.1, 0.0, 0.0), "instructor: handed in to"),
@@ -55,7 +60,17 @@ class Names:
         for value, (label, score, roles, reason) in KNOWN.items():
             for match in re.finditer(re.escape(value), doc.text):
                 span = doc.char_span(*match.span(), alignment_mode="expand")
-                cands.append(Candidate(span.start, span.end, label, score=score, source="model", reason=reason, roles=roles))
+                cands.append(
+                    Candidate(
+                        span.start,
+                        span.end,
+                        label,
+                        score=score,
+                        source="model",
+                        reason=reason,
+                        roles=roles,
+                    )
+                )
         write_spans(doc, cands)
         return doc
 
@@ -98,7 +113,10 @@ _NLP = spacy.blank("en")
 def essays(n: int = 200) -> tuple[Filled, ...]:
     """RETURNS (tuple[Filled, ...]): Essays of ours, filled with invented people; the same ones each time."""
     templates = enumerate(read_templates(ROOT / "assets"))
-    filled = (Filler(name_table(), random.Random(i), genders=one.genders).fill(one.parts) for i, one in templates)
+    filled = (
+        Filler(name_table(), random.Random(i), genders=one.genders).fill(one.parts)
+        for i, one in templates
+    )
     return tuple(islice((essay for essay in filled if len(essay.spans) > 1), n))
 
 
@@ -106,10 +124,18 @@ def as_doc(filled: Filled) -> Doc:
     """RETURNS (Doc): Tokens cut at the spans, and `doc.spans["pii"]`."""
     text = filled.text
     cuts = sorted({0, len(text), *(x for a, b, _ in filled.spans for x in (a, b))})
-    words = [w for a, b in zip(cuts, cuts[1:], strict=False) for w in re.findall(r"\s+|\S+", text[a:b])]
+    words = [
+        w for a, b in zip(cuts, cuts[1:], strict=False) for w in re.findall(r"\s+|\S+", text[a:b])
+    ]
     doc = Doc(_NLP.vocab, words=words, spaces=[False] * len(words))
     found = [doc.char_span(a, b) for a, b, _ in filled.spans]
-    write_spans(doc, [Candidate(s.start, s.end, label) for s, (_, _, label) in zip(found, filled.spans, strict=True)])
+    write_spans(
+        doc,
+        [
+            Candidate(s.start, s.end, label)
+            for s, (_, _, label) in zip(found, filled.spans, strict=True)
+        ],
+    )
     return doc
 
 
@@ -138,15 +164,21 @@ def ruler_pipeline() -> Language:
     """RETURNS (Language): One that loads in a moment: spaCy's span_ruler finds people, nothing is trained."""
     nlp = spacy.blank("en")
     spans_filter = {"@misc": "spacy.first_longest_spans_filter.v1"}
-    nlp.add_pipe("span_ruler", config={"spans_key": "pii", "spans_filter": spans_filter}).add_patterns(PATTERNS)
+    nlp.add_pipe(
+        "span_ruler", config={"spans_key": "pii", "spans_filter": spans_filter}
+    ).add_patterns(PATTERNS)
     return nlp
 
 
-def ask(app: FastAPI, method: str, path: str, *, host: str = "localhost", **options) -> httpx.Response:
+def ask(
+    app: FastAPI, method: str, path: str, *, host: str = "localhost", **options
+) -> httpx.Response:
     """RETURNS (httpx.Response): Of one request to an application in this process."""
 
     async def once() -> httpx.Response:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=f"http://{host}") as client:
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url=f"http://{host}"
+        ) as client:
             return await client.request(method, path, **options)
 
     return asyncio.run(once())
@@ -170,12 +202,28 @@ class Server:
 
 
 @contextlib.contextmanager
-def server(*args: str, cwd: Path, env: dict[str, str] | None = None, wait: float = 240) -> Iterator[Server]:
+def server(
+    *args: str, cwd: Path, env: dict[str, str] | None = None, wait: float = 240
+) -> Iterator[Server]:
     """Start a server on a free port of this machine, and end it with the test."""
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "PII_EDU_KEY": SERVE_KEY, **(env or {})}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": paths,
+        "OMP_NUM_THREADS": "1",
+        "PII_EDU_KEY": SERVE_KEY,
+        **(env or {}),
+    }
     command = [sys.executable, "-m", "pii_components.cli", "serve", "--port", "0", *args]
-    process = subprocess.Popen(command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         lines: list[str] = []
         assert process.stderr is not None

@@ -29,7 +29,13 @@ def blocks(kind):
 @pytest.mark.skipif(not SHIPPED.is_dir(), reason="no pipeline is packaged in en_pii_edu/")
 def test_snippets_print_what_the_page_says():
     pytest.importorskip("presidio_analyzer")
-    out = subprocess.run([sys.executable, "-W", "ignore", "-c", "\n".join(blocks("python"))], capture_output=True, text=True, check=False, cwd="/")
+    out = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", "\n".join(blocks("python"))],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd="/",
+    )
     assert out.returncode == 0, out.stderr[-2000:]
     assert out.stdout == "".join(blocks("text"))
 
@@ -53,7 +59,9 @@ def test_metrics_are_of_the_essays_that_ship_and_of_the_versions_named():
 
 def test_names_of_entities_are_those_of_the_labels():
     rows = re.findall(r"^\| ([A-Z_, ]+) \| ([A-Z_]+) \|$", DOC.read_text("utf8"), re.MULTILINE)
-    assert {label: entity for labels, entity in rows for label in labels.split(", ")} == PRESIDIO_ENTITIES
+    assert {
+        label: entity for labels, entity in rows for label in labels.split(", ")
+    } == PRESIDIO_ENTITIES
 
 
 def test_entities_of_presidio_that_we_do_not_find_are_those_on_the_page():
@@ -67,19 +75,30 @@ def test_entities_of_presidio_that_we_do_not_find_are_those_on_the_page():
 
     engine = SpacyNlpEngine()
     engine.nlp = {"en": spacy.blank("en")}
-    theirs = set(AnalyzerEngine(nlp_engine=engine).get_supported_entities("en")) - {"EMAIL"}  # which is EMAIL_ADDRESS
+    theirs = set(AnalyzerEngine(nlp_engine=engine).get_supported_entities("en")) - {
+        "EMAIL"
+    }  # which is EMAIL_ADDRESS
     listed = read_config("analyzer")["recognizer_registry"] | {"supported_languages": ["en"]}
-    found = set(RecognizerRegistryProvider(registry_configuration=listed).create_recognizer_registry().get_supported_entities())
+    found = set(
+        RecognizerRegistryProvider(registry_configuration=listed)
+        .create_recognizer_registry()
+        .get_supported_entities()
+    )
     (said,) = re.findall(r"do not find: ([A-Z_, \n]+)\.", DOC.read_text("utf8"))
     assert said.replace("\n", " ").split(", ") == sorted(theirs - found)
 
 
 def test_thresholds_are_those_of_the_pipeline_that_ships():
-    cells = re.search(r"\| `score_threshold` \| 0 to (.+) \|\n.*\n\| names .* of \| (.+) \|", DOC.read_text("utf8"))
+    cells = re.search(
+        r"\| `score_threshold` \| 0 to (.+) \|\n.*\n\| names .* of \| (.+) \|",
+        DOC.read_text("utf8"),
+    )
     assert cells is not None
     scores, probabilities = ([float(cell) for cell in row.split(" | ")] for row in cells.groups())
     settings = json.loads((SHIPPED / "pii_context/cfg").read_text("utf8"))["settings"]
-    assert [score_of("NAME_STUDENT", p, settings["protect"]) for p in probabilities] == pytest.approx(scores, abs=0.01)
+    assert [
+        score_of("NAME_STUDENT", p, settings["protect"]) for p in probabilities
+    ] == pytest.approx(scores, abs=0.01)
 
 
 def test_codes_and_options_exist():
@@ -99,7 +118,11 @@ FOLDER = ROOT / "configs/presidio/container"
 
 def test_every_file_that_is_copied_is_there_and_named_in_the_environment():
     text = (FOLDER / "Dockerfile").read_text("utf8")
-    copied = [name for line in re.findall(r"^COPY (.+)$", text, re.MULTILINE) for name in line.split()[:-1]]
+    copied = [
+        name
+        for line in re.findall(r"^COPY (.+)$", text, re.MULTILINE)
+        for name in line.split()[:-1]
+    ]
     sources = [str(path.relative_to(ROOT)) for name in copied for path in ROOT.glob(name)] or copied
     for name in sources:
         assert name.startswith("dist/") or (ROOT / name).is_file(), name
@@ -109,7 +132,13 @@ def test_every_file_that_is_copied_is_there_and_named_in_the_environment():
 
 def test_versions_are_those_of_the_constraints():
     tested = (ROOT / "constraints.txt").read_text("utf8").splitlines()
-    wanted = [line for line in (FOLDER / "requirements.txt").read_text("utf8").splitlines() if line[:1] not in ("#", "-")]
+    wanted = [
+        line
+        for line in (FOLDER / "requirements.txt").read_text("utf8").splitlines()
+        if line[:1] not in ("#", "-")
+    ]
     assert wanted and set(wanted) <= set(tested)
-    presidio = re.search(r"presidio-analyzer:([\d.]+)$", (FOLDER / "Dockerfile").read_text("utf8"), re.MULTILINE)
+    presidio = re.search(
+        r"presidio-analyzer:([\d.]+)$", (FOLDER / "Dockerfile").read_text("utf8"), re.MULTILINE
+    )
     assert presidio and f"presidio-analyzer=={presidio[1]}" in tested

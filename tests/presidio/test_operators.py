@@ -10,7 +10,12 @@ pytest.importorskip("presidio_analyzer")
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from presidio_anonymizer import AnonymizerEngine, ConflictResolutionStrategy, DeanonymizeEngine, OperatorConfig
+from presidio_anonymizer import (
+    AnonymizerEngine,
+    ConflictResolutionStrategy,
+    DeanonymizeEngine,
+    OperatorConfig,
+)
 from presidio_anonymizer.entities import InvalidParamError, OperatorResult, RecognizerResult
 from presidio_anonymizer.services.app_entities_convertor import AppEntitiesConvertor
 
@@ -57,19 +62,32 @@ def engine():
 def test_a_span_alone(text, entity, pattern):
     new = hips(text, entity)
     assert re.fullmatch(pattern, new)
-    assert new == text or not (set(re.findall(r"\w{3,}", text)) - {"edu"}) & set(re.findall(r"\w{3,}", new))
+    assert new == text or not (set(re.findall(r"\w{3,}", text)) - {"edu"}) & set(
+        re.findall(r"\w{3,}", new)
+    )
 
 
 def test_pseudonym():
-    for text, entity, label in (("Ana Lopez", "PERSON", "STUDENT"), ("Wei", "NAME_CONNECTED", "CONNECTED"), ("a@b.org", "EMAIL_ADDRESS", "EMAIL")):
+    for text, entity, label in (
+        ("Ana Lopez", "PERSON", "STUDENT"),
+        ("Wei", "NAME_CONNECTED", "CONNECTED"),
+        ("a@b.org", "EMAIL_ADDRESS", "EMAIL"),
+    ):
         params = {**PARAMS, "entity_type": entity}
         new = PseudonymOperator().operate(text, params)
         assert re.fullmatch(rf"\[{label}_[0-9a-f]{{10}}\]", new)
-        assert new == PseudonymOperator().operate(text, params) != PseudonymOperator().operate(text, {**params, "scope": "thread:1"})
+        assert (
+            new
+            == PseudonymOperator().operate(text, params)
+            != PseudonymOperator().operate(text, {**params, "scope": "thread:1"})
+        )
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.text(min_size=1, max_size=30), st.sampled_from([*sorted(set(PRESIDIO_ENTITIES.values())), *LABELS, "US_SSN", "NRP"]))
+@given(
+    st.text(min_size=1, max_size=30),
+    st.sampled_from([*sorted(set(PRESIDIO_ENTITIES.values())), *LABELS, "US_SSN", "NRP"]),
+)
 def test_pure_function_of_key_scope_label_and_text(text, entity):
     """A fresh operator each time, in any order: the same. Another key or scope never brings the original back."""
     first = hips(text, entity)
@@ -78,7 +96,11 @@ def test_pure_function_of_key_scope_label_and_text(text, entity):
     if label_of(entity) not in ("NAME_INSTRUCTOR", "NAME_CITED", "NAME_CHARACTER"):
         assert all(
             new.casefold() != text.casefold()
-            for new in (first, hips(text, entity, scope="thread:2"), hips(text, entity, key="another key, 20 bytes"))
+            for new in (
+                first,
+                hips(text, entity, scope="thread:2"),
+                hips(text, entity, key="another key, 20 bytes"),
+            )
         )
 
 
@@ -109,7 +131,9 @@ def test_selectable_from_the_body_of_a_request(engine):
 @pytest.mark.parametrize(("params", "code"), CASES["validate_refuses"])
 def test_validate_refuses(engine, params, code):
     with pytest.raises(InvalidParamError, match=code) as err:
-        engine.anonymize("Ana Lopez", ANA, {"DEFAULT": OperatorConfig("hips", {**PARAMS, **params})})
+        engine.anonymize(
+            "Ana Lopez", ANA, {"DEFAULT": OperatorConfig("hips", {**PARAMS, **params})}
+        )
     assert isinstance(err.value, PiiError)
     assert "Lopez" not in str(err.value)
 
@@ -139,7 +163,10 @@ def test_operators_of_one_text_are_not_for_another(engine):
     assert "Baker" not in str(err.value)
 
 
-@pytest.mark.parametrize(("kwargs", "code"), [({"operator": "mask"}, "E831"), ({"profile": "ets"}, "E834"), ({"key": b"x"}, "E402")])
+@pytest.mark.parametrize(
+    ("kwargs", "code"),
+    [({"operator": "mask"}, "E831"), ({"profile": "ets"}, "E834"), ({"key": b"x"}, "E402")],
+)
 def test_hips_operators_refuses(kwargs, code):
     with pytest.raises(InvalidParamError, match=code):
         hips_operators("Ana Lopez", ANA, **{"key": KEY, **kwargs})
@@ -148,7 +175,13 @@ def test_hips_operators_refuses(kwargs, code):
 def test_labels_of_entities():
     assert {label_of(label) for label in LABELS} == set(LABELS)
     assert all(label_of(entity) in LABELS for entity in PRESIDIO_ENTITIES.values())
-    expected = {"PERSON": "NAME_STUDENT", "CITED_PERSON": "NAME_CITED", "URL": "URL_PERSONAL", "DATE_TIME": "DATE", "ORGANIZATION": "EMPLOYER"}
+    expected = {
+        "PERSON": "NAME_STUDENT",
+        "CITED_PERSON": "NAME_CITED",
+        "URL": "URL_PERSONAL",
+        "DATE_TIME": "DATE",
+        "ORGANIZATION": "EMPLOYER",
+    }
     expected |= {"ZA_MOBILE_NUMBER": "PHONE_NUM", "UK_NHS": "ID_NUM", "US_STUFF": "ID_NUM"}
     assert {entity: label_of(entity) for entity in expected} == expected
     assert label_of("NRP", {"NRP": "LOCATION"}) == "LOCATION"
@@ -157,8 +190,18 @@ def test_labels_of_entities():
 @pytest.fixture
 def vault(tmp_path):
     with Vault.create(tmp_path / "essays.vault", VaultKey(KEY)) as opened:
-        for n, (old, new) in enumerate([("Ana Lopez", "Carla Vidal"), ("Tom Baker", "Ivo Novak"), ("Nora Wang", "Ivo Novak")], 1):
-            opened.append(Release(str(n), f"{n}: {old}.", f"{n}: {new}.", (Hidden(3, 3 + len(new), "NAME_STUDENT", new, old),)))
+        for n, (old, new) in enumerate(
+            [("Ana Lopez", "Carla Vidal"), ("Tom Baker", "Ivo Novak"), ("Nora Wang", "Ivo Novak")],
+            1,
+        ):
+            opened.append(
+                Release(
+                    str(n),
+                    f"{n}: {old}.",
+                    f"{n}: {new}.",
+                    (Hidden(3, 3 + len(new), "NAME_STUDENT", new, old),),
+                )
+            )
         yield opened
 
 
@@ -202,34 +245,73 @@ def component(profile: str | Profile = "crapii", scope: str | None = None) -> Hi
     return hips
 
 
-def differing(texts, engine: PiiEduAnonymizer, hips: HipsSurrogate, *, operator: str = "hips", presidio: bool = False) -> list[int]:
+def differing(
+    texts,
+    engine: PiiEduAnonymizer,
+    hips: HipsSurrogate,
+    *,
+    operator: str = "hips",
+    presidio: bool = False,
+) -> list[int]:
     """RETURNS (list[int]): Numbers of the essays where the two disagree."""
     operators = {"DEFAULT": OperatorConfig(operator)}
-    made = (engine.anonymize(essay.text, as_results(essay, presidio=presidio), operators).text for essay in texts)
-    return [i for i, (essay, new) in enumerate(zip(texts, made, strict=True)) if new != hips(as_doc(essay))._.deidentified]
+    made = (
+        engine.anonymize(essay.text, as_results(essay, presidio=presidio), operators).text
+        for essay in texts
+    )
+    return [
+        i
+        for i, (essay, new) in enumerate(zip(texts, made, strict=True))
+        if new != hips(as_doc(essay))._.deidentified
+    ]
 
 
-PSEUDONYMS = {label: "keep" if action == "keep" else "pseudonym" for label, action in INDIRECT_TOO.actions.items()}
+PSEUDONYMS = {
+    label: "keep" if action == "keep" else "pseudonym"
+    for label, action in INDIRECT_TOO.actions.items()
+}
 
 
 @pytest.mark.filterwarnings("ignore:.*W402")
 @pytest.mark.parametrize(
     ("n", "profile", "scope", "options", "of_component"),
     [
-        (200, INDIRECT_TOO, None, {}, None), (40, "ets", None, {}, None), (40, "ferpa_strict", None, {}, None), (40, "tags_only", None, {}, None),
-        (40, "crapii", None, {}, None), (40, "crapii", "corpus", {}, None),
-        (40, "crapii", None, {"presidio": True}, None),  # Presidio's names, where the recognizer says our label
-        (40, INDIRECT_TOO, None, {"operator": "pseudonym"}, replace(INDIRECT_TOO, actions=PSEUDONYMS)),
+        (200, INDIRECT_TOO, None, {}, None),
+        (40, "ets", None, {}, None),
+        (40, "ferpa_strict", None, {}, None),
+        (40, "tags_only", None, {}, None),
+        (40, "crapii", None, {}, None),
+        (40, "crapii", "corpus", {}, None),
+        (
+            40,
+            "crapii",
+            None,
+            {"presidio": True},
+            None,
+        ),  # Presidio's names, where the recognizer says our label
+        (
+            40,
+            INDIRECT_TOO,
+            None,
+            {"operator": "pseudonym"},
+            replace(INDIRECT_TOO, actions=PSEUDONYMS),
+        ),
     ],
-)  # fmt: skip
+)
 def test_essays_become_the_same_texts(n, profile, scope, options, of_component):
     texts, engine = essays(200)[:n], PiiEduAnonymizer(key=KEY, profile=profile, scope=scope)
-    assert len(texts) == n and differing(texts, engine, component(of_component or profile, scope), **options) == []
+    assert (
+        len(texts) == n
+        and differing(texts, engine, component(of_component or profile, scope), **options) == []
+    )
 
 
 def test_actions_by_label_and_role_agree():
     crapii = Profile.load("crapii")
-    profile = replace(crapii, actions={**crapii.actions, "EMAIL/INSTRUCTOR": "keep", "NAME_CONNECTED/CONNECTED": "tag"})
+    profile = replace(
+        crapii,
+        actions={**crapii.actions, "EMAIL/INSTRUCTOR": "keep", "NAME_CONNECTED/CONNECTED": "tag"},
+    )
     essay = filled(ESSAY + " Dr. {NAME_INSTRUCTOR|Hartwell}: {EMAIL|t.hartwell@stateu.edu}.")
     got = PiiEduAnonymizer(key=KEY, profile=profile).anonymize(essay.text, as_results(essay)).text
     assert got == component(profile)(as_doc(essay))._.deidentified
@@ -250,16 +332,16 @@ def test_operators_made_for_a_text_agree_in_presidios_own_engine():
 def test_merged_neighbours_stay_two_people():
     essay = filled(ESSAY)
     with_merging = PiiEduAnonymizer(key=KEY).anonymize(essay.text, as_results(essay))
-    without = PiiEduAnonymizer(key=KEY).anonymize(essay.text, as_results(essay), merge_entities_with_spaces=False)
+    without = PiiEduAnonymizer(key=KEY).anonymize(
+        essay.text, as_results(essay), merge_entities_with_spaces=False
+    )
     assert with_merging.text == without.text == component()(as_doc(essay))._.deidentified
     assert len(with_merging.items) == len(without.items) - 1
 
 
 def test_one_text_two_people(engine):
     """Two who share a surname: the bare surname belongs to whom was named last, which only the place can tell."""
-    marked = (
-        "Ms. {NAME_CONNECTED|Priya Nair} came. {NAME_CONNECTED|Priya} sat. Then {NAME_CONNECTED|Priya Shah} came, and {NAME_CONNECTED|Priya} left."
-    )
+    marked = "Ms. {NAME_CONNECTED|Priya Nair} came. {NAME_CONNECTED|Priya} sat. Then {NAME_CONNECTED|Priya Shah} came, and {NAME_CONNECTED|Priya} left."
     essay = filled(marked)
     got = PiiEduAnonymizer(key=KEY).anonymize(essay.text, as_results(essay)).text
     assert got == component()(as_doc(essay))._.deidentified
@@ -273,7 +355,9 @@ def test_one_text_two_people(engine):
 def test_other_operators_beside_ours():
     essay = filled(ESSAY)
     operators = {
-        "EMAIL": OperatorConfig("mask", {"masking_char": "*", "chars_to_mask": 5, "from_end": False}),
+        "EMAIL": OperatorConfig(
+            "mask", {"masking_char": "*", "chars_to_mask": 5, "from_end": False}
+        ),
         "ID_NUM": OperatorConfig("pseudonym"),
         "NAME_STUDENT": OperatorConfig("hips"),
     }
@@ -286,15 +370,22 @@ def test_other_operators_beside_ours():
 
 def test_without_operators_asked_for_it_is_presidio():
     essay = filled(ESSAY)
-    theirs, ours = (made.anonymize(essay.text, as_results(essay), {}) for made in (AnonymizerEngine(), PiiEduAnonymizer(key=KEY)))
+    theirs, ours = (
+        made.anonymize(essay.text, as_results(essay), {})
+        for made in (AnonymizerEngine(), PiiEduAnonymizer(key=KEY))
+    )
     assert theirs.to_json() == ours.to_json()
 
 
 def test_headers_go_and_come_back(tmp_path):
     key = VaultKey(KEY)
-    essay = filled("{NAME_STUDENT|Ana Lopez}\nENGL 101\n{DATE|12 May 2019}\n\nThe Ferry\n\nI am {NAME_STUDENT|Ana}, he is {NAME_CITED|Bo}.")
+    essay = filled(
+        "{NAME_STUDENT|Ana Lopez}\nENGL 101\n{DATE|12 May 2019}\n\nThe Ferry\n\nI am {NAME_STUDENT|Ana}, he is {NAME_CITED|Bo}."
+    )
     with Vault.create(tmp_path / "v", key) as vault:
-        got = PiiEduAnonymizer(profile="ets", key=KEY, vault=vault).anonymize(essay.text, as_results(essay), document_id="7")
+        got = PiiEduAnonymizer(profile="ets", key=KEY, vault=vault).anonymize(
+            essay.text, as_results(essay), document_id="7"
+        )
         assert got.text.startswith("The Ferry")
         assert got.text == component("ets")(as_doc(essay))._.deidentified
     with Vault.open(tmp_path / "v", key) as vault:
@@ -304,7 +395,9 @@ def test_headers_go_and_come_back(tmp_path):
 
 def test_the_way_back_is_exact_for_whatever_operator(vault):
     engine, back = PiiEduAnonymizer(key=KEY, vault=vault), PiiEduDeanonymizer(vault=vault)
-    for n, operators in enumerate((None, {}, {"DEFAULT": OperatorConfig("pseudonym"), "EMAIL": OperatorConfig("redact")})):
+    for n, operators in enumerate(
+        (None, {}, {"DEFAULT": OperatorConfig("pseudonym"), "EMAIL": OperatorConfig("redact")})
+    ):
         for i, essay in enumerate([filled(ESSAY), *essays(200)[:10]]):
             got = engine.anonymize(essay.text, as_results(essay), operators, document_id=f"{n}-{i}")
             assert i or got.text != essay.text
@@ -313,8 +406,12 @@ def test_the_way_back_is_exact_for_whatever_operator(vault):
 
 def test_some_items_come_back_and_what_is_not_the_anonymizers_is_refused(vault):
     essay, back = filled(ESSAY), PiiEduDeanonymizer(vault=vault)
-    got = PiiEduAnonymizer(key=KEY, vault=vault, profile=INDIRECT_TOO).anonymize(essay.text, as_results(essay))
-    some = back.deanonymize(got.text, [item for item in got.items if item.entity_type == "EMAIL"]).text
+    got = PiiEduAnonymizer(key=KEY, vault=vault, profile=INDIRECT_TOO).anonymize(
+        essay.text, as_results(essay)
+    )
+    some = back.deanonymize(
+        got.text, [item for item in got.items if item.entity_type == "EMAIL"]
+    ).text
     assert "ana.lopez7@stateu.edu" in some and "Ana Lopez" not in some
     with pytest.raises(PiiError, match="E458"):
         back.deanonymize(got.text + "!", got.items)
@@ -328,15 +425,22 @@ def test_the_cli_s_vault_opens_here(vault):
     essay = filled(ESSAY)
     doc = component()(as_doc(essay))
     vault.append(doc, id="1")
-    items = [OperatorResult(row["start_char"], row["end_char"], row["label"], operator="hips") for row in doc._.surrogate_spans]
+    items = [
+        OperatorResult(row["start_char"], row["end_char"], row["label"], operator="hips")
+        for row in doc._.surrogate_spans
+    ]
     assert PiiEduDeanonymizer(vault=vault).deanonymize(doc._.deidentified, items).text == essay.text
 
 
-@pytest.mark.parametrize(("kwargs", "results", "code"), CASES["bad_settings_are_coded_errors_without_text"])
+@pytest.mark.parametrize(
+    ("kwargs", "results", "code"), CASES["bad_settings_are_coded_errors_without_text"]
+)
 def test_bad_settings_are_coded_errors_without_text(kwargs, results, code):
     engine = PiiEduAnonymizer(**{"key": KEY, **kwargs})
     with pytest.raises(InvalidParamError, match=code) as err:
-        engine.anonymize("Ana Lopez wrote this.", [RecognizerResult(e, s, t, 1.0) for e, s, t in results])
+        engine.anonymize(
+            "Ana Lopez wrote this.", [RecognizerResult(e, s, t, 1.0) for e, s, t in results]
+        )
     assert isinstance(err.value, PiiError)
     assert "Lopez" not in str(err.value) and err.value.err_msg == str(err.value)
     with pytest.raises(InvalidParamError, match="E832"):
@@ -348,7 +452,16 @@ WORDS = st.text(st.characters(categories=("L", "N", "P", "Zs")), min_size=1, max
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.lists(st.tuples(WORDS, st.sampled_from(["NAME_STUDENT", "EMAIL", "ID_NUM", "DATE", "AGE", "OTHER", "IBAN_CODE", ""]), WORDS), max_size=8),
+    st.lists(
+        st.tuples(
+            WORDS,
+            st.sampled_from(
+                ["NAME_STUDENT", "EMAIL", "ID_NUM", "DATE", "AGE", "OTHER", "IBAN_CODE", ""]
+            ),
+            WORDS,
+        ),
+        max_size=8,
+    ),
     st.booleans(),
 )
 def test_any_text_and_spans_outside_stays_and_offsets_hold(parts, trim):
@@ -358,8 +471,14 @@ def test_any_text_and_spans_outside_stays_and_offsets_hold(parts, trim):
         if entity:
             results.append(RecognizerResult(entity, len(text), len(text) + len(value), 0.5))
         text += value + " | " + gap + " | "
-    how = ConflictResolutionStrategy.REMOVE_INTERSECTIONS if trim else ConflictResolutionStrategy.MERGE_SIMILAR_OR_CONTAINED
-    got = PiiEduAnonymizer(key=KEY, profile=INDIRECT_TOO).anonymize(text, results, conflict_resolution=how)
+    how = (
+        ConflictResolutionStrategy.REMOVE_INTERSECTIONS
+        if trim
+        else ConflictResolutionStrategy.MERGE_SIMILAR_OR_CONTAINED
+    )
+    got = PiiEduAnonymizer(key=KEY, profile=INDIRECT_TOO).anonymize(
+        text, results, conflict_resolution=how
+    )
     rebuilt, last = "", 0
     for item, result in zip(sorted(got.items, key=lambda i: i.start), results, strict=True):
         assert (item.end - item.start, item.entity_type) == (len(item.text), result.entity_type)

@@ -21,7 +21,12 @@ import spacy
 import srsly
 from hypothesis import given
 from hypothesis import strategies as st
-from presidio_analyzer import AnalyzerEngine, AnalyzerEngineProvider, LocalRecognizer, RecognizerRegistry
+from presidio_analyzer import (
+    AnalyzerEngine,
+    AnalyzerEngineProvider,
+    LocalRecognizer,
+    RecognizerRegistry,
+)
 from presidio_analyzer.input_validation.yaml_recognizer_models import CONFIG_MODEL_MAP
 from presidio_analyzer.nlp_engine import NerModelConfiguration, NlpEngineProvider, SpacyNlpEngine
 from presidio_analyzer.recognizer_registry import RecognizerRegistryProvider
@@ -80,23 +85,40 @@ def test_scores_roles_and_reasons_are_told(nlp):
     result, _ = recognizer.analyze(TEXT)
     assert result.score == KNOWN["Ana Lopez"][1]
     explained = result.analysis_explanation
-    assert (explained.recognizer, explained.original_score, explained.score) == ("Ours", 0.9375, 0.9375)
+    assert (explained.recognizer, explained.original_score, explained.score) == (
+        "Ours",
+        0.9375,
+        0.9375,
+    )
     assert explained.textual_explanation == (
         "NAME_STUDENT: student: signs the essay (probability 0.94; source model; "
         "roles STUDENT 0.90, CITED 0.05, INSTRUCTOR 0.02, CONNECTED 0.02, CHARACTER 0.01)"
     )
     meta = dict(result.recognition_metadata)
     assert meta == {
-        "recognizer_name": "Ours", "recognizer_identifier": recognizer.id, "pii_label": "NAME_STUDENT", "pii_probability": 0.9375,
-        "pii_role": "STUDENT", "pii_roles": {"STUDENT": 0.9, "CITED": 0.05, "INSTRUCTOR": 0.02, "CONNECTED": 0.02, "CHARACTER": 0.01},
-        "pii_reason": "student: signs the essay", "pii_source": "model",
-    }  # fmt: skip
+        "recognizer_name": "Ours",
+        "recognizer_identifier": recognizer.id,
+        "pii_label": "NAME_STUDENT",
+        "pii_probability": 0.9375,
+        "pii_role": "STUDENT",
+        "pii_roles": {
+            "STUDENT": 0.9,
+            "CITED": 0.05,
+            "INSTRUCTOR": 0.02,
+            "CONNECTED": 0.02,
+            "CHARACTER": 0.01,
+        },
+        "pii_reason": "student: signs the essay",
+        "pii_source": "model",
+    }
     # Presidio's context enhancer copies results, its REST service writes them.
     assert copy.deepcopy(result).recognition_metadata == result.recognition_metadata
     assert "Lopez" not in json.dumps([explained.to_dict(), meta])
 
 
-@pytest.mark.parametrize("make", [lambda nlp: PiiEduNlpEngine(pipeline=nlp), spacy_engine], ids=["ours", "spacy"])
+@pytest.mark.parametrize(
+    "make", [lambda nlp: PiiEduNlpEngine(pipeline=nlp), spacy_engine], ids=["ours", "spacy"]
+)
 def test_pipeline_runs_once_for_a_text(make, nlp):
     """The Doc of the NLP engine is used; a pipeline that the recognizer would load is not there to be loaded."""
     recognizer = StudentPiiRecognizer()
@@ -109,7 +131,9 @@ def test_pipeline_runs_once_for_a_text(make, nlp):
 def test_own_pipeline_is_loaded_at_the_first_text(nlp, tmp_path):
     nlp.to_disk(tmp_path / "names")
     recognizer = StudentPiiRecognizer(pipeline=tmp_path / "names")
-    analyzer = AnalyzerEngine(nlp_engine=spacy_engine(spacy.blank("en")), registry=RecognizerRegistry([recognizer]))
+    analyzer = AnalyzerEngine(
+        nlp_engine=spacy_engine(spacy.blank("en")), registry=RecognizerRegistry([recognizer])
+    )
     assert recognizer._opened is None
     for _ in range(2):
         assert found(analyzer.analyze(TEXT, "en"), TEXT) == TWO
@@ -119,10 +143,17 @@ def test_own_pipeline_is_loaded_at_the_first_text(nlp, tmp_path):
 def test_own_pipeline_is_loaded_once_by_many_threads(nlp, monkeypatch):
     """A service answers its first requests at the same time; artifacts of another text are of no use."""
     loads = []
-    monkeypatch.setattr(Pipeline, "open", classmethod(lambda cls, *a, **k: loads.append(a) or cls(nlp)))
-    recognizer, artifacts = StudentPiiRecognizer(pipeline=nlp), spacy_engine(nlp).process_text("Zed " + TEXT, "en")
+    monkeypatch.setattr(
+        Pipeline, "open", classmethod(lambda cls, *a, **k: loads.append(a) or cls(nlp))
+    )
+    recognizer, artifacts = (
+        StudentPiiRecognizer(pipeline=nlp),
+        spacy_engine(nlp).process_text("Zed " + TEXT, "en"),
+    )
     with ThreadPoolExecutor(8) as pool:
-        results = list(pool.map(lambda text: recognizer.analyze(text, None, artifacts), [TEXT] * 16))
+        results = list(
+            pool.map(lambda text: recognizer.analyze(text, None, artifacts), [TEXT] * 16)
+        )
     assert len(loads) == 1 and all(found(result, TEXT) == TWO for result in results)
 
 
@@ -140,9 +171,14 @@ def test_what_a_pipeline_finds_beyond_what_it_says_is_returned_to_who_asks_for_a
 
 INDIRECT = "Ana Lopez, 17, born on May 3, of Ashby, is at Harlo College and works for Mumpert Bank with the twins."
 VALUES = {
-    "Ana Lopez": "NAME_STUDENT", "17": "AGE", "May 3": "DATE", "Ashby": "LOCATION", "Harlo College": "EDUCATION", "Mumpert Bank": "EMPLOYER",
+    "Ana Lopez": "NAME_STUDENT",
+    "17": "AGE",
+    "May 3": "DATE",
+    "Ashby": "LOCATION",
+    "Harlo College": "EDUCATION",
+    "Mumpert Bank": "EMPLOYER",
     "the twins": "OTHER",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("options", "asked", "returned"), CASES["indirect"])
@@ -152,7 +188,9 @@ def test_indirect_identifiers_are_returned_unless_they_are_left_out(options, ask
     ruler = nlp.add_pipe("span_ruler", config={"spans_key": "pii"})
     ruler.add_patterns([{"label": label, "pattern": value} for value, label in VALUES.items()])
     results = build_analyzer(pipeline=nlp, **options).analyze(INDIRECT, "en", **asked)
-    assert found(results, INDIRECT) == [(PRESIDIO_ENTITIES[VALUES[value]], value) for value in returned]
+    assert found(results, INDIRECT) == [
+        (PRESIDIO_ENTITIES[VALUES[value]], value) for value in returned
+    ]
     for profile in map(Profile.load, ("crapii", "ferpa_strict")):
         new = PiiEduAnonymizer(key=KEY, profile=profile).anonymize(INDIRECT, results).text
         gone = [value for value in returned if profile.protects(VALUES[value])]
@@ -162,7 +200,9 @@ def test_indirect_identifiers_are_returned_unless_they_are_left_out(options, ask
 def test_unknown_entities_of_a_request_are_others(rules):
     assert rules.analyze(ESSAY, ["US_SSN", "NOTHING"]) == []
     assert rules.analyze(ESSAY, []) == []
-    assert found(rules.analyze(ESSAY, ["US_SSN", "PHONE_NUMBER"]), ESSAY) == [("PHONE_NUMBER", "(212) 555-0123")]
+    assert found(rules.analyze(ESSAY, ["US_SSN", "PHONE_NUMBER"]), ESSAY) == [
+        ("PHONE_NUMBER", "(212) 555-0123")
+    ]
 
 
 @pytest.mark.parametrize(("options", "code", "told"), CASES["recognizer_refuses"])
@@ -173,14 +213,30 @@ def test_options_that_cannot_be_used(options, code, told):
 
 def test_is_a_recognizer_like_others(rules):
     assert isinstance(rules, LocalRecognizer)
-    assert (rules.name, rules.version, rules.supported_language) == ("StudentPiiRecognizer", __version__, "en")
-    assert rules.get_supported_entities() == rules.supported_entities == ["PERSON", "EMAIL_ADDRESS", "USERNAME", "ID", "PHONE_NUMBER", "URL"]
+    assert (rules.name, rules.version, rules.supported_language) == (
+        "StudentPiiRecognizer",
+        __version__,
+        "en",
+    )
+    assert (
+        rules.get_supported_entities()
+        == rules.supported_entities
+        == ["PERSON", "EMAIL_ADDRESS", "USERNAME", "ID", "PHONE_NUMBER", "URL"]
+    )
     assert rules.country_code() is None and rules.context == []
 
 
 def test_as_a_dict_and_back(nlp, tmp_path):
     nlp.to_disk(tmp_path / "names")
-    for options in ({}, {"labels": "ours", "return_cited": True, "name": "Ours", "supported_entities": ["NAME_CITED"]}):
+    for options in (
+        {},
+        {
+            "labels": "ours",
+            "return_cited": True,
+            "name": "Ours",
+            "supported_entities": ["NAME_CITED"],
+        },
+    ):
         recognizer = StudentPiiRecognizer(pipeline=tmp_path / "names", **options)
         data = json.loads(json.dumps(recognizer.to_dict()))
         again = StudentPiiRecognizer.from_dict(data)
@@ -239,14 +295,28 @@ def folder(tmp_path_factory):
 def recognizers(**options):
     """RETURNS (dict): A list of recognizers as YAML says it, with SpacyRecognizer off."""
     entry = {"name": "StudentPiiRecognizer", "type": "predefined", **options}
-    return {"supported_languages": ["en"], "global_regex_flags": 26, "recognizers": [entry, {"name": "SpacyRecognizer", "enabled": False}]}
+    return {
+        "supported_languages": ["en"],
+        "global_regex_flags": 26,
+        "recognizers": [entry, {"name": "SpacyRecognizer", "enabled": False}],
+    }
 
 
 @pytest.mark.skipif(not SHIPPED.is_dir(), reason="no pipeline is packaged in en_pii_edu/")
 def test_one_file_is_enough_in_a_process_that_imports_nothing_of_ours(tmp_path):
     with (tmp_path / "analyzer.yaml").open("w") as file:
-        subprocess.run([sys.executable, "-m", "pii_components.cli", "presidio", "config"], stdout=file, check=True)
-    out = subprocess.run([sys.executable, "-c", FRESH, tmp_path / "analyzer.yaml"], capture_output=True, text=True, check=False, cwd="/")
+        subprocess.run(
+            [sys.executable, "-m", "pii_components.cli", "presidio", "config"],
+            stdout=file,
+            check=True,
+        )
+    out = subprocess.run(
+        [sys.executable, "-c", FRESH, tmp_path / "analyzer.yaml"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd="/",
+    )
     assert out.returncode == 0, out.stderr[-2000:]
     assert out.stdout.strip() == "fine"
 
@@ -255,10 +325,17 @@ def test_one_file_is_enough_in_a_process_that_imports_nothing_of_ours(tmp_path):
 def test_presidios_own_engine_is_told_what_our_labels_are_called(said, entities, tmp_path):
     small_pipeline().to_disk(tmp_path)
     models = [{"lang_code": "en", "model_name": str(tmp_path)}]
-    asked = {"nlp_engine_name": "spacy", "models": models, **({"ner_model_configuration": said} if said else {})}
+    asked = {
+        "nlp_engine_name": "spacy",
+        "models": models,
+        **({"ner_model_configuration": said} if said else {}),
+    }
     engine = NlpEngineProvider(nlp_configuration=asked).create_engine()
     assert [ent.label_ for ent in engine.process_text(ESSAY, "en").entities] == entities
-    assert set(entities) <= set(engine.get_supported_entities()) and "CITED_PERSON" not in engine.get_supported_entities()
+    assert (
+        set(entities) <= set(engine.get_supported_entities())
+        and "CITED_PERSON" not in engine.get_supported_entities()
+    )
 
 
 def test_engine_with_another_pipeline_is_left_alone(tmp_path):
@@ -272,7 +349,9 @@ def test_engine_with_another_pipeline_is_left_alone(tmp_path):
 def test_list_is_refused_not_left_to_others_where_nobody_knows_our_class(options, monkeypatch):
     """`class_name` as in the file that ships, in a Presidio that no pipeline of ours was loaded in."""
     monkeypatch.delitem(CONFIG_MODEL_MAP, "PatternRecognizer")
-    provider = RecognizerRegistryProvider(registry_configuration=recognizers(class_name="PatternRecognizer", **options))
+    provider = RecognizerRegistryProvider(
+        registry_configuration=recognizers(class_name="PatternRecognizer", **options)
+    )
     with pytest.raises((TypeError, ValueError), match="supported_entity|patterns"):
         provider.create_recognizer_registry()
 
@@ -294,12 +373,18 @@ def test_operating_point_of_the_document_reaches_both_and_a_cut_text(nlp):
     engine = PiiEduNlpEngine(pipeline=nlp, max_chars=1000)
     artifacts = engine.process_text(text, "en")
     results = StudentPiiRecognizer(pipeline=nlp).analyze(text, None, artifacts)
-    assert [round(r.score, 3) for r in results] == [round(score, 3) for score in artifacts.scores] == [0.983, 0.862, 0.862]
+    assert (
+        [round(r.score, 3) for r in results]
+        == [round(score, 3) for score in artifacts.scores]
+        == [0.983, 0.862, 0.862]
+    )
     assert [r.recognition_metadata["pii_probability"] for r in results] == [0.9375, 0.625, 0.625]
 
 
 def test_label_of_the_users_own_is_an_entity(nlp):
-    nlp.add_pipe("span_ruler", config={"spans_key": "pii"}).add_patterns([{"label": "PET", "pattern": "Rex"}])
+    nlp.add_pipe("span_ruler", config={"spans_key": "pii"}).add_patterns(
+        [{"label": "PET", "pattern": "Rex"}]
+    )
     assert found(StudentPiiRecognizer(pipeline=nlp).analyze("Rex"), "Rex") == [("PET", "Rex")]
 
 
@@ -307,13 +392,22 @@ def test_label_of_the_users_own_is_an_entity(nlp):
 def test_options_from_yaml(options, expected, folder, tmp_path):
     """All three sections in one file; the class is known in this process."""
     nlp = {"nlp_engine_name": "spacy", "models": [{"lang_code": "en", "model_name": str(folder)}]}
-    srsly.write_yaml(tmp_path / "all.yaml", {"supported_languages": ["en"], "nlp_configuration": nlp, "recognizer_registry": recognizers(**options)})
+    srsly.write_yaml(
+        tmp_path / "all.yaml",
+        {
+            "supported_languages": ["en"],
+            "nlp_configuration": nlp,
+            "recognizer_registry": recognizers(**options),
+        },
+    )
     engine = AnalyzerEngineProvider(analyzer_engine_conf_file=tmp_path / "all.yaml").create_engine()
     assert [list(pair) for pair in found(engine.analyze(TEXT, "en"), TEXT)] == expected
 
 
 def test_recognizer_by_another_name():
-    provider = RecognizerRegistryProvider(registry_configuration=recognizers(class_name="StudentPiiRecognizer", name="Essays"))
+    provider = RecognizerRegistryProvider(
+        registry_configuration=recognizers(class_name="StudentPiiRecognizer", name="Essays")
+    )
     (recognizer,) = provider.create_recognizer_registry().recognizers
     assert (type(recognizer), recognizer.name) == (StudentPiiRecognizer, "Essays")
 
@@ -322,20 +416,40 @@ def test_recognizer_by_another_name():
 def test_what_nobody_knows_is_an_error(options, code):
     """Presidio drops unknown keys of other recognizers."""
     with pytest.raises(PiiError, match=code):
-        RecognizerRegistryProvider(registry_configuration=recognizers(**options)).create_recognizer_registry()
+        RecognizerRegistryProvider(
+            registry_configuration=recognizers(**options)
+        ).create_recognizer_registry()
 
 
 def test_a_list_of_ones_own_for_build_analyzer(tmp_path):
     path = tmp_path / "mine.yaml"
-    srsly.write_yaml(path, recognizers(return_cited=True, supported_entities=["CITED_PERSON"], score_thresholds={"default": 0.1}))
+    srsly.write_yaml(
+        path,
+        recognizers(
+            return_cited=True,
+            supported_entities=["CITED_PERSON"],
+            score_thresholds={"default": 0.1},
+        ),
+    )
     analyzer = build_analyzer(pipeline=names_pipeline(), recognizers=path)
     assert found(analyzer.analyze(TEXT, "en"), TEXT) == [("CITED_PERSON", "Buzan")]
-    srsly.write_yaml(path, {"supported_languages": ["en"], "recognizers": [{"name": "IpRecognizer", "type": "predefined"}]})
+    srsly.write_yaml(
+        path,
+        {
+            "supported_languages": ["en"],
+            "recognizers": [{"name": "IpRecognizer", "type": "predefined"}],
+        },
+    )
     analyzer = build_analyzer(pipeline=names_pipeline(), recognizers=path)
-    assert found(analyzer.analyze(TEXT + " 10.11.12.13", "en"), TEXT + " 10.11.12.13")[-1] == ("IP_ADDRESS", "10.11.12.13")
+    assert found(analyzer.analyze(TEXT + " 10.11.12.13", "en"), TEXT + " 10.11.12.13")[-1] == (
+        "IP_ADDRESS",
+        "10.11.12.13",
+    )
 
 
-@pytest.mark.parametrize(("text", "code"), [(None, "E811"), ("a: [", "E812"), ("- a list\n", "E812"), ("", "E812")])
+@pytest.mark.parametrize(
+    ("text", "code"), [(None, "E811"), ("a: [", "E812"), ("- a list\n", "E812"), ("", "E812")]
+)
 def test_file_that_cannot_be_read(text, code, tmp_path):
     path = tmp_path / "mine.yaml"
     if text is not None:
@@ -355,7 +469,11 @@ def test_presidios_recognizers_in_the_list_that_ships(text, expected):
 def imported(monkeypatch):
     """Names of modules that the package imports."""
     names = []
-    monkeypatch.setattr(package, "import_module", lambda name, anchor: names.append(name) or importlib.import_module(name, anchor))
+    monkeypatch.setattr(
+        package,
+        "import_module",
+        lambda name, anchor: names.append(name) or importlib.import_module(name, anchor),
+    )
     return names
 
 
@@ -409,10 +527,16 @@ def test_a_class_list_is_found_by_a_recognizer_of_its_own(tmp_path):
     analyzer = build_analyzer(pipeline=names_pipeline(), roster=tmp_path / "class.csv")
     text = "Thanks, Hope! (A20418) I hope so, says Buzan."
     found = analyzer.analyze(text, "en", return_decision_process=True)
-    mine = [(text[r.start : r.end], r.entity_type, r.score) for r in found if r.recognition_metadata["recognizer_name"] == "RosterRecognizer"]
+    mine = [
+        (text[r.start : r.end], r.entity_type, r.score)
+        for r in found
+        if r.recognition_metadata["recognizer_name"] == "RosterRecognizer"
+    ]
     assert sorted(mine) == [("A20418", "ID", 1.0), ("Hope", "PERSON", 0.6)]
     assert not any("Hope" in str(r.analysis_explanation) for r in found)
     alone = RosterRecognizer(Roster.from_csv(tmp_path / "class.csv"), labels="ours")
-    assert [r.entity_type for r in alone.analyze(text, ["NAME_STUDENT"])] == ["NAME_STUDENT"] and "Adeyink" not in str(alone.to_dict())
+    assert [r.entity_type for r in alone.analyze(text, ["NAME_STUDENT"])] == [
+        "NAME_STUDENT"
+    ] and "Adeyink" not in str(alone.to_dict())
     with pytest.raises(PiiError, match=r"\[E207\]"):
         build_analyzer(pipeline=names_pipeline(), roster=tmp_path / "none.csv")

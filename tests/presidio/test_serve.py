@@ -18,9 +18,19 @@ pytest.importorskip("presidio_analyzer")
 
 import httpx
 import spacy
-from presidio_analyzer import AnalyzerEngine, AnalyzerRequest, BatchAnalyzerEngine, RecognizerRegistry, RecognizerResult
+from presidio_analyzer import (
+    AnalyzerEngine,
+    AnalyzerRequest,
+    BatchAnalyzerEngine,
+    RecognizerRegistry,
+    RecognizerResult,
+)
 from presidio_analyzer.nlp_engine import SpacyNlpEngine
-from presidio_analyzer.predefined_recognizers import CreditCardRecognizer, EmailRecognizer, PhoneRecognizer
+from presidio_analyzer.predefined_recognizers import (
+    CreditCardRecognizer,
+    EmailRecognizer,
+    PhoneRecognizer,
+)
 from presidio_anonymizer import AnonymizerEngine, DeanonymizeEngine
 from presidio_anonymizer.services.app_entities_convertor import AppEntitiesConvertor
 
@@ -34,7 +44,9 @@ from pii_components.presidio.serve.settings import ServeSettings
 
 from .common import CASES, ROOT, SERVE_KEY, SERVE_TEXT, ask, dumps, ruler_pipeline, server
 
-ANSWERS = json.loads((Path(__file__).parents[1] / "data/presidio_rest_answers.json").read_text("utf8"))["cases"]
+ANSWERS = json.loads(
+    (Path(__file__).parents[1] / "data/presidio_rest_answers.json").read_text("utf8")
+)["cases"]
 
 
 JSON = {"content-type": "application/json"}
@@ -42,16 +54,29 @@ JSON = {"content-type": "application/json"}
 
 OTHER = "Nobody is named here; zip 10023."
 ZIP = {
-    "name": "Zip", "supported_entity": "ZIP", "supported_language": "en", "patterns": [{"name": "zip", "regex": r"\b\d{5}\b", "score": 0.1}],
+    "name": "Zip",
+    "supported_entity": "ZIP",
+    "supported_language": "en",
+    "patterns": [{"name": "zip", "regex": r"\b\d{5}\b", "score": 0.1}],
     "context": ["zip"],
-}  # fmt: skip
+}
 
 
 def filled(value):
     """A request of the cases, with the texts and the recognizer that it names."""
     if isinstance(value, dict | list):
-        return {k: filled(v) for k, v in value.items()} if isinstance(value, dict) else [filled(v) for v in value]
-    return ZIP if value == "$ZIP" else value.replace("$TEXT", SERVE_TEXT).replace("$OTHER", OTHER) if isinstance(value, str) else value
+        return (
+            {k: filled(v) for k, v in value.items()}
+            if isinstance(value, dict)
+            else [filled(v) for v in value]
+        )
+    return (
+        ZIP
+        if value == "$ZIP"
+        else value.replace("$TEXT", SERVE_TEXT).replace("$OTHER", OTHER)
+        if isinstance(value, str)
+        else value
+    )
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +88,13 @@ def stock():
     for kind in (EmailRecognizer, PhoneRecognizer, CreditCardRecognizer):
         registry.add_recognizer(kind())
     analyzer = AnalyzerEngine(registry=registry, nlp_engine=nlp_engine, supported_languages=["en"])
-    services = Services(analyzer=analyzer, anonymizer=AnonymizerEngine(), deanonymizer=DeanonymizeEngine())
-    return {name: create_app(services, ServeSettings(service=name)) for name in ("analyzer", "anonymizer")}
+    services = Services(
+        analyzer=analyzer, anonymizer=AnonymizerEngine(), deanonymizer=DeanonymizeEngine()
+    )
+    return {
+        name: create_app(services, ServeSettings(service=name))
+        for name in ("analyzer", "anonymizer")
+    }
 
 
 @pytest.fixture(scope="module")
@@ -76,14 +106,22 @@ def analyzer():
 @pytest.fixture(scope="module")
 def ours(analyzer):
     """With our anonymizer."""
-    services = Services(analyzer=analyzer, anonymizer=PiiEduAnonymizer(key=SERVE_KEY), deanonymizer=PiiEduDeanonymizer())
+    services = Services(
+        analyzer=analyzer,
+        anonymizer=PiiEduAnonymizer(key=SERVE_KEY),
+        deanonymizer=PiiEduDeanonymizer(),
+    )
     return create_app(services, ServeSettings(batch_size=2))
 
 
 def test_answers_are_those_of_presidios_services(stock):
     differ = []
     for row in ANSWERS:
-        options = {"content": row["content"], "headers": {"content-type": row["content_type"]}} if "content" in row else {}
+        options = (
+            {"content": row["content"], "headers": {"content-type": row["content_type"]}}
+            if "content" in row
+            else {}
+        )
         response = ask(stock[row["service"]], row["method"], row["path"], **options)
         expected = {**row, **row.get("ours", {})}
         got = (response.status_code, response.headers["content-type"], response.text)
@@ -97,14 +135,24 @@ def expected_analysis(analyzer, content):
     """What Presidio's service makes of a request, by its own classes."""
     asked = AnalyzerRequest(json.loads(json.dumps(content)))
     many = isinstance(asked.text, list)
-    names = ("correlation_id", "score_threshold", "entities", "return_decision_process", "ad_hoc_recognizers")
+    names = (
+        "correlation_id",
+        "score_threshold",
+        "entities",
+        "return_decision_process",
+        "ad_hoc_recognizers",
+    )
     names = (*names, "context", "allow_list", "allow_list_match", "regex_flags")
     options = {name: getattr(asked, name) for name in names}
-    found = BatchAnalyzerEngine(analyzer).analyze_iterator(asked.text if many else [asked.text], asked.language, batch_size=500, **options)
+    found = BatchAnalyzerEngine(analyzer).analyze_iterator(
+        asked.text if many else [asked.text], asked.language, batch_size=500, **options
+    )
     for results in found:
         for result in results:
             del result.recognition_metadata
-    return json.dumps(found if many else found[0], default=lambda result: result.to_dict(), sort_keys=True)
+    return json.dumps(
+        found if many else found[0], default=lambda result: result.to_dict(), sort_keys=True
+    )
 
 
 @pytest.mark.parametrize("content", CASES["asked"])
@@ -117,25 +165,43 @@ def test_analysis_is_presidios_own_to_the_byte(analyzer, ours, content):
 @pytest.mark.parametrize("operators", CASES["operators"])
 @pytest.mark.parametrize("many", [False, True])
 def test_anonymizing_is_presidios_own_to_the_byte(ours, operators, many):
-    found = [{"start": 3, "end": 12, "score": 0.9, "entity_type": "PERSON"}, {"start": 56, "end": 77, "score": 1.0, "entity_type": "EMAIL_ADDRESS"}]
-    content = {"text": [SERVE_TEXT, OTHER] if many else SERVE_TEXT, "analyzer_results": [found, []] if many else found}
+    found = [
+        {"start": 3, "end": 12, "score": 0.9, "entity_type": "PERSON"},
+        {"start": 56, "end": 77, "score": 1.0, "entity_type": "EMAIL_ADDRESS"},
+    ]
+    content = {
+        "text": [SERVE_TEXT, OTHER] if many else SERVE_TEXT,
+        "analyzer_results": [found, []] if many else found,
+    }
     if operators is not None:
         content["anonymizers"] = operators
     engine = PiiEduAnonymizer(key=SERVE_KEY)
 
     def result(text, rows):
         rows = AppEntitiesConvertor.analyzer_results_from_json(rows)
-        return engine.anonymize(text, rows, AppEntitiesConvertor.operators_config_from_json(json.loads(json.dumps(operators))))
+        return engine.anonymize(
+            text,
+            rows,
+            AppEntitiesConvertor.operators_config_from_json(json.loads(json.dumps(operators))),
+        )
 
     response = ask(ours, "POST", "/anonymize", content=dumps(content), headers=JSON)
     one = result(SERVE_TEXT, found).to_json()
-    assert (response.status_code, response.text) == (200, f"[{one}, {result(OTHER, []).to_json()}]" if many else one)
+    assert (response.status_code, response.text) == (
+        200,
+        f"[{one}, {result(OTHER, []).to_json()}]" if many else one,
+    )
 
 
 @pytest.mark.parametrize(("operator", "code"), CASES["no_request_opens_a_file_of_the_server"])
 def test_no_request_opens_a_file_of_the_server(ours, operator, code):
     found = [{"start": 3, "end": 12, "score": 0.9, "entity_type": "PERSON"}]
-    response = ask(ours, "POST", "/anonymize", json={"text": SERVE_TEXT, "analyzer_results": found, "anonymizers": {"DEFAULT": operator}})
+    response = ask(
+        ours,
+        "POST",
+        "/anonymize",
+        json={"text": SERVE_TEXT, "analyzer_results": found, "anonymizers": {"DEFAULT": operator}},
+    )
     assert response.status_code == 422
     assert response.json()["error"].startswith(code)
 
@@ -183,7 +249,9 @@ def test_body_that_is_too_long_is_not_read(streamed):
             yield content[start : start + 500]
 
     response = ask(app, "POST", "/analyze", content=pieces() if streamed else content, headers=JSON)
-    assert response.status_code == 413 and response.json()["error"].startswith("[E854] The body has more than 1000 bytes")
+    assert response.status_code == 413 and response.json()["error"].startswith(
+        "[E854] The body has more than 1000 bytes"
+    )
     assert analyzer.begun == 0
     assert ask(app, "POST", "/analyze", json=body("x" * 900)).status_code == 200
 
@@ -193,7 +261,9 @@ def test_body_that_does_not_come_is_not_waited_for():
         yield b'{"text": '
         await asyncio.sleep(5)
 
-    response = ask(app_of(Slowly(0), time_limit=0.1), "POST", "/analyze", content=dripping(), headers=JSON)
+    response = ask(
+        app_of(Slowly(0), time_limit=0.1), "POST", "/analyze", content=dripping(), headers=JSON
+    )
     assert response.status_code == 408 and response.json()["error"].startswith("[E857]")
 
 
@@ -201,7 +271,9 @@ def test_answer_in_time_or_504_and_the_rest_of_a_list_is_not_begun():
     analyzer = Slowly(0.15)
     app = app_of(analyzer, time_limit=0.2, batch_size=1)
     response = ask(app, "POST", "/analyze", json=body(["a"] * 50))
-    assert response.status_code == 504 and response.json()["error"].startswith("[E855] There was no answer within 0.2 seconds")
+    assert response.status_code == 504 and response.json()["error"].startswith(
+        "[E855] There was no answer within 0.2 seconds"
+    )
     time.sleep(0.5)
     assert analyzer.begun <= 3
 
@@ -218,7 +290,9 @@ def test_full_line_is_503_health_answers_meanwhile():
     app = app_of(analyzer, max_waiting=0)
 
     async def go():
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://localhost"
+        ) as client:
             first = asyncio.create_task(client.post("/analyze", json=body("a")))
             while not analyzer.begun:
                 await asyncio.sleep(0.01)
@@ -236,14 +310,24 @@ def test_full_line_is_503_health_answers_meanwhile():
     assert second.headers["retry-after"] == "1" and second.json()["error"].startswith("[E856]")
 
 
-@pytest.mark.parametrize(("host", "asked", "status"), CASES["on_loopback_only_names_of_this_machine"])
+@pytest.mark.parametrize(
+    ("host", "asked", "status"), CASES["on_loopback_only_names_of_this_machine"]
+)
 def test_on_loopback_only_names_of_this_machine(host, asked, status):
     app = app_of(Slowly(0), host=host, allowed_hosts=("pii.school.example",))
     assert ask(app, "GET", "/health", host=asked).status_code == status
 
 
 @pytest.mark.parametrize(
-    ("setting", "value"), [("port", 70_000), ("service", "all"), ("max_bytes", 0), ("time_limit", 0), ("max_waiting", -1), ("batch_size", 0)]
+    ("setting", "value"),
+    [
+        ("port", 70_000),
+        ("service", "all"),
+        ("max_bytes", 0),
+        ("time_limit", 0),
+        ("max_waiting", -1),
+        ("batch_size", 0),
+    ],
 )
 def test_settings_check_themselves(setting, value):
     with pytest.raises(PiiError, match=rf"\[E850\] {setting} of the server is {value}"):
@@ -257,14 +341,30 @@ def test_presidio_is_not_left_to_download_a_pipeline(tmp_path):
         (Configuration(analyzer=str(tmp_path / "analyzer.yaml")), "E853"),
         (Configuration(analyzer="analyzer", nlp=str(tmp_path / "none.yaml")), "E811"),
     ):
-        with pytest.raises(PiiError, match=code), build_services(settings, model="none", configuration=configuration):
+        with (
+            pytest.raises(PiiError, match=code),
+            build_services(settings, model="none", configuration=configuration),
+        ):
             pass
 
 
 def test_metrics_count_and_name_only_what_the_server_knows(analyzer):
     app = app_of(analyzer)
-    adhoc = {"supported_entity": "INA_SORELS_CODE", "supported_language": "en", "name": "x", "deny_list": ["maps"]}
-    assert ask(app, "POST", "/analyze", json={**body([SERVE_TEXT, SERVE_TEXT]), "ad_hoc_recognizers": [adhoc]}).status_code == 200
+    adhoc = {
+        "supported_entity": "INA_SORELS_CODE",
+        "supported_language": "en",
+        "name": "x",
+        "deny_list": ["maps"],
+    }
+    assert (
+        ask(
+            app,
+            "POST",
+            "/analyze",
+            json={**body([SERVE_TEXT, SERVE_TEXT]), "ad_hoc_recognizers": [adhoc]},
+        ).status_code
+        == 200
+    )
     ask(app, "GET", "/ina.sorel@example.edu?q=Ina")
     ask(app, "INASOREL", "/health")
     ask(app, "POST", "/analyze", content=b"{", headers=JSON)
@@ -283,15 +383,26 @@ def test_metrics_count_and_name_only_what_the_server_knows(analyzer):
     ):
         assert line in lines
     assert "sorel" not in response.text.lower() and "inas" not in response.text.lower()
-    assert {line.split()[3] for line in lines if line.startswith("# TYPE")} == {"counter", "histogram"}
+    assert {line.split()[3] for line in lines if line.startswith("# TYPE")} == {
+        "counter",
+        "histogram",
+    }
 
 
 def test_nothing_is_loaded_from_elsewhere_and_routes_are_described(analyzer):
     app = app_of(analyzer)
     assert ask(app, "GET", "/docs").status_code == ask(app, "GET", "/redoc").status_code == 404
     document = ask(app, "GET", "/openapi.json").json()
-    assert set(document["paths"]) == {"/analyze", "/recognizers", "/supportedentities", "/health", "/metrics"}
-    taken = document["paths"]["/analyze"]["post"]["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+    assert set(document["paths"]) == {
+        "/analyze",
+        "/recognizers",
+        "/supportedentities",
+        "/health",
+        "/metrics",
+    }
+    taken = document["paths"]["/analyze"]["post"]["requestBody"]["content"]["application/json"][
+        "schema"
+    ]["$ref"]
     assert taken.rsplit("/", 1)[1] in document["components"]["schemas"]
 
 
@@ -301,7 +412,12 @@ def test_words_of_a_text_do_not_stay(analyzer):
     ask(app, "POST", "/analyze", json=body(SERVE_TEXT))
     before = len(nlp.vocab.strings), sum(1 for _ in nlp.vocab)
     for i in range(50):
-        response = ask(app, "POST", "/analyze", json=body([f"Quuz{i}ling wrote to q{i}@x{i}.example", f"and zorb{i}"] * 2))
+        response = ask(
+            app,
+            "POST",
+            "/analyze",
+            json=body([f"Quuz{i}ling wrote to q{i}@x{i}.example", f"and zorb{i}"] * 2),
+        )
         assert response.status_code == 200 and len(response.json()) == 4
     # Not len(nlp.vocab), which counts what was ever added.
     assert (len(nlp.vocab.strings), sum(1 for _ in nlp.vocab)) == before
@@ -317,7 +433,10 @@ def test_mistake_inside_is_500_and_its_message_stays_inside(caplog):
 
     app = app_of(Broken(0))
     with caplog.at_level(logging.INFO):
-        assert ask(app, "POST", "/analyze", json=body("a", "xx")).text == '{"error":"Internal server error"}\n'
+        assert (
+            ask(app, "POST", "/analyze", json=body("a", "xx")).text
+            == '{"error":"Internal server error"}\n'
+        )
     assert "RuntimeError at " in caplog.text
 
 
@@ -326,13 +445,25 @@ def test_log_of_others_is_their_place_only():
         raise ValueError("Ina Sorel")
     except ValueError as err:
         info = (ValueError, err, err.__traceback__)
-    theirs = logging.LogRecord("presidio-analyzer", logging.WARNING, "/x/registry.py", 7, "text was %s", ("Ina Sorel",), info)
+    theirs = logging.LogRecord(
+        "presidio-analyzer",
+        logging.WARNING,
+        "/x/registry.py",
+        7,
+        "text was %s",
+        ("Ina Sorel",),
+        info,
+    )
     line = TextlessFormatter().format(theirs)
     assert "Ina" not in line and "\n" not in line
     assert "WARNING presidio-analyzer: at registry:7 (ValueError at " in line
-    ours = logging.LogRecord("pii_components.presidio", logging.INFO, "x.py", 7, "POST %s", ("/analyze",), None)
+    ours = logging.LogRecord(
+        "pii_components.presidio", logging.INFO, "x.py", 7, "POST %s", ("/analyze",), None
+    )
     assert TextlessFormatter().format(ours).endswith("INFO pii_components.presidio: POST /analyze")
-    alike = logging.LogRecord("pii_components_of_others", logging.INFO, "x.py", 7, "Ina Sorel", (), None)
+    alike = logging.LogRecord(
+        "pii_components_of_others", logging.INFO, "x.py", 7, "Ina Sorel", (), None
+    )
     assert "Ina" not in TextlessFormatter().format(alike)
 
 
@@ -348,16 +479,33 @@ def model(tmp_path_factory):
 
 def test_there_and_back_without_a_text_in_the_logs(model, tmp_path):
     vault = tmp_path / "essays.vault"
-    with server("--model", model, "--vault", str(vault), "--max-bytes", "20000", cwd=tmp_path) as running:
+    with server(
+        "--model", model, "--vault", str(vault), "--max-bytes", "20000", cwd=tmp_path
+    ) as running:
         with httpx.Client(base_url=running.url, timeout=120) as client:
             assert client.get("/health").text == "Presidio Analyzer service is up"
-            found = client.post("/analyze", json={"text": SERVE_TEXT, "language": "en", "correlation_id": "Quillfeather"}).json()
+            found = client.post(
+                "/analyze",
+                json={"text": SERVE_TEXT, "language": "en", "correlation_id": "Quillfeather"},
+            ).json()
             kept = [row for row in found if row["entity_type"] in ("PERSON", "EMAIL_ADDRESS")]
-            assert sorted(SERVE_TEXT[row["start"] : row["end"]] for row in kept) == ["Ina Sorel", "Odile Prath", "ina.sorel@example.edu"]
-            asked = {"text": SERVE_TEXT, "analyzer_results": kept, "anonymizers": {"DEFAULT": {"type": "hips"}}}
+            assert sorted(SERVE_TEXT[row["start"] : row["end"]] for row in kept) == [
+                "Ina Sorel",
+                "Odile Prath",
+                "ina.sorel@example.edu",
+            ]
+            asked = {
+                "text": SERVE_TEXT,
+                "analyzer_results": kept,
+                "anonymizers": {"DEFAULT": {"type": "hips"}},
+            }
             hidden = client.post("/anonymize", json=asked).json()
             assert "Ina Sorel" not in hidden["text"] and "Buzan (2006)" in hidden["text"]
-            asked = {"text": hidden["text"], "anonymizer_results": hidden["items"], "deanonymizers": {"DEFAULT": {"type": "reidentify"}}}
+            asked = {
+                "text": hidden["text"],
+                "anonymizer_results": hidden["items"],
+                "deanonymizers": {"DEFAULT": {"type": "reidentify"}},
+            }
             assert client.post("/deanonymize", json=asked).json()["text"] == SERVE_TEXT
             # Whatever goes wrong, and wherever a text may stand in a request.
             client.get("/recognizers", params={"language": "Ina Sorel"})
@@ -365,12 +513,43 @@ def test_there_and_back_without_a_text_in_the_logs(model, tmp_path):
             client.post("/analyze", content=b'{"text": "Ina Sorel', headers=JSON)
             client.post("/analyze", json={"text": {"Ina": "Sorel"}, "language": "en"})
             client.post("/analyze", json={"text": "Ina Sorel", "language": "Quillfeather"})
-            client.post("/analyze", json={"text": "Ina Sorel", "language": "en", "entities": ["QUILLFEATHER", "PERSON"]})
-            client.post("/analyze", json={"text": "Ina Sorel", "language": "en", "allow_list": ["Sorel("], "allow_list_match": "regex"})
-            client.post("/anonymize", json={"text": "Ina", "analyzer_results": [{"start": 0, "end": 9, "score": 1, "entity_type": "Ina"}]})
+            client.post(
+                "/analyze",
+                json={
+                    "text": "Ina Sorel",
+                    "language": "en",
+                    "entities": ["QUILLFEATHER", "PERSON"],
+                },
+            )
+            client.post(
+                "/analyze",
+                json={
+                    "text": "Ina Sorel",
+                    "language": "en",
+                    "allow_list": ["Sorel("],
+                    "allow_list_match": "regex",
+                },
+            )
+            client.post(
+                "/anonymize",
+                json={
+                    "text": "Ina",
+                    "analyzer_results": [{"start": 0, "end": 9, "score": 1, "entity_type": "Ina"}],
+                },
+            )
             client.post("/anonymize", json={"text": 5, "analyzer_results": ["Ina Sorel"]})
-            client.post("/deanonymize", json={"text": "Ina Sorel", "anonymizer_results": hidden["items"], "deanonymizers": {}})
-            assert client.post("/analyze", json={"text": "Ina " * 9000, "language": "en"}).status_code == 413
+            client.post(
+                "/deanonymize",
+                json={
+                    "text": "Ina Sorel",
+                    "anonymizer_results": hidden["items"],
+                    "deanonymizers": {},
+                },
+            )
+            assert (
+                client.post("/analyze", json={"text": "Ina " * 9000, "language": "en"}).status_code
+                == 413
+            )
             assert 'pii_edu_found_total{entity="PERSON"}' in client.get("/metrics").text
             assert not any(name in client.get("/metrics").text for name in NAMES)
         assert running.stop() == DONE
@@ -382,7 +561,12 @@ def test_there_and_back_without_a_text_in_the_logs(model, tmp_path):
 def test_ends_cleanly_and_answers_what_is_at_work(model, tmp_path):
     with server("--model", model, "--service", "analyzer", "--quiet", cwd=tmp_path) as running:
         assert httpx.post(f"{running.url}/anonymize", json={}).status_code == 404
-        assert httpx.post(f"{running.url}/analyze", json={"text": SERVE_TEXT, "language": "en"}, timeout=120).status_code == 200
+        assert (
+            httpx.post(
+                f"{running.url}/analyze", json={"text": SERVE_TEXT, "language": "en"}, timeout=120
+            ).status_code
+            == 200
+        )
         assert running.stop(signal.SIGINT) == DONE
     assert running.log.splitlines() == [f"listening on {running.url}"]
 
@@ -392,7 +576,16 @@ def test_second_server_on_a_port_is_refused_before_it_loads(tmp_path):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        command = [sys.executable, "-m", "pii_components.cli", "serve", "--port", port, "--service", "analyzer"]
+        command = [
+            sys.executable,
+            "-m",
+            "pii_components.cli",
+            "serve",
+            "--port",
+            port,
+            "--service",
+            "analyzer",
+        ]
         run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert run.returncode == REFUSED
     assert run.stderr.startswith(f"[E859] '127.0.0.1' port {port} cannot be listened on")
@@ -403,11 +596,18 @@ def test_the_shipped_pipeline_answers(tmp_path):
     text = "By Marisol Quintero\n\nAs Buzan (2006) says, a map helps. Write to marisol.quintero@gmail.com"
     with server(cwd=tmp_path, wait=600) as running:
         with httpx.Client(base_url=running.url, timeout=300) as client:
-            found = client.post("/analyze", json={"text": [text, "Maps help."], "language": "en"}).json()
+            found = client.post(
+                "/analyze", json={"text": [text, "Maps help."], "language": "en"}
+            ).json()
             named = {(row["entity_type"], text[row["start"] : row["end"]]) for row in found[0]}
-            assert {("PERSON", "Marisol Quintero"), ("EMAIL_ADDRESS", "marisol.quintero@gmail.com")} <= named
+            assert {
+                ("PERSON", "Marisol Quintero"),
+                ("EMAIL_ADDRESS", "marisol.quintero@gmail.com"),
+            } <= named
             assert not any(entity == "PERSON" and "Buzan" in value for entity, value in named)
-            explained = client.post("/analyze", json={"text": text, "language": "en", "return_decision_process": True}).json()
+            explained = client.post(
+                "/analyze", json={"text": text, "language": "en", "return_decision_process": True}
+            ).json()
             assert any("student" in json.dumps(row["analysis_explanation"]) for row in explained)
         assert running.stop() == DONE
 
@@ -425,7 +625,11 @@ def test_one_text_at_a_time():
     app = app_of(Counting(0))
 
     async def go():
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
-            return await asyncio.gather(*(client.post("/analyze", json=body("a")) for _ in range(8)))
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://localhost"
+        ) as client:
+            return await asyncio.gather(
+                *(client.post("/analyze", json=body("a")) for _ in range(8))
+            )
 
     assert [r.status_code for r in asyncio.run(go())] == [200] * 8

@@ -27,9 +27,7 @@ from pii_components.surrogates.component import HipsSurrogate
 from .common import CASES, KEY, TOKENIZER, small_pipeline
 
 VOCAB = spacy.blank("en").vocab
-TEXT = (
-    "My social security number is 536-22-8741 and my IBAN is DE89 3704 0044 0532 0130 00. I paid with 4111 1111 1111 1111; my passport is 912803456."
-)
+TEXT = "My social security number is 536-22-8741 and my IBAN is DE89 3704 0044 0532 0130 00. I paid with 4111 1111 1111 1111; my passport is 912803456."
 
 
 def pipeline(**config) -> spacy.Language:
@@ -70,7 +68,9 @@ def test_recognizers_by_name(recognizer, text, value, label):
 def test_every_local_recognizer_can_be_made():
     names = known_recognizers()
     assert len(names) > 80
-    assert not {"AzureAILanguageRecognizer", "GLiNERRecognizer", "HuggingFaceNerRecognizer"} & set(names)
+    assert not {"AzureAILanguageRecognizer", "GLiNERRecognizer", "HuggingFaceNerRecognizer"} & set(
+        names
+    )
     for name in names:
         if not name.endswith(("StanzaRecognizer", "TransformersRecognizer")):
             assert make_recognizer(name, language="en").supported_language == "en"
@@ -78,11 +78,20 @@ def test_every_local_recognizer_can_be_made():
 
 def test_settings_of_a_recognizer_and_patterns_of_ones_own():
     patterns = [{"name": "card", "regex": r"\bSC\d{4}\b", "score": 0.2}]
-    card = {"name": "StudentCard", "supported_entity": "STUDENT_CARD", "patterns": patterns, "context": ["card"]}
+    card = {
+        "name": "StudentCard",
+        "supported_entity": "STUDENT_CARD",
+        "patterns": patterns,
+        "context": ["card"],
+    }
     names = {"name": "HouseNames", "supported_entity": "HOUSE", "deny_list": ["Blue House"]}
     ring = {"name": "PhoneRecognizer", "supported_regions": ["US"], "context": ["ring"]}
-    nlp = pipeline(recognizers=[card, names, ring], labels={"STUDENT_CARD": "ID_NUM", "HOUSE": "LOCATION"})
-    assert found(nlp("My card SC1234, in the Blue House. Ring 212-867-5309. And SC9999 sold nine.")) == [
+    nlp = pipeline(
+        recognizers=[card, names, ring], labels={"STUDENT_CARD": "ID_NUM", "HOUSE": "LOCATION"}
+    )
+    assert found(
+        nlp("My card SC1234, in the Blue House. Ring 212-867-5309. And SC9999 sold nine.")
+    ) == [
         ("SC1234", "ID_NUM", "presidio:StudentCard"),
         ("Blue House", "LOCATION", "presidio:HouseNames"),
         ("212-867-5309", "PHONE_NUM", "presidio:PhoneRecognizer"),
@@ -93,7 +102,9 @@ def test_threshold_and_context():
     text = "the product 536228741 sells"
     assert found(pipeline(recognizers=["UsSsnRecognizer"], score_threshold=0.05)(text))
     assert found(pipeline(recognizers=["UsSsnRecognizer"], context=["ssn"])(text))
-    assert not found(pipeline(recognizers=["UsSsnRecognizer"], score_threshold=0.9, context=["ssn"])(text))
+    assert not found(
+        pipeline(recognizers=["UsSsnRecognizer"], score_threshold=0.9, context=["ssn"])(text)
+    )
 
 
 @pytest.mark.parametrize(("config", "code"), CASES["wrong_settings"])
@@ -123,21 +134,27 @@ def test_it_works_behind_the_ruler():
     nlp = small_pipeline()
     nlp.add_pipe("presidio_source")
     doc = nlp("Write to ana@stateu.edu; IBAN DE89 3704 0044 0532 0130 00, phone (212) 867-5309.")
-    expected = [("ana@stateu.edu", "EMAIL"), ("DE89 3704 0044 0532 0130 00", "ID_NUM"), ("(212) 867-5309", "PHONE_NUM")]
+    expected = [
+        ("ana@stateu.edu", "EMAIL"),
+        ("DE89 3704 0044 0532 0130 00", "ID_NUM"),
+        ("(212) 867-5309", "PHONE_NUM"),
+    ]
     assert [(text, label) for text, label, _ in found(doc)] == expected
 
 
 @pytest.mark.parametrize(("known", "new", "expected"), CASES["merging"])
 def test_merging(known, new, expected):
     doc = Doc(VOCAB, words=list("abcdef"))
-    merged = merge_found(doc, [Candidate(*c) for c in known], [Candidate(*c, source="presidio:X") for c in new])
+    merged = merge_found(
+        doc, [Candidate(*c) for c in known], [Candidate(*c, source="presidio:X") for c in new]
+    )
     assert [[c.start, c.end, c.label] for c in merged] == expected
 
 
 SPANS = st.lists(
-    st.tuples(st.integers(0, 11), st.integers(1, 5), st.sampled_from(LABELS), st.sampled_from([0.4, 0.9])).map(
-        lambda s: (s[0], min(12, s[0] + s[1]), s[2], s[3])
-    ),
+    st.tuples(
+        st.integers(0, 11), st.integers(1, 5), st.sampled_from(LABELS), st.sampled_from([0.4, 0.9])
+    ).map(lambda s: (s[0], min(12, s[0] + s[1]), s[2], s[3])),
     max_size=6,
 )
 
@@ -151,7 +168,9 @@ def test_merging_uncovers_nothing_whatever_the_order(known, new, rng):
     result = merge_found(doc, ours, theirs)
     covered = {i for c in result for i in range(c.start, c.end)}
     assert sum(c.end - c.start for c in result) == len(covered)
-    assert covered >= {i for c in (*ours, *theirs) for i in range(c.start, c.end) if doc[i].text.isalnum()}
+    assert covered >= {
+        i for c in (*ours, *theirs) for i in range(c.start, c.end) if doc[i].text.isalnum()
+    }
     assert covered <= {i for c in (*ours, *theirs) for i in range(c.start, c.end)}
     assert result == sorted(result, key=lambda c: c.start)
     shuffled = theirs[:]
@@ -162,7 +181,11 @@ def test_merging_uncovers_nothing_whatever_the_order(known, new, rng):
 
 def test_a_surrogate_is_valid_too():
     """Whatever the key, it is found again (surrogates/test_check_digits.py has the other kinds of numbers)."""
-    nlp, hips, value = pipeline(recognizers=["IbanRecognizer"]), HipsSurrogate(), "DE89 3704 0044 0532 0130 00"
+    nlp, hips, value = (
+        pipeline(recognizers=["IbanRecognizer"]),
+        HipsSurrogate(),
+        "DE89 3704 0044 0532 0130 00",
+    )
     news = set()
     for n in range(20):
         hips.set_key(KEY + bytes([n]))
@@ -172,13 +195,18 @@ def test_a_surrogate_is_valid_too():
 
 
 def test_saved_and_loaded(tmp_path, source):
-    nlp = pipeline(recognizers=["IbanRecognizer", {"name": "PhoneRecognizer", "context": ["ring"]}], labels={"IBAN_CODE": "OTHER"})
+    nlp = pipeline(
+        recognizers=["IbanRecognizer", {"name": "PhoneRecognizer", "context": ["ring"]}],
+        labels={"IBAN_CODE": "OTHER"},
+    )
     nlp.to_disk(tmp_path / "nlp")
     again = spacy.load(tmp_path / "nlp")
     assert again.get_pipe("presidio_source").cfg == nlp.get_pipe("presidio_source").cfg
     other = PresidioSource(source).from_bytes(nlp.get_pipe("presidio_source").to_bytes())
     doc = other(source.make_doc("IBAN DE89 3704 0044 0532 0130 00"))
-    assert [(s.text, s.label_) for s in doc.spans["pii"]] == [("DE89 3704 0044 0532 0130 00", "OTHER")]
+    assert [(s.text, s.label_) for s in doc.spans["pii"]] == [
+        ("DE89 3704 0044 0532 0130 00", "OTHER")
+    ]
     config = spacy.util.load_config_from_str(nlp.config.to_str())
     from_config = spacy.util.load_model_from_config(config, auto_fill=True)
     assert from_config.get_pipe("presidio_source").cfg == nlp.get_pipe("presidio_source").cfg
@@ -212,9 +240,19 @@ print(json.dumps([rows, PiiEduAnonymizer(key="a key for tests, 32 bytes long..")
 def test_fresh_process_with_two_workers(tmp_path, source):
     """The component as it was saved, the same surrogates, and E005 where Presidio is not installed."""
     source.to_disk(tmp_path / "nlp")
-    text, spans = "I am Ana Lopez, ana.lopez@stateu.edu.", [("EMAIL_ADDRESS", 16, 36), ("PERSON", 5, 14)]
+    text, spans = (
+        "I am Ana Lopez, ana.lopez@stateu.edu.",
+        [("EMAIL_ADDRESS", 16, 36), ("PERSON", 5, 14)],
+    )
     command = [sys.executable, "-c", FRESH, str(tmp_path / "nlp"), text, json.dumps(spans)]
-    out = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240, env={**os.environ, "PYTHONHASHSEED": "7"})
+    out = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+        env={**os.environ, "PYTHONHASHSEED": "7"},
+    )
     assert out.returncode == 0, out.stderr[-1500:]
     rows, new = json.loads(out.stdout)
     assert rows == [
@@ -222,13 +260,31 @@ def test_fresh_process_with_two_workers(tmp_path, source):
         [["536-22-8741", "ID_NUM", "presidio:UsSsnRecognizer"]],
         [],
     ]
-    assert new == PiiEduAnonymizer(key=KEY).anonymize(text, [RecognizerResult(*span, 1.0) for span in spans]).text
+    assert (
+        new
+        == PiiEduAnonymizer(key=KEY)
+        .anonymize(text, [RecognizerResult(*span, 1.0) for span in spans])
+        .text
+    )
 
 
 def test_spans_of_others_stay_as_they_are(source):
     component = source.get_pipe("presidio_source")
     doc = source.make_doc("Ana Lopez wrote")
-    write_spans(doc, [Candidate(0, 2, "NAME_STUDENT", score=0.8, source="model", reason="signs", roles=(0.8, 0.1, 0.1, 0, 0))])
+    write_spans(
+        doc,
+        [
+            Candidate(
+                0,
+                2,
+                "NAME_STUDENT",
+                score=0.8,
+                source="model",
+                reason="signs",
+                roles=(0.8, 0.1, 0.1, 0, 0),
+            )
+        ],
+    )
     before = component.find_spans(doc)
     component(doc)
     assert before == component.find_spans(doc)

@@ -40,7 +40,9 @@ def test_distributions_and_bounds_are_those_of_scipy():
         low, high = clopper_pearson(x, n, error=0.025)
         exact = stats.binomtest(x, n).proportion_ci(method="exact")
         assert exact.low - 1e-6 <= low <= exact.low and exact.high <= high <= exact.high + 1e-6
-    assert hypergeometric_cdf(3, 50, 200, 5000) == pytest.approx(stats.hypergeom.cdf(3, 5000, 50, 200))
+    assert hypergeometric_cdf(3, 50, 200, 5000) == pytest.approx(
+        stats.hypergeom.cdf(3, 5000, 50, 200)
+    )
 
 
 @pytest.mark.parametrize(("documents", "drawn"), [(20, 5), (40, 12)])
@@ -51,38 +53,74 @@ def test_interval_holds_the_truth_at_least_95_times_in_100(documents, drawn):
             for x in range(min(bad, drawn) + 1):
                 if drawn - x <= documents - bad:
                     low, high = bad_documents(x, drawn, documents, error=error)
-                    chance = hypergeometric_cdf(x, bad, drawn, documents) - (hypergeometric_cdf(x - 1, bad, drawn, documents) if x else 0)
+                    chance = hypergeometric_cdf(x, bad, drawn, documents) - (
+                        hypergeometric_cdf(x - 1, bad, drawn, documents) if x else 0
+                    )
                     inside += chance * ((low <= bad or side == 1) and bad <= high)
             assert inside >= 0.95 - 1e-9
 
 
 def test_what_was_read_in_full_is_known():
     found = leak_estimate(reviewed=30, missed_in=3, documents=30, spans_missed=4, spans_there=200)
-    assert found["documents"]["interval_95"] == [0.1, 0.1] and found["documents"]["at_most_in_release"] == 3
-    assert found["spans"]["rate"] == 0.02 and found["spans"]["interval_95"][0] < 0.02 < found["spans"]["upper_95"] < found["spans"]["interval_95"][1]
+    assert (
+        found["documents"]["interval_95"] == [0.1, 0.1]
+        and found["documents"]["at_most_in_release"] == 3
+    )
+    assert (
+        found["spans"]["rate"] == 0.02
+        and found["spans"]["interval_95"][0]
+        < 0.02
+        < found["spans"]["upper_95"]
+        < found["spans"]["interval_95"][1]
+    )
     assert "spans" not in leak_estimate(reviewed=30, missed_in=3, documents=30)
 
 
-@pytest.mark.parametrize("numbers", [
-    {"reviewed": 0, "missed_in": 0}, {"reviewed": 5, "missed_in": 6}, {"reviewed": 11, "missed_in": 0},
-    {"reviewed": 5, "missed_in": 1, "spans_missed": 1},
-    {"reviewed": 5, "missed_in": 2, "spans_missed": 1, "spans_there": 9}, {"reviewed": 5, "missed_in": 0, "spans_missed": 3, "spans_there": 2},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        {"reviewed": 0, "missed_in": 0},
+        {"reviewed": 5, "missed_in": 6},
+        {"reviewed": 11, "missed_in": 0},
+        {"reviewed": 5, "missed_in": 1, "spans_missed": 1},
+        {"reviewed": 5, "missed_in": 2, "spans_missed": 1, "spans_there": 9},
+        {"reviewed": 5, "missed_in": 0, "spans_missed": 3, "spans_there": 2},
+    ],
+)
 def test_numbers_of_a_review_that_cannot_be(numbers):
     with pytest.raises(PiiError, match="E586"):
         leak_estimate(documents=10, **numbers)
 
 
 def test_how_many_to_review_is_the_least_that_shows_the_bound():
-    assert documents_to_review(0.01, documents=10**8) == 299  # ln .05 / ln .99; the rule of three says 300
+    assert (
+        documents_to_review(0.01, documents=10**8) == 299
+    )  # ln .05 / ln .99; the rule of three says 300
     for documents, bound, misses in [(500, 0.05, 0), (500, 0.05, 1), (60, 0.1, 0)]:
         n = documents_to_review(bound, documents=documents, misses=misses)
-        assert leak_estimate(reviewed=n, missed_in=misses, documents=documents)["documents"]["upper_95"] <= bound
-        assert leak_estimate(reviewed=n - 1, missed_in=misses, documents=documents)["documents"]["upper_95"] > bound
-    assert documents_to_review(0.01, documents=20) == 19 and documents_to_review(0.01, documents=20, misses=1) is None
+        assert (
+            leak_estimate(reviewed=n, missed_in=misses, documents=documents)["documents"][
+                "upper_95"
+            ]
+            <= bound
+        )
+        assert (
+            leak_estimate(reviewed=n - 1, missed_in=misses, documents=documents)["documents"][
+                "upper_95"
+            ]
+            > bound
+        )
+    assert (
+        documents_to_review(0.01, documents=20) == 19
+        and documents_to_review(0.01, documents=20, misses=1) is None
+    )
     assert review_plan([0.01], documents=1000, spans=2000)[0] == {
-        "bound": 0.01, "documents_if_none": 238, "documents_if_one": 364, "spans": 299, "documents_for_spans": 150,
-    }  # fmt: skip
+        "bound": 0.01,
+        "documents_if_none": 238,
+        "documents_if_one": 364,
+        "spans": 299,
+        "documents_for_spans": 150,
+    }
     assert review_plan([0.01], documents=0, spans=0) == []
     with pytest.raises(PiiError, match="E519"):
         documents_to_review(1.0, documents=20)
@@ -90,7 +128,11 @@ def test_how_many_to_review_is_the_least_that_shows_the_bound():
 
 def test_sample_is_of_released_records_and_follows_its_seed():
     drawn = sample_records(8, documents=10, skipped=[2, 5], seed=4)
-    assert drawn == sample_records(8, documents=10, skipped=[5, 2], seed=4) != sample_records(8, documents=10, skipped=[2, 5], seed=5)
+    assert (
+        drawn
+        == sample_records(8, documents=10, skipped=[5, 2], seed=4)
+        != sample_records(8, documents=10, skipped=[2, 5], seed=5)
+    )
     assert len(set(drawn)) == 8 and not {2, 5} & set(drawn) and set(drawn) <= set(range(1, 13))
     for n, skipped in ((11, 2), (3, 3), (0, 2)):
         with pytest.raises(PiiError, match="E588"):
@@ -100,24 +142,41 @@ def test_sample_is_of_released_records_and_follows_its_seed():
 def test_digests_of_a_file_a_folder_and_an_archive(tmp_path):
     folder = tmp_path / "out"
     (folder / "week").mkdir(parents=True)
-    texts = {"b.txt": b"b", "week/a.txt": b"a", "report.json": b"{}", "report.html": b"<p>", ".DS_Store": b"x"}
+    texts = {
+        "b.txt": b"b",
+        "week/a.txt": b"a",
+        "report.json": b"{}",
+        "report.html": b"<p>",
+        ".DS_Store": b"x",
+    }
     for name, data in texts.items():
         (folder / name).write_bytes(data)
     each = sorted(hashlib.sha256(data).hexdigest() for data in (b"a", b"b"))
     whole = hashlib.sha256("".join(f"{one}\n" for one in each).encode()).hexdigest()
-    assert digest(folder) == {"files": 2, "files_not_hashed": 0, "sha256_of_list": whole, "sha256_of_files": each}
+    assert digest(folder) == {
+        "files": 2,
+        "files_not_hashed": 0,
+        "sha256_of_list": whole,
+        "sha256_of_files": each,
+    }
     os.symlink("/etc/hostname", folder / "link.txt")
     assert (digest(folder)["files_not_hashed"], digest(folder)["sha256_of_list"]) == (1, whole)
     with zipfile.ZipFile(tmp_path / "out.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for name in ("b.txt", "week/a.txt"):
             archive.writestr(name, texts[name])
     found = digest(tmp_path / "out.zip")
-    assert found["sha256_of_list"] == whole and found["sha256"] == hashlib.sha256((tmp_path / "out.zip").read_bytes()).hexdigest()
+    assert (
+        found["sha256_of_list"] == whole
+        and found["sha256"] == hashlib.sha256((tmp_path / "out.zip").read_bytes()).hexdigest()
+    )
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.txt", b"a")
         archive.writestr("bomb.txt", bytes(1 << 22))
     assert digest(tmp_path / "bomb.zip")["files_not_hashed"] == 1
-    assert digest(tmp_path / "-", b"abc") == {"sha256": hashlib.sha256(b"abc").hexdigest(), "bytes": 3}
+    assert digest(tmp_path / "-", b"abc") == {
+        "sha256": hashlib.sha256(b"abc").hexdigest(),
+        "bytes": 3,
+    }
 
 
 def test_no_report_is_a_coded_error(tmp_path):
@@ -126,11 +185,26 @@ def test_no_report_is_a_coded_error(tmp_path):
     for run in (tmp_path / "essays.json", tmp_path / "none.csv", tmp_path / "essays.json" / "x"):
         with pytest.raises(PiiError, match="E585"):
             find_report(run)
-    assert find_report(tmp_path)[0] == tmp_path / "report.json" == find_report(tmp_path / "report.json")[0]
+    assert (
+        find_report(tmp_path)[0]
+        == tmp_path / "report.json"
+        == find_report(tmp_path / "report.json")[0]
+    )
 
 
 def test_page_of_an_empty_report_is_whole():
-    report = {"spans": [], "sources": [], "actions": {}, "skipped": {"count": 0, "records": []}, "documents": 0, "key": "random"}
-    report |= {"risk": {"least": [0] * 10, "in_clear": [0] * 10, "unsure": [0] * 11}, "documents_changed": 0, "profile": "<i>"}
+    report = {
+        "spans": [],
+        "sources": [],
+        "actions": {},
+        "skipped": {"count": 0, "records": []},
+        "documents": 0,
+        "key": "random",
+    }
+    report |= {
+        "risk": {"least": [0] * 10, "in_clear": [0] * 10, "unsure": [0] * 11},
+        "documents_changed": 0,
+        "profile": "<i>",
+    }
     page = build_page(json.loads(json.dumps(report)))
     assert "<i>" not in page and "&lt;i&gt;" in page and len(set(Page(page).ids)) == 10

@@ -26,13 +26,20 @@ NLP, PROFILE, KEY = spacy.blank("en"), Profile.load("crapii"), b"a key for tests
 
 def person(name: str) -> Person:
     words = name.split()
-    return Person(tuple(w.lower() for w in words), ("given",) * (len(words) - 1) + ("family" if len(words) > 1 else "given",), tuple(words))
+    return Person(
+        tuple(w.lower() for w in words),
+        ("given",) * (len(words) - 1) + ("family" if len(words) > 1 else "given",),
+        tuple(words),
+    )
 
 
 def doc_of(text: str, *names: tuple[str, str], likely: str = ""):
     """A document in which the names have these labels."""
     doc = NLP(text)
-    at = [(doc.char_span(text.index(n), text.index(n) + len(n), alignment_mode="expand"), label) for n, label in names]
+    at = [
+        (doc.char_span(text.index(n), text.index(n) + len(n), alignment_mode="expand"), label)
+        for n, label in names
+    ]
     write_spans(doc, [Candidate(span.start, span.end, label, likely=likely) for span, label in at])
     return doc
 
@@ -49,22 +56,30 @@ def found(doc, *others) -> list[tuple[str, str]]:
 ANA = ("I am Ana Lopez.", ("Ana Lopez", NAME_STUDENT))
 
 
-@pytest.mark.parametrize(("text", "names", "expected"), [
-    ("Ask Ana.", [], [("Ana", NAME_STUDENT)]), ("LOPEZ, ANA was here", [], [("LOPEZ, ANA", NAME_STUDENT)]),
-    ("Write to analopez today.", [], [("analopez", USERNAME)]), ("I liked what Lopez wrote.", [("Lopez", NAME_CITED)], [("Lopez", NAME_STUDENT)]),
-    ("I liked what Ana Lopez wrote.", [("Lopez", NAME_STUDENT)], [("Ana Lopez", NAME_STUDENT)]),
-    # cited with a year, and wherever the surname stands in that text; by another full name; a teacher
-    ("Maps matter, says Lopez (1987). So Lopez is read.", [("Lopez", NAME_CITED)], []),
-    ("The maps of Toni Lopez are known. Lopez drew them.", [("Toni Lopez", NAME_CITED)], []), ("Ask Lopez.", [("Lopez", NAME_INSTRUCTOR)], []),
-    ("Nobody knows Alana.", [], []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "names", "expected"),
+    [
+        ("Ask Ana.", [], [("Ana", NAME_STUDENT)]),
+        ("LOPEZ, ANA was here", [], [("LOPEZ, ANA", NAME_STUDENT)]),
+        ("Write to analopez today.", [], [("analopez", USERNAME)]),
+        ("I liked what Lopez wrote.", [("Lopez", NAME_CITED)], [("Lopez", NAME_STUDENT)]),
+        ("I liked what Ana Lopez wrote.", [("Lopez", NAME_STUDENT)], [("Ana Lopez", NAME_STUDENT)]),
+        # cited with a year, and wherever the surname stands in that text; by another full name; a teacher
+        ("Maps matter, says Lopez (1987). So Lopez is read.", [("Lopez", NAME_CITED)], []),
+        ("The maps of Toni Lopez are known. Lopez drew them.", [("Toni Lopez", NAME_CITED)], []),
+        ("Ask Lopez.", [("Lopez", NAME_INSTRUCTOR)], []),
+        ("Nobody knows Alana.", [], []),
+    ],
+)
 def test_a_name_is_found_unless_it_is_somebody_elses(text, names, expected):
     assert found(doc_of(text, *names), doc_of(*ANA)) == expected
 
 
 def test_a_name_that_is_a_word_needs_context():
     text = "Will this work? I will see. I asked Will and he knew."
-    assert found(doc_of(text), doc_of("I am Will Sandrin.", ("Will Sandrin", NAME_STUDENT))) == [("Will", NAME_STUDENT)]
+    assert found(doc_of(text), doc_of("I am Will Sandrin.", ("Will Sandrin", NAME_STUDENT))) == [
+        ("Will", NAME_STUDENT)
+    ]
 
 
 def test_who_is_hidden_to_be_safe_only_does_not_overrule_a_citation():
@@ -75,33 +90,65 @@ def test_who_is_hidden_to_be_safe_only_does_not_overrule_a_citation():
 
 def test_a_surname_that_another_post_cites_with_a_year_stays():
     cited = doc_of("It is known since Lopez (1987).", ("Lopez", NAME_CITED))
-    assert found(doc_of("I liked what Lopez wrote.", ("Lopez", NAME_CITED)), doc_of(*ANA), cited) == []
+    assert (
+        found(doc_of("I liked what Lopez wrote.", ("Lopez", NAME_CITED)), doc_of(*ANA), cited) == []
+    )
 
 
 def test_people_of_documents_become_people_of_the_thread():
-    people = [person(name) for name in ("Ana Lopez", "Ana", "Bea Ruiz", "Bea Sorel", "Bea", "Ana Maria Lopez")]
+    people = [
+        person(name)
+        for name in ("Ana Lopez", "Ana", "Bea Ruiz", "Bea Sorel", "Bea", "Ana Maria Lopez")
+    ]
     known = link_people(people)
     assert known == link_people(reversed(people))
-    assert [p.words for p in known] == [("ana", "maria", "lopez"), ("bea",), ("bea", "ruiz"), ("bea", "sorel")]
-    assert fits(person("Ana"), known) == [0] and fits(person("Bea"), known) == [1] and fits(person("Carl"), known) == []
+    assert [p.words for p in known] == [
+        ("ana", "maria", "lopez"),
+        ("bea",),
+        ("bea", "ruiz"),
+        ("bea", "sorel"),
+    ]
+    assert (
+        fits(person("Ana"), known) == [0]
+        and fits(person("Bea"), known) == [1]
+        and fits(person("Carl"), known) == []
+    )
 
 
 def test_whom_a_document_keeps_apart_the_thread_does():
-    everyone = Everyone((person("Ana Lopez"), person("Jon Vesk")), (NAME_STUDENT,) * 2, frozenset(["ana", "lopez", "jon", "vesk"]))
+    everyone = Everyone(
+        (person("Ana Lopez"), person("Jon Vesk")),
+        (NAME_STUDENT,) * 2,
+        frozenset(["ana", "lopez", "jon", "vesk"]),
+    )
     names = {"Ana Lopez": 0, "Ana": 1, "Vesk": 2}
     items, text = [], ""
     for name, number in names.items():
         items.append(Item(len(text), len(text) + len(name), NAME_STUDENT, "surrogate", number))
         text += name + " | "
-    made = [rep.new for rep in plan(text, items, profile=PROFILE, chance=Chance(KEY, "t"), local=False, everyone=everyone)]
+    made = [
+        rep.new
+        for rep in plan(
+            text, items, profile=PROFILE, chance=Chance(KEY, "t"), local=False, everyone=everyone
+        )
+    ]
     assert made[0].split()[0] != made[1]
-    alone = plan("Vesk", [Item(0, 4, NAME_STUDENT, "surrogate", None)], profile=PROFILE, chance=Chance(KEY, "t"), local=False, everyone=everyone)
+    alone = plan(
+        "Vesk",
+        [Item(0, 4, NAME_STUDENT, "surrogate", None)],
+        profile=PROFILE,
+        chance=Chance(KEY, "t"),
+        local=False,
+        everyone=everyone,
+    )
     assert alone[0].new == made[2]
 
 
 def test_fixed_pseudonyms_are_those_of_the_thread():
     settings = {"profile": Profile.load("ets"), "chance": Chance(KEY, "t"), "local": False}
-    settings["everyone"] = Everyone((person("Ana Lopez"), person("Jon Vesk")), (NAME_STUDENT,) * 2, frozenset())
+    settings["everyone"] = Everyone(
+        (person("Ana Lopez"), person("Jon Vesk")), (NAME_STUDENT,) * 2, frozenset()
+    )
     made = {}
     for name in ("Ana Lopez", "Jon Vesk"):
         item = Item(6, 6 + len(name), NAME_STUDENT, "pseudonym", None)
@@ -110,7 +157,9 @@ def test_fixed_pseudonyms_are_those_of_the_thread():
 
 
 def test_a_parquet_column_that_is_dropped_tells_no_thread():
-    source = ParquetSource(Path("posts.parquet"), kind="parquet", header=["topic", "text"], drop=frozenset(["topic"]))
+    source = ParquetSource(
+        Path("posts.parquet"), kind="parquet", header=["topic", "text"], drop=frozenset(["topic"])
+    )
     with pytest.raises(PiiError, match="E572"):
         ThreadOf(source, "topic")
 
@@ -144,14 +193,25 @@ def is_alike(part, words, given, family):
 
 
 def counts(scope: str) -> dict[str, int]:
-    engine, posts = load_engine("en_pii_edu", profile="ferpa_strict", key=KEY, scope=scope), list(read_forum())
-    records = [Record(n, str(n), text, thread=thread if scope == "thread" else "") for n, (thread, text, _) in enumerate(posts, 1)]
+    engine, posts = (
+        load_engine("en_pii_edu", profile="ferpa_strict", key=KEY, scope=scope),
+        list(read_forum()),
+    )
+    records = [
+        Record(n, str(n), text, thread=thread if scope == "thread" else "")
+        for n, (thread, text, _) in enumerate(posts, 1)
+    ]
     if scope == "thread":
         engine.learn(records)
         engine.surnames = None
     found, seen = Counter(), {}
     for (thread, text, marks), result in zip(posts, engine.results(records), strict=True):
-        hidden = {i for span in result.spans if span.action != "keep" for i in range(span.start_char, span.end_char)}
+        hidden = {
+            i
+            for span in result.spans
+            if span.action != "keep"
+            for i in range(span.start_char, span.end_char)
+        }
         olds, shift = [], 0
         for row in result.hidden:
             olds.append((row.start - shift, row.start - shift + len(row.old), row.new))
@@ -161,12 +221,23 @@ def counts(scope: str) -> dict[str, int]:
                 found["kept"] += hidden.isdisjoint(range(a, b))
             elif all(i in hidden or not text[i].isalnum() for i in range(a, b)):
                 new = " ".join(new for start, end, new in olds if start < b and a < end)
-                seen.setdefault((thread, who), []).append((part, re.findall(r"[^\W\d_]+", new.lower())))
+                seen.setdefault((thread, who), []).append(
+                    (part, re.findall(r"[^\W\d_]+", new.lower()))
+                )
     for rows in seen.values():
-        given = Counter(words[-1 if part == "fg" else 0] for part, words in rows if part in ("g", "gf", "fg")).most_common(1)
-        family = Counter(words[0 if part in ("f", "fg") else -1] for part, words in rows if part in ("f", "gf", "fg")).most_common(1)
+        given = Counter(
+            words[-1 if part == "fg" else 0] for part, words in rows if part in ("g", "gf", "fg")
+        ).most_common(1)
+        family = Counter(
+            words[0 if part in ("f", "fg") else -1]
+            for part, words in rows
+            if part in ("f", "gf", "fg")
+        ).most_common(1)
         found["hidden"] += len(rows)
-        found["alike"] += sum(is_alike(part, words, *(best[0][0] if best else "" for best in (given, family))) for part, words in rows)
+        found["alike"] += sum(
+            is_alike(part, words, *(best[0][0] if best else "" for best in (given, family)))
+            for part, words in rows
+        )
     return dict(found)
 
 
@@ -174,4 +245,8 @@ def counts(scope: str) -> dict[str, int]:
 def test_an_authored_forum():
     before, after = counts("document"), counts("thread")
     print(before, after)  # of 112 planted strings and 17 names that stay
-    assert after["hidden"] >= before["hidden"] + 20 and after["alike"] >= before["alike"] + 60 and after["kept"] >= before["kept"]
+    assert (
+        after["hidden"] >= before["hidden"] + 20
+        and after["alike"] >= before["alike"] + 60
+        and after["kept"] >= before["kept"]
+    )

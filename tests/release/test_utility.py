@@ -11,7 +11,16 @@ pytest.importorskip("textstat", reason="needs the extra 'utility'")
 
 from pii_components.errors import PiiError
 from pii_components.files.sources import open_source
-from pii_components.release.utility import Measured, compare, load_score, measures, mtld, paired, read_map, words_of
+from pii_components.release.utility import (
+    Measured,
+    compare,
+    load_score,
+    measures,
+    mtld,
+    paired,
+    read_map,
+    words_of,
+)
 
 TEXT = "The ferry was late again. Nobody at the harbor knew why, and the captain did not say anything about it. "
 
@@ -26,11 +35,18 @@ def test_readability_needs_no_network_and_no_dictionary(monkeypatch):
     monkeypatch.setattr(nltk.data, "find", refuse)
     monkeypatch.setattr(socket, "socket", refuse)
     found = {name: measure(TEXT) for name, measure in measures().items()}
-    assert (found["words"], found["characters"], found["sentences"], found["types"]) == (20, len(TEXT), 2, 18)
+    assert (found["words"], found["characters"], found["sentences"], found["types"]) == (
+        20,
+        len(TEXT),
+        2,
+        18,
+    )
     # 20 words, 2 sentences, syllables by pyphen (Flesch 1948; Kincaid et al. 1975)
     syllables = (206.835 - 1.015 * 20 / 2 - found["flesch_reading_ease"]) / 84.6 * 20
     assert syllables == pytest.approx(round(syllables)) and 22 <= syllables <= 28
-    assert found["flesch_kincaid_grade"] == pytest.approx(0.39 * 20 / 2 + 11.8 * syllables / 20 - 15.59)
+    assert found["flesch_kincaid_grade"] == pytest.approx(
+        0.39 * 20 / 2 + 11.8 * syllables / 20 - 15.59
+    )
 
 
 def test_a_fresh_process_measures_without_a_home(tmp_path):
@@ -48,18 +64,37 @@ def test_mtld():
     assert mtld([]) == 0 and mtld(["a", "b", "c"]) == 3
     # by hand: a stretch ends at the second "a" (1/2), so two stretches of two either way
     assert mtld(["a", "a", "b", "b"]) == 2
-    assert words_of("Don't re-read [NAME_STUDENT], José!") == ["don't", "re-read", "name", "student", "josé"]
+    assert words_of("Don't re-read [NAME_STUDENT], José!") == [
+        "don't",
+        "re-read",
+        "name",
+        "student",
+        "josé",
+    ]
 
 
 def test_paired_test_against_counting_all_signs():
     gain = numpy.array([1.0, 2.0, -0.5, 3.0, 1.5])
     found = paired(numpy.zeros(5), gain)
     signs = numpy.array(numpy.meshgrid(*[[-1, 1]] * 5)).reshape(5, -1).T
-    assert found["p"] == pytest.approx(numpy.mean(abs((signs * gain).mean(1)) >= gain.mean() - 1e-9))
-    assert found["difference"] == 1.4 and found["effect"] == pytest.approx(gain.mean() / gain.std(ddof=1))
-    assert found["interval_95"][0] < 1.4 < found["interval_95"][1] and found["largest"] == 3 and found["differ"] == 1
+    assert found["p"] == pytest.approx(
+        numpy.mean(abs((signs * gain).mean(1)) >= gain.mean() - 1e-9)
+    )
+    assert found["difference"] == 1.4 and found["effect"] == pytest.approx(
+        gain.mean() / gain.std(ddof=1)
+    )
+    assert (
+        found["interval_95"][0] < 1.4 < found["interval_95"][1]
+        and found["largest"] == 3
+        and found["differ"] == 1
+    )
     same = paired(numpy.ones(4), numpy.ones(4))
-    assert (same["p"], same["interval_95"], same["effect"], same["differ"]) == (1.0, [0, 0], None, 0)
+    assert (same["p"], same["interval_95"], same["effect"], same["differ"]) == (
+        1.0,
+        [0, 0],
+        None,
+        0,
+    )
     assert paired(numpy.ones(1), numpy.zeros(1))["p"] is None
 
 
@@ -80,10 +115,20 @@ def side(path, score="", **options) -> Measured:
 
 def test_documents_are_matched_by_id_in_any_order_and_those_left_are_numbered(tmp_path):
     before = table(tmp_path / "a.csv", [("x", TEXT), ("y", TEXT * 2), ("z", TEXT)])
-    after = table(tmp_path / "b.csv", [("w", "New."), ("y", TEXT * 2), ("x", TEXT.replace("captain", "pilot"))])
+    after = table(
+        tmp_path / "b.csv",
+        [("w", "New."), ("y", TEXT * 2), ("x", TEXT.replace("captain", "pilot"))],
+    )
     found = compare(side(before, id_field="id"), read(after, id_field="id"))
-    assert (found["documents"], found["only_before"]["records"], found["only_after"]["records"]) == (2, [3], [1])
-    assert found["measures"]["types"]["difference"] == 0 and found["measures"]["characters"]["difference"] == -1
+    assert (
+        found["documents"],
+        found["only_before"]["records"],
+        found["only_after"]["records"],
+    ) == (2, [3], [1])
+    assert (
+        found["measures"]["types"]["difference"] == 0
+        and found["measures"]["characters"]["difference"] == -1
+    )
     assert found["types_kept"] == pytest.approx((1 + 17 / 18) / 2)
 
 
@@ -93,7 +138,10 @@ def test_documents_without_ids_are_matched_by_order_if_there_are_as_many(tmp_pat
     with pytest.raises(PiiError, match="E770"):
         compare(side(before), read(table(tmp_path / "b.csv", [("x", TEXT)])))
     with pytest.raises(PiiError, match="E591"):
-        compare(side(before, id_field="id"), read(table(tmp_path / "c.csv", [("d1", TEXT)]), id_field="id"))
+        compare(
+            side(before, id_field="id"),
+            read(table(tmp_path / "c.csv", [("d1", TEXT)]), id_field="id"),
+        )
 
 
 def test_a_map_leads_from_new_names_to_old_ones(tmp_path):
@@ -115,7 +163,9 @@ def test_a_score_of_the_user(tmp_path, monkeypatch):
         "X = 1\ndef good(text): return text.count('e')\ndef bad(text): raise ValueError(text)\ndef nan(text): return float('nan')\n"
     )
     before = table(tmp_path / "a.csv", [("x", TEXT)])
-    assert compare(side(before, "my_score:good"), read(before))["measures"]["score"]["before"] == TEXT.count("e")
+    assert compare(side(before, "my_score:good"), read(before))["measures"]["score"][
+        "before"
+    ] == TEXT.count("e")
     for name in ("my_score", "my_score:none", "no_such:f", "my_score:X", ""):
         with pytest.raises(PiiError, match="E589"):
             load_score(name)

@@ -21,7 +21,9 @@ def proposed(text, proposals):
     """RETURNS (Doc): A text with proposals of a model."""
     doc = NLP.make_doc(text)
     spans = [
-        doc.char_span(text.index(words), text.index(words) + len(words), label, alignment_mode="expand")
+        doc.char_span(
+            text.index(words), text.index(words) + len(words), label, alignment_mode="expand"
+        )
         for words, label in proposals
     ]
     write_spans(doc, [Candidate(span.start, span.end, span.label_, 0.7, "model") for span in spans])
@@ -35,7 +37,9 @@ def test_cases(kind):
         before = read_spans(doc)
         found = RULER.find_spans(doc)
         assert [[doc[c.start : c.end].text, c.label] for c in found] == expected, text
-        assert all(c.source and c.reason and 0 < c.score <= 1 for c in found if c.source != "model"), text
+        assert all(
+            c.source and c.reason and 0 < c.score <= 1 for c in found if c.source != "model"
+        ), text
         assert read_spans(doc) == before  # find_spans changes nothing
 
 
@@ -44,18 +48,30 @@ def failures(nlp, file, labels=LABELS):
     failed = []
     for case in cases(file)["cases"]:
         doc = nlp(case["text"])
-        found = [{"start": s.start_char, "end": s.end_char, "label": s.label_} for s in doc.spans["pii"] if s.label_ in labels]
+        found = [
+            {"start": s.start_char, "end": s.end_char, "label": s.label_}
+            for s in doc.spans["pii"]
+            if s.label_ in labels
+        ]
         failed += [case["id"]] if found != case["spans"] else []
     return failed
 
 
 def test_known_failures_are_exactly_these():
     assert sorted(failures(NLP, "ruler")) == sorted(cases("ruler")["known_failures"])
-    assert failures(NLP, "digits", (ID_NUM, PHONE_NUM)) == cases("digits")["known_failures"]["ruler"]
-    assert [sum(bool(case["spans"]) is wanted for case in cases("digits")["cases"]) for wanted in (False, True)] == [25, 15]
+    assert (
+        failures(NLP, "digits", (ID_NUM, PHONE_NUM)) == cases("digits")["known_failures"]["ruler"]
+    )
+    assert [
+        sum(bool(case["spans"]) is wanted for case in cases("digits")["cases"])
+        for wanted in (False, True)
+    ] == [25, 15]
 
 
 @pytest.mark.slow
 def test_digits_in_the_shipped_pipeline():
     nlp = spacy.load("en_pii_edu", disable=["hips_surrogate"])
-    assert failures(nlp, "digits", (ID_NUM, PHONE_NUM)) == cases("digits")["known_failures"]["pipeline"]
+    assert (
+        failures(nlp, "digits", (ID_NUM, PHONE_NUM))
+        == cases("digits")["known_failures"]["pipeline"]
+    )

@@ -74,7 +74,9 @@ def test_whose_a_page_is(url, personal):
 
 def test_agreement_keeps_the_rule_and_the_higher_score_and_names_stay_as_they_are(nlp, ruler):
     doc = nlp.make_doc("Student ID: 20481234 Ana Lopez wrote")
-    name = Candidate(4, 6, "NAME_STUDENT", score=0.6, source="model", reason="r", roles=(0.6, 0.1, 0.1, 0.1, 0.1))
+    name = Candidate(
+        4, 6, "NAME_STUDENT", score=0.6, source="model", reason="r", roles=(0.6, 0.1, 0.1, 0.1, 0.1)
+    )
     write_spans(doc, [Candidate(3, 4, "ID_NUM", score=0.3, source="model"), name])
     number, kept = ruler.find_spans(doc)
     assert (number.source, number.score, bool(number.reason)) == ("id-cue", 1.0, True)
@@ -82,8 +84,14 @@ def test_agreement_keeps_the_rule_and_the_higher_score_and_names_stay_as_they_ar
 
 
 def test_an_address_that_its_form_shows_takes_in_what_the_model_saw(ruler):
-    known = [("Ana Reyes", "NAME_STUDENT"), ("Flores", "NAME_STUDENT"), ("14 Rua", "STREET_ADDRESS")]
-    out = ruler.find_spans(proposed("Ana Reyes | 14 Rua das Flores, Porto | ana@example.org", known))
+    known = [
+        ("Ana Reyes", "NAME_STUDENT"),
+        ("Flores", "NAME_STUDENT"),
+        ("14 Rua", "STREET_ADDRESS"),
+    ]
+    out = ruler.find_spans(
+        proposed("Ana Reyes | 14 Rua das Flores, Porto | ana@example.org", known)
+    )
     assert [c.source for c in out if c.label == "STREET_ADDRESS"] == [SOURCE]
 
 
@@ -91,7 +99,10 @@ def test_an_address_that_its_form_shows_takes_in_what_the_model_saw(ruler):
 def test_what_the_model_took_for_something_else(nlp, ruler, text, label, from_end, expected):
     doc = nlp.make_doc(text)
     words = [token.text for token in doc]
-    write_spans(doc, [Candidate(words.index(from_end[0]), words.index(from_end[1]) + 1, label, 0.9, "model")])
+    write_spans(
+        doc,
+        [Candidate(words.index(from_end[0]), words.index(from_end[1]) + 1, label, 0.9, "model")],
+    )
     assert [[doc[c.start : c.end].text, c.label] for c in ruler.find_spans(doc)] == expected
 
 
@@ -99,20 +110,34 @@ def test_what_the_model_took_for_something_else(nlp, ruler, text, label, from_en
 def test_a_stroke_between_a_name_and_its_number_is_no_fraction(nlp, ruler, text, numbers):
     doc = nlp.make_doc(text)
     write_spans(doc, [Candidate(0, 2, "NAME_STUDENT", 0.99, "model")])
-    assert [doc[c.start : c.end].text for c in ruler.find_spans(doc) if c.label == "ID_NUM"] == numbers
+    assert [
+        doc[c.start : c.end].text for c in ruler.find_spans(doc) if c.label == "ID_NUM"
+    ] == numbers
 
 
 def test_what_is_known_stays_what_it_is_and_empty_documents_pass(nlp):
     doc = nlp("ana97@example.org | http://ana97.example.net/ana97 | 555-014-2233")
     assert USERNAME not in {span.label_ for span in doc.spans["pii"]}
-    assert [len(doc.spans["pii"]) for doc in nlp.pipe(["", "   ", "\n\n", "\u200b"])] == [0, 0, 0, 0]
+    assert [len(doc.spans["pii"]) for doc in nlp.pipe(["", "   ", "\n\n", "\u200b"])] == [
+        0,
+        0,
+        0,
+        0,
+    ]
 
 
 # --- properties ---
 
 NOISE = st.text(st.sampled_from("aA1 .@_-\n/:()#+\u200b\u00ad\u0301ﬁ＠👍\u0430"), max_size=30)
 VALUES = st.sampled_from(
-    ["ana@x.org", "Student ID: 20481234", "202-555-0143", "linkedin.com/in/ana", "username: ana_l", "Ana_Lopez_1234567"]
+    [
+        "ana@x.org",
+        "Student ID: 20481234",
+        "202-555-0143",
+        "linkedin.com/in/ana",
+        "username: ana_l",
+        "Ana_Lopez_1234567",
+    ]
 )
 
 
@@ -132,7 +157,11 @@ def test_findings_are_sorted_without_overlaps_and_stable(nlp, ruler, text):
 def test_a_plain_address_is_found_in_any_surroundings(nlp, left, right):
     doc = nlp(f"{left}\n ana.lopez@uni.edu \n{right}")
     at = doc.text.index("ana.lopez@uni.edu")
-    assert any(s.start_char <= at and at + 17 <= s.end_char for s in doc.spans["pii"] if s.label_ in ("EMAIL", "URL_PERSONAL"))
+    assert any(
+        s.start_char <= at and at + 17 <= s.end_char
+        for s in doc.spans["pii"]
+        if s.label_ in ("EMAIL", "URL_PERSONAL")
+    )
 
 
 @pytest.mark.parametrize("unit", CASES["hostile"])
@@ -149,7 +178,10 @@ def test_hostile_text_of_100k_characters_is_quick(nlp, ruler, unit):
 def test_a_class_list_is_read_in_linear_time(nlp):
     def seconds(n):
         doc = nlp("".join(f"Ana Reyes | ana{k}@example.org | anar{k} | 4b\n" for k in range(n)))
-        page, known = Page(doc, NormalizedView(doc.text)), [c for c in read_spans(doc) if c.label != USERNAME]
+        page, known = (
+            Page(doc, NormalizedView(doc.text)),
+            [c for c in read_spans(doc) if c.label != USERNAME],
+        )
         gc.collect()
         gc.disable()  # else what other tests left is counted
         began = time.process_time()
@@ -176,17 +208,38 @@ def test_users_add_patterns_of_all_kinds():
     nlp = spacy.blank("en", config=TOKENIZER)
     nlp.add_pipe("pii_ruler").add_patterns(
         [
-            {"label": "ID_NUM", "id": "badge", "pattern": [{"TEXT": {"REGEX": r"^B\d{3}$"}}], "reason": "badge", "score": 0.5},
+            {
+                "label": "ID_NUM",
+                "id": "badge",
+                "pattern": [{"TEXT": {"REGEX": r"^B\d{3}$"}}],
+                "reason": "badge",
+                "score": 0.5,
+            },
             {"label": "USERNAME", "id": "known", "pattern": "Night Owl"},
             {"label": "ID_NUM", "id": "ours", "regex": r"U-(?P<pii>\d{4})"},
-            {"label": "URL_PERSONAL", "id": "ours-url", "host": "students.example.org", "personal": "yes", "reason": "our pages"},
-            {"label": "URL_PERSONAL", "id": "ours-public", "host": "youtu.be", "path": r"^/\w", "personal": "no"},
+            {
+                "label": "URL_PERSONAL",
+                "id": "ours-url",
+                "host": "students.example.org",
+                "personal": "yes",
+                "reason": "our pages",
+            },
+            {
+                "label": "URL_PERSONAL",
+                "id": "ours-public",
+                "host": "youtu.be",
+                "path": r"^/\w",
+                "personal": "no",
+            },
         ]
     )
     text = "B123 by Night Owl, U-4321, students.example.org/x, youtu.be/abc"
     assert found(nlp, text) == [
-        ("B123", "ID_NUM"), ("Night Owl", "USERNAME"), ("4321", "ID_NUM"), ("students.example.org/x", "URL_PERSONAL"),
-    ]  # fmt: skip
+        ("B123", "ID_NUM"),
+        ("Night Owl", "USERNAME"),
+        ("4321", "ID_NUM"),
+        ("students.example.org/x", "URL_PERSONAL"),
+    ]
     badge = read_spans(nlp(text))[0]
     assert (badge.source, badge.reason, badge.score) == ("badge", "badge", 0.5)
 
@@ -223,7 +276,9 @@ def test_bad_patterns_are_refused_and_nothing_is_added(pattern, code):
 def test_a_failure_goes_to_the_error_handler_and_its_document_is_left_out(nlp, monkeypatch):
     ruler = PiiRuler(spacy.blank("en"))
     failed = []
-    ruler.set_error_handler(lambda name, proc, docs, err: failed.append((name, len(docs), str(err))))
+    ruler.set_error_handler(
+        lambda name, proc, docs, err: failed.append((name, len(docs), str(err)))
+    )
     find = ruler.find_spans
     monkeypatch.setattr(ruler, "find_spans", lambda doc: 1 / 0 if doc.text == "bad" else find(doc))
     docs = list(ruler.pipe([nlp.make_doc(t) for t in ("ana@x.org", "bad", "ok")], batch_size=2))

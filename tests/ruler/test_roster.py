@@ -19,12 +19,20 @@ from ..tiny import TOKENIZER, cases
 from .class_of_24 import HEADER, ROWS, texts
 
 CASES = cases("ruler_tables")
-SMALL = Roster.from_rows(HEADER, [
-    ["Jane Beatrice", "Lefmo", "", "jlef11@stu.example.edu", "20418837", "beefmo"], ["Will", "Hope", "", "", "", ""],
-    ["Grace", "Öztelen", "Sunny", "", "", ""], ["Jonathan", "Quimbarrow", "", "", "", ""], ["Dana", "Morrison", "", "", "", ""],
-    ["Anne-Marie", "de la Corte", "", "", "", ""], ["Luke", "Zorbeck", "", "", "", ""],
-    ["Mo", "Ek", "", "", "", ""], ["Ines", "Hope", "", "", "", ""],
-])  # fmt: skip
+SMALL = Roster.from_rows(
+    HEADER,
+    [
+        ["Jane Beatrice", "Lefmo", "", "jlef11@stu.example.edu", "20418837", "beefmo"],
+        ["Will", "Hope", "", "", "", ""],
+        ["Grace", "Öztelen", "Sunny", "", "", ""],
+        ["Jonathan", "Quimbarrow", "", "", "", ""],
+        ["Dana", "Morrison", "", "", "", ""],
+        ["Anne-Marie", "de la Corte", "", "", "", ""],
+        ["Luke", "Zorbeck", "", "", "", ""],
+        ["Mo", "Ek", "", "", "", ""],
+        ["Ines", "Hope", "", "", "", ""],
+    ],
+)
 
 
 def found(text: str, roster: Roster = SMALL) -> list[str]:
@@ -39,31 +47,49 @@ def test_forms(text, expected):
 def test_labels_scores_and_reasons():
     hits = SMALL.find("Jane Lefom (20418837), jlef11@stu.example.edu, @beefmo, Will said")
     assert [(hit.label, hit.score) for hit in hits] == [
-        ("NAME_STUDENT", 0.9), ("ID_NUM", 1.0), ("EMAIL", 1.0), ("USERNAME", 1.0), ("NAME_STUDENT", 0.6)
-    ]  # fmt: skip
+        ("NAME_STUDENT", 0.9),
+        ("ID_NUM", 1.0),
+        ("EMAIL", 1.0),
+        ("USERNAME", 1.0),
+        ("NAME_STUDENT", 0.6),
+    ]
     assert hits[0].reason == "on the class list: a full name, misspelt"
 
 
 @pytest.mark.parametrize(("table", "form"), CASES["roster_columns"])
 def test_columns_are_known_by_their_headers(table, form, tmp_path):
     for encoding in ("utf-8", "utf-16"):
-        (tmp_path / "class.csv").write_bytes(table.encode(encoding) if table[0] != "\ufeff" else table.encode("utf-8"))
+        (tmp_path / "class.csv").write_bytes(
+            table.encode(encoding) if table[0] != "\ufeff" else table.encode("utf-8")
+        )
         roster = Roster.from_csv(tmp_path / "class.csv")
         assert len(roster) == 1 and found(f"see {form} there, EDUC2001", roster) == [form]
 
 
-@pytest.mark.parametrize(("table", "code"), [
-    (b"", "E208"), (b"Lefmo\nJane Lefmo\n", "E208"), (b"Teacher name,Course code\nJane Lefmo,EDUC2001\n", "E208"), (b"Name\n", "E210"),
-    (b"Name\n,\n", "E210"),
-    (b"name,email\nLefmo, Jane,j@x.example\n", "E209"), (b'name\n"Jane Lefmo\n', "E207"),
-    ("name\nZoë Lefmo".encode("cp1252"), "E207"), (None, "E207"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("table", "code"),
+    [
+        (b"", "E208"),
+        (b"Lefmo\nJane Lefmo\n", "E208"),
+        (b"Teacher name,Course code\nJane Lefmo,EDUC2001\n", "E208"),
+        (b"Name\n", "E210"),
+        (b"Name\n,\n", "E210"),
+        (b"name,email\nLefmo, Jane,j@x.example\n", "E209"),
+        (b'name\n"Jane Lefmo\n', "E207"),
+        ("name\nZoë Lefmo".encode("cp1252"), "E207"),
+        (None, "E207"),
+    ],
+)
 def test_what_cannot_be_read_is_a_coded_error_without_names(table, code, tmp_path):
     if table is not None:
         (tmp_path / "class.csv").write_bytes(table)
     with pytest.raises(PiiError) as caught:
         Roster.from_csv(tmp_path / "class.csv")
-    assert caught.value.code == code and "Lefmo" not in str(caught.value) and caught.value.__cause__ is None
+    assert (
+        caught.value.code == code
+        and "Lefmo" not in str(caught.value)
+        and caught.value.__cause__ is None
+    )
 
 
 # --- the component
@@ -79,10 +105,18 @@ def pipeline(*names: str):
 def test_it_stands_before_who_decides_and_once():
     nlp = pipeline("pii_ruler", "pii_context")
     component = add_roster(nlp, SMALL)
-    assert nlp.pipe_names == ["pii_ruler", "pii_roster", "pii_context"] and add_roster(nlp, SMALL) is component
+    assert (
+        nlp.pipe_names == ["pii_ruler", "pii_roster", "pii_context"]
+        and add_roster(nlp, SMALL) is component
+    )
     doc = nlp("We saw Jane Lefmo there.")
     (span,) = doc.spans["pii"]
-    assert (span.text, span.label_, span._.pii_source, span._.pii_role) == ("Jane Lefmo", "NAME_STUDENT", "roster", "STUDENT")
+    assert (span.text, span.label_, span._.pii_source, span._.pii_role) == (
+        "Jane Lefmo",
+        "NAME_STUDENT",
+        "roster",
+        "STUDENT",
+    )
     assert span._.pii_reason == "on the class list: a full name"
     component.set_roster(None)
     assert not read_spans(nlp("We saw Jane Lefmo there."))
@@ -91,24 +125,38 @@ def test_it_stands_before_who_decides_and_once():
 def test_what_others_found_stays_and_is_not_covered_twice():
     roster, doc = PiiRoster(), NLP("Ask Luke. Toni Ode, or Ashby.")
     roster.set_roster(SMALL)
-    known = [Candidate(1, 5, "NAME_CITED", 0.8, "model", "", (0.1, 0, 0, 0.9, 0)), Candidate(7, 8, "LOCATION", 0.7, "model")]
+    known = [
+        Candidate(1, 5, "NAME_CITED", 0.8, "model", "", (0.1, 0, 0, 0.9, 0)),
+        Candidate(7, 8, "LOCATION", 0.7, "model"),
+    ]
     write_spans(doc, known)
-    spans = [(doc[c.start : c.end].text, c.label, c.source, c.roles) for c in read_spans(roster(doc))]
+    spans = [
+        (doc[c.start : c.end].text, c.label, c.source, c.roles) for c in read_spans(roster(doc))
+    ]
     assert spans == [
-        ("Luke", "NAME_STUDENT", "roster", (0.1, 0, 0, 0.9, 0)), ("Toni Ode", "NAME_CITED", "model", (0.1, 0, 0, 0.9, 0)),
+        ("Luke", "NAME_STUDENT", "roster", (0.1, 0, 0, 0.9, 0)),
+        ("Toni Ode", "NAME_CITED", "model", (0.1, 0, 0, 0.9, 0)),
         ("Ashby", "LOCATION", "model", ()),
-    ]  # fmt: skip
+    ]
 
 
 def test_the_text_does_not_overrule_the_list_and_a_cited_author_stays():
     nlp = pipeline()
     add_roster(nlp, SMALL)
     doc = nlp("Dana Morrison is here. Luke too. As Morrison (1987) says, and Ada Quill.")
-    known = [Candidate(9, 10, "NAME_CITED", 0.9, "model"), Candidate(16, 18, "NAME_CITED", 0.9, "model")]
+    known = [
+        Candidate(9, 10, "NAME_CITED", 0.9, "model"),
+        Candidate(16, 18, "NAME_CITED", 0.9, "model"),
+    ]
     write_spans(doc, [*read_spans(doc), *known])
     context_of(always(0.01, 0, 0.01, 0.9, 0, 0.08))(doc)
     labels = {span.text: span.label_ for span in doc.spans["pii"]}
-    assert labels == {"Dana Morrison": "NAME_STUDENT", "Luke": "NAME_STUDENT", "Morrison": "NAME_CITED", "Ada Quill": "NAME_CITED"}
+    assert labels == {
+        "Dana Morrison": "NAME_STUDENT",
+        "Luke": "NAME_STUDENT",
+        "Morrison": "NAME_CITED",
+        "Ada Quill": "NAME_CITED",
+    }
     assert [ent.text for ent in doc.ents] == ["Dana Morrison", "Luke"]
 
 
@@ -116,13 +164,21 @@ def test_nothing_of_the_list_is_saved_or_shown(tmp_path):
     nlp = pipeline("pii_ruler", "pii_context")
     component = add_roster(nlp, SMALL)
     nlp.to_disk(tmp_path / "saved")
-    saved = b"".join(path.read_bytes() for path in (tmp_path / "saved").rglob("*") if path.is_file())
+    saved = b"".join(
+        path.read_bytes() for path in (tmp_path / "saved").rglob("*") if path.is_file()
+    )
     shown = f"{nlp.config.to_str()}{nlp.meta}{SMALL!r}{component!r}".encode()
     for data in (saved, shown, nlp.to_bytes()):
-        assert not [name for name in (b"lefmo", b"Lefmo", b"quimbarrow", b"20418837") if name in data]
+        assert not [
+            name for name in (b"lefmo", b"Lefmo", b"quimbarrow", b"20418837") if name in data
+        ]
     again = spacy.load(tmp_path / "saved")
-    assert again.get_pipe("pii_roster").roster is None and not read_spans(again("We saw Jane Lefmo there."))
-    with pytest.raises(PiiError, match=r"\[E211\]"):  # a copy for another process must not pass for one that looks
+    assert again.get_pipe("pii_roster").roster is None and not read_spans(
+        again("We saw Jane Lefmo there.")
+    )
+    with pytest.raises(
+        PiiError, match=r"\[E211\]"
+    ):  # a copy for another process must not pass for one that looks
         pickle.dumps(component)
 
 
@@ -136,8 +192,13 @@ def test_a_failure_tells_no_text_and_lets_nothing_pass(monkeypatch):
 
 def test_a_text_is_read_once(monkeypatch):
     calls: list[int] = []
-    monkeypatch.setattr(module, "match_form", lambda *args: calls.append(1) or link.match_form(*args))
-    text, counts = "Then Jane Lefmo said to Luke that Hope, Will and J. Lefmo were late, and I will go.\n", []
+    monkeypatch.setattr(
+        module, "match_form", lambda *args: calls.append(1) or link.match_form(*args)
+    )
+    text, counts = (
+        "Then Jane Lefmo said to Luke that Hope, Will and J. Lefmo were late, and I will go.\n",
+        [],
+    )
     for n in (50, 100, 200):
         calls.clear()
         assert len(SMALL.find(text * n)) == 4 * n
@@ -146,9 +207,33 @@ def test_a_text_is_read_once(monkeypatch):
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.lists(st.sampled_from([
-    "Jane", "Lefmo", "lefmo", "J.", "Will", "hope", "Hope's", "JB", "20418837", "jb.lefmo", ",", "\n", "(1987)", "Ｌｅｆｍｏ", "\u200b", "😀", "@",
-]), max_size=14), st.sampled_from([" ", ""]))  # fmt: skip
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "Jane",
+                "Lefmo",
+                "lefmo",
+                "J.",
+                "Will",
+                "hope",
+                "Hope's",
+                "JB",
+                "20418837",
+                "jb.lefmo",
+                ",",
+                "\n",
+                "(1987)",
+                "Ｌｅｆｍｏ",
+                "\u200b",
+                "😀",
+                "@",
+            ]
+        ),
+        max_size=14,
+    ),
+    st.sampled_from([" ", ""]),
+)
 def test_hits_are_sorted_apart_and_the_same_each_time(parts, joint):
     text = joint.join(parts)
     hits = SMALL.find(text)
@@ -173,7 +258,11 @@ def measure(nlp) -> tuple[int, int]:
 
 def test_a_class_of_24_is_found_by_its_list_alone():
     nlp = pipeline()
-    assert (sum(len(p) for _, p, _ in texts()), sum(len(c) for *_, c in texts()), measure(nlp)) == (148, 96, (0, 0))
+    assert (sum(len(p) for _, p, _ in texts()), sum(len(c) for *_, c in texts()), measure(nlp)) == (
+        148,
+        96,
+        (0, 0),
+    )
     add_roster(nlp, Roster.from_rows(HEADER, ROWS))
     assert measure(nlp) == (148, 0)
 

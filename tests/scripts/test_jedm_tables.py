@@ -22,13 +22,27 @@ HEAD = "file_idx,entity_text,type,positions\n"
 
 
 def test_the_print_is_whole():
-    assert [len(jedm_tables.printed(table)) for table in (6, 7, 8, 9, 10, 11)] == [5, 35, 7, 6, 18, 6]
+    assert [len(jedm_tables.printed(table)) for table in (6, 7, 8, 9, 10, 11)] == [
+        5,
+        35,
+        7,
+        6,
+        18,
+        6,
+    ]
     assert {row["system"] for row in jedm_tables.printed(7)} == set(SYSTEMS)
 
 
 @pytest.mark.parametrize(
     ("value", "shown", "equal"),
-    [(0.96054, 0.9605, True), (0.96056, 0.9605, False), (7, 7, True), (8, 7, False), (None, 7, False), ("n.s.", "n.s.", True)],
+    [
+        (0.96054, 0.9605, True),
+        (0.96056, 0.9605, False),
+        (7, 7, True),
+        (8, 7, False),
+        (None, 7, False),
+        ("n.s.", "n.s.", True),
+    ],
 )
 def test_a_number_is_as_printed_up_to_the_last_digit(value, shown, equal):
     assert jedm_tables.as_printed(value, shown) is equal
@@ -36,7 +50,10 @@ def test_a_number_is_as_printed_up_to_the_last_digit(value, shown, equal):
 
 @pytest.mark.parametrize("table", [7, 11])
 def test_printed_measures_follow_from_printed_counts(table):
-    rows = [compare(row, jedm_tables.measures([row["tp"], row["fp"], row["fn"]])) for row in jedm_tables.printed(table)]
+    rows = [
+        compare(row, jedm_tables.measures([row["tp"], row["fp"], row["fn"]]))
+        for row in jedm_tables.printed(table)
+    ]
     assert all(row["equal"] for row in rows)
 
 
@@ -48,7 +65,9 @@ def test_the_print_contradicts_itself():
     assert tokens["azure"][0] < 12.91 < tokens["azure"][1]
     assert tokens["verifier_1"][1] < 12.9 < tokens["verifier_2"][0]
     rows = jedm_tables.table10()
-    assert {(row["group"], len(row["differs"])) for row in rows if not row["equal"]} == {("Female", 1)}
+    assert {(row["group"], len(row["differs"])) for row in rows if not row["equal"]} == {
+        ("Female", 1)
+    }
     # The two U of two groups that are all there is sum to the product of their sizes.
     u = {(row["group"], row["system"]): row["u"] for row in rows}
     assert u["Male", "azure"] + u["Female", "azure"] == 1582 * 1002
@@ -64,7 +83,13 @@ def test_mann_whitney_by_hand_and_the_papers_stars():
     assert u == 2 * 1 + (2 * 1 + 1 * 1) / 2 and p > 0.5
     assert metrics.mann_whitney(3, 3, 2, 2) == (3.0, 1.0)
     assert metrics.mann_whitney(90, 100, 50, 100)[1] < 0.01
-    assert [metrics.significance(p) for p in (0.001, 0.02, 0.07, 0.1, 0.9)] == ["***", "**", "*", "n.s.", "n.s."]
+    assert [metrics.significance(p) for p in (0.001, 0.02, 0.07, 0.1, 0.9)] == [
+        "***",
+        "**",
+        "*",
+        "n.s.",
+        "n.s.",
+    ]
 
 
 def test_groups_come_from_first_and_last_name_in_title_case():
@@ -72,9 +97,15 @@ def test_groups_come_from_first_and_last_name_in_title_case():
     vell = ("Dana", "Vell")
     assert [metrics.first_and_last(text) for text in texts] == [vell, vell, ("Dana", ""), vell]
     genders, countries = {"Dana": "Female"}, {"Vell": "NG", "Tamm": "XX"}
-    source = metrics.NameSource("made up", lambda n: genders.get(n, ""), lambda n: countries.get(n, ""))
+    source = metrics.NameSource(
+        "made up", lambda n: genders.get(n, ""), lambda n: countries.get(n, "")
+    )
     groups = {text: source.group(text) for text in ("Dana Vell", "Oskar Tamm", "Dana")}
-    assert groups == {"Dana Vell": ("Female", "Africa"), "Oskar Tamm": ("", ""), "Dana": ("Female", "")}
+    assert groups == {
+        "Dana Vell": ("Female", "Africa"),
+        "Oskar Tamm": ("", ""),
+        "Dana": ("Female", ""),
+    }
 
 
 def test_the_table_that_ships_knows_frequent_names():
@@ -92,10 +123,26 @@ def test_recall_by_group_by_hand():
     predicted = [Entity(document, start, start + 7, NAME, text) for document, start, text in places]
     found = metrics.found_in_document(gold, predicted)
     assert found == [True, False, True, False]  # wherever in the document, and not in another one
-    groups = [NameGroup("Female"), NameGroup("Female", "Asia"), NameGroup("Male", "Europe"), NameGroup()]
-    tests = metrics.recall_by_group(gold, groups, {"a": found}, documents=["0", "1"], weights=metrics.resample(2, n_resamples=20))
+    groups = [
+        NameGroup("Female"),
+        NameGroup("Female", "Asia"),
+        NameGroup("Male", "Europe"),
+        NameGroup(),
+    ]
+    tests = metrics.recall_by_group(
+        gold,
+        groups,
+        {"a": found},
+        documents=["0", "1"],
+        weights=metrics.resample(2, n_resamples=20),
+    )
     rows = {t.group: (t.total, t.hits, t.rest_total, t.rest_hits) for t in tests}
-    assert rows == {"Female": (2, 1, 1, 1), "Male": (1, 1, 2, 1), "Europe": (1, 1, 1, 0), "Asia": (1, 0, 1, 1)}
+    assert rows == {
+        "Female": (2, 1, 1, 1),
+        "Male": (1, 1, 2, 1),
+        "Europe": (1, 1, 1, 0),
+        "Asia": (1, 0, 1, 1),
+    }
     female = next(t for t in tests if t.group == "Female")
     assert female.recall.value == 0.5 and female.gap.value == -0.5
     # One group alone has no test.
@@ -107,14 +154,18 @@ def test_recall_by_group_by_hand():
 def folder(tmp_path):
     """Stored predictions of an invented test part."""
     test = paper_split(CRAPII_DOCUMENTS)["test"][0]
-    (tmp_path / "true_entities.csv").write_text(HEAD + f'{test},Dana Vell,{NAME},"(0, 9)"\n', encoding="utf8")
+    (tmp_path / "true_entities.csv").write_text(
+        HEAD + f'{test},Dana Vell,{NAME},"(0, 9)"\n', encoding="utf8"
+    )
     for file in SYSTEMS.values():
         (tmp_path / file).write_text(HEAD + f'{test},Dana Vell,PERSON,"(0, 9)"\n', encoding="utf8")
     return tmp_path
 
 
 def test_rows_that_are_not_as_printed_are_told(command, folder):
-    found = command(jedm_tables.main, "--peers", folder, "--resamples", 5, "--out", folder / "out.json")
+    found = command(
+        jedm_tables.main, "--peers", folder, "--resamples", 5, "--out", folder / "out.json"
+    )
     assert found.exit_code == 1, found.output
     assert "table7: 0 of 35 equal to the print" in found.output
     report = json.loads((folder / "out.json").read_text())
@@ -127,7 +178,11 @@ def test_rows_that_are_not_as_printed_are_told(command, folder):
 
 @pytest.mark.parametrize(
     ("row", "code"),
-    [('22687000,Dana Vell,PERSON,"(0, 9)"', "E732"), ('7,Dana Vell,PERSON,"0 to 9"', "E731"), ('7,Dana Vell,PLANET,"(0, 9)"', "E750")],
+    [
+        ('22687000,Dana Vell,PERSON,"(0, 9)"', "E732"),
+        ('7,Dana Vell,PERSON,"0 to 9"', "E731"),
+        ('7,Dana Vell,PLANET,"(0, 9)"', "E750"),
+    ],
 )
 def test_rows_that_do_not_fit_are_refused(folder, row, code):
     with pytest.raises(PiiError, match=r"\[E730\].*true_entities.csv"):
@@ -138,10 +193,18 @@ def test_rows_that_do_not_fit_are_refused(folder, row, code):
     assert "Dana" not in str(error.value)
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the stored predictions of the JEDM paper are not at hand")
+@pytest.mark.skipif(
+    not SHARED.is_dir(), reason="the stored predictions of the JEDM paper are not at hand"
+)
 def test_table_7_comes_out_as_printed():
-    report = jedm_tables.paper_report(read_peers(SHARED), names=metrics.name_source("table"), resamples=5)
-    assert [(report[f"table{n}"]["equal"], report[f"table{n}"]["of"]) for n in (6, 7, 11)] == [(4, 5), (35, 35), (6, 6)]
+    report = jedm_tables.paper_report(
+        read_peers(SHARED), names=metrics.name_source("table"), resamples=5
+    )
+    assert [(report[f"table{n}"]["equal"], report[f"table{n}"]["of"]) for n in (6, 7, 11)] == [
+        (4, 5),
+        (35, 35),
+        (6, 6),
+    ]
     found = report["beside"]["finetuned"]
     assert found["position"]["f5"] == 0.9232
     assert found["coverage"]["documents_with_pii"] == 1867

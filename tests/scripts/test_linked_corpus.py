@@ -26,7 +26,10 @@ def test_every_link_is_kept(scope):
 def test_every_link_of_2000_essays_is_kept():
     found = linked_corpus.measure_links(2000, seed=46)
     assert found["essays_with_something_broken"] == 0
-    assert {row["checked"] == row["kept"] for row in (*found["links"].values(), *found["properties"].values())} == {True}
+    assert {
+        row["checked"] == row["kept"]
+        for row in (*found["links"].values(), *found["properties"].values())
+    } == {True}
 
 
 def test_essays_depend_on_seed_and_number_only():
@@ -59,7 +62,9 @@ def test_forms(names, form, text):
     assert FORMS[form].write(names) == text
 
 
-@pytest.mark.parametrize(("word", "wrong"), [("Whitcombe", "Whitcobme"), ("Lopez", ""), ("Otto", "")])
+@pytest.mark.parametrize(
+    ("word", "wrong"), [("Whitcombe", "Whitcobme"), ("Lopez", ""), ("Otto", "")]
+)
 def test_slip(word, wrong):
     found = linked_corpus.slip(word)
     assert found == wrong or (wrong and sorted(found) == sorted(word) and found != word)
@@ -69,17 +74,25 @@ def broken(change) -> set[str]:
     """RETURNS (set[str]): What the check finds broken in twenty essays once their replacements are changed."""
     links = linked_corpus.Links()
     for number, essay in enumerate(linked_corpus.linked_essays(20, seed=5)):
-        replacements = linked_corpus.hide(essay, CRAPII, Chance(linked_corpus.KEY, f"document:{number}"))
+        replacements = linked_corpus.hide(
+            essay, CRAPII, Chance(linked_corpus.KEY, f"document:{number}")
+        )
         changed = [change(essay, m, r) for m, r in zip(essay.mentions, replacements, strict=True)]
         linked_corpus.check_essay(number, essay, changed, links)
     return {what for _, what in links.broken}
 
 
 def test_the_check_notices_addresses_without_link_one_surrogate_for_all_and_originals():
-    found = broken(lambda essay, m, r: r._replace(new="gil.soto@example.edu") if m.label == "EMAIL" else r)
+    found = broken(
+        lambda essay, m, r: r._replace(new="gil.soto@example.edu") if m.label == "EMAIL" else r
+    )
     assert found and all("@" in what for what in found)
-    assert "distinct people stay distinct" in broken(lambda essay, m, r: r._replace(new="Gil Soto") if m.form == "full" else r)
-    found = broken(lambda essay, m, r: r._replace(new=essay.text[m.start : m.end]) if m.form == "first" else r)
+    assert "distinct people stay distinct" in broken(
+        lambda essay, m, r: r._replace(new="Gil Soto") if m.form == "full" else r
+    )
+    found = broken(
+        lambda essay, m, r: r._replace(new=essay.text[m.start : m.end]) if m.form == "first" else r
+    )
     assert {"no original name is left", "link: first"} <= found
 
 
@@ -88,7 +101,12 @@ def test_command(command, tmp_path):
     assert run.exit_code == 0, run.output
     data = json.loads((tmp_path / "m.json").read_text("utf8"))
     assert data["links"]["essays"] == 3
-    people = [word for essay in linked_corpus.linked_essays(3, seed=46) for names in essay.people for word in names.words]
+    people = [
+        word
+        for essay in linked_corpus.linked_essays(3, seed=46)
+        for names in essay.people
+        for word in names.words
+    ]
     assert not [word for word in people if re.search(rf"\b{word}\b", run.output + json.dumps(data))]
     assert command(linked_corpus.main, "--scope", "school").exit_code == 2
 

@@ -26,9 +26,13 @@ ATTACK = GoldDocument("2", TEXT, (entity("Ana Lopez", "NAME_STUDENT", "2"),))
 @pytest.mark.parametrize(
     ("hidden", "expected"),
     [
-        ([], {"recall": 0.0, "attacks_recall": 0.0, "f5": 0.0}), (["Ana"], {"recall": 0.0, "precision": 1.0}),  # a half name
+        ([], {"recall": 0.0, "attacks_recall": 0.0, "f5": 0.0}),
+        (["Ana"], {"recall": 0.0, "precision": 1.0}),  # a half name
         (["Ana Lopez"], {"recall": 1.0, "precision": 1.0, "f5": 1.0, "cited_hidden": 0.0}),
-        (["Ana Lopez", "Buzan"], {"recall": 1.0, "precision": 0.5, "cited_hidden": 1.0, "characters_hidden": 0.0}),
+        (
+            ["Ana Lopez", "Buzan"],
+            {"recall": 1.0, "precision": 0.5, "cited_hidden": 1.0, "characters_hidden": 0.0},
+        ),
     ],
 )
 def test_counts(hidden, expected):
@@ -38,8 +42,13 @@ def test_counts(hidden, expected):
 
 
 def test_the_picture_names_every_system():
-    rows = {"ours": {"recall": 0.9, "precision": 0.8, "usd_at": 0.0}, "any T protects": {"recall": 1.0, "precision": None}}
-    shown = [node.text for node in ElementTree.fromstring(draw(rows)).iter() if node.tag.endswith("text")]
+    rows = {
+        "ours": {"recall": 0.9, "precision": 0.8, "usd_at": 0.0},
+        "any T protects": {"recall": 1.0, "precision": None},
+    }
+    shown = [
+        node.text for node in ElementTree.fromstring(draw(rows)).iter() if node.tag.endswith("text")
+    ]
     assert set(rows) <= set(shown)
 
 
@@ -48,4 +57,6 @@ def test_the_page_shows_what_was_measured():
     if not metrics.is_file():
         pytest.skip("metrics/llm_study.json is not in an installed wheel")
     page = (ROOT / "docs" / "llm.md").read_text("utf8")
-    assert page.split(BEGIN)[1].split(END)[0].strip().splitlines() == table(json.loads(metrics.read_text("utf8")))
+    assert page.split(BEGIN)[1].split(END)[0].strip().splitlines() == table(
+        json.loads(metrics.read_text("utf8"))
+    )

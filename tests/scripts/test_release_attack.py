@@ -11,15 +11,47 @@ from pii_components.labels import EMAIL, NAME_STUDENT
 from scripts import release_attack as study
 from scripts.release_attack import Document, release_report
 
-CASES = json.loads((Path(__file__).parents[1] / "data/regression_cases/studies.json").read_text("utf8"))
+CASES = json.loads(
+    (Path(__file__).parents[1] / "data/regression_cases/studies.json").read_text("utf8")
+)
 NAME = NAME_STUDENT
-SYLLABLES = ("ba", "den", "fi", "gor", "hal", "jo", "kel", "lu", "mir", "na", "pol", "ri", "sa", "tun", "ves", "wil")
-USUAL = ("My name is {} and I study rivers.\n", "Essay by {}\n", "Written by {} for the course.\n", "My friend {} helped me.\n")
-ODD = ("the boat of {} sank twice.\n", "we thanked {} with cake.\n", "it was, as {} whispered, cold.\n", "under {} lay the map.\n")
+SYLLABLES = (
+    "ba",
+    "den",
+    "fi",
+    "gor",
+    "hal",
+    "jo",
+    "kel",
+    "lu",
+    "mir",
+    "na",
+    "pol",
+    "ri",
+    "sa",
+    "tun",
+    "ves",
+    "wil",
+)
+USUAL = (
+    "My name is {} and I study rivers.\n",
+    "Essay by {}\n",
+    "Written by {} for the course.\n",
+    "My friend {} helped me.\n",
+)
+ODD = (
+    "the boat of {} sank twice.\n",
+    "we thanked {} with cake.\n",
+    "it was, as {} whispered, cold.\n",
+    "under {} lay the map.\n",
+)
 FILLING = (
-    "The river was cold and the bridge was old.\n", "Cities grow when people move to them.\n", "In Spring the water rose again.\n",
-    "Results in Table 2 show that Group A was faster.\n", "Most people think about the future of work.\n",
-)  # fmt: skip
+    "The river was cold and the bridge was old.\n",
+    "Cities grow when people move to them.\n",
+    "In Spring the water rose again.\n",
+    "Results in Table 2 show that Group A was faster.\n",
+    "Most people think about the future of work.\n",
+)
 
 
 def person(rng):
@@ -37,29 +69,45 @@ def synthetic_release(missed, *, n=40, odd=0.0):
             frame = rng.choice(ODD if rng.random() < odd else USUAL)
             before, after = frame.split("{}")
             name, surrogate = person(rng), person(rng)
-            while set(name.split()) & set(surrogate.split()):  # no surrogate shares a part with its original
+            while set(name.split()) & set(
+                surrogate.split()
+            ):  # no surrogate shares a part with its original
                 surrogate = person(rng)
             original, released = original + filling + before, released + filling + before
             gold.append((len(original), len(original) + len(name), NAME))
             clear = frame in ODD if missed is None else rng.random() < missed
-            original, released = original + name + after, released + (name if clear else surrogate) + after
+            original, released = (
+                original + name + after,
+                released + (name if clear else surrogate) + after,
+            )
         mail = f"{person(rng).split()[0].lower()}@uni.example"
         gold.append((len(original), len(original) + len(mail), EMAIL))
-        documents.append(Document(f"d{number}", original + mail, released + "kai@example.edu", tuple(gold)))
+        documents.append(
+            Document(f"d{number}", original + mail, released + "kai@example.edu", tuple(gold))
+        )
     return documents
 
 
-@pytest.mark.parametrize(("original", "released", "gold", "expected"), CASES["surrogates and leaks"])  # an address may keep a word
+@pytest.mark.parametrize(
+    ("original", "released", "gold", "expected"), CASES["surrogates and leaks"]
+)  # an address may keep a word
 def test_items_are_surrogates_and_leaks(original, released, gold, expected):
     document = Document("1", original, released, tuple(map(tuple, gold)))
-    assert [[released[item.start : item.end], item.leak, item.partial] for item in document.items] == expected
+    assert [
+        [released[item.start : item.end], item.leak, item.partial] for item in document.items
+    ] == expected
     if len(gold) == 3:
         assert sorted(document.values()) == [(1, 0), (1, 0), (1, 1)]
 
 
 def test_texts_that_do_not_belong_together_are_a_coded_error():
     with pytest.raises(PiiError, match=r"\[E771\]"):
-        _ = Document("1", "one two three four five six seven " * 4, "Someone else wrote about other things. " * 4, ()).items
+        _ = Document(
+            "1",
+            "one two three four five six seven " * 4,
+            "Someone else wrote about other things. " * 4,
+            (),
+        ).items
 
 
 def test_leaks_outside_of_the_surrogates_are_found_whatever_the_order_of_the_documents():
@@ -71,7 +119,9 @@ def test_leaks_outside_of_the_surrogates_are_found_whatever_the_order_of_the_doc
     # What was missed by chance looks like what was not: a reader without the spans cannot tell.
     assert reader["auc_95"][0] < 0.65 and reader["auc_95"][1] > 0.35 and reader["p_value"] > 0.01
     again = release_report(documents[::-1], n_resamples=5)["attacks"]["labels"]
-    assert {key: value for key, value in labels.items() if not key.endswith("_95")}.items() <= again.items()
+    assert {
+        key: value for key, value in labels.items() if not key.endswith("_95")
+    }.items() <= again.items()
 
 
 def test_a_reader_finds_leaks_in_odd_places():
@@ -96,7 +146,11 @@ def test_a_release_without_leaks_gives_nothing_away():
 @pytest.mark.parametrize(
     ("n", "e", "shares"),
     [
-        (57, 0.05, {"consistent": 0.946, "random": 0.785}),  # 5 % missed: what BRATsynthetic's formulae give
+        (
+            57,
+            0.05,
+            {"consistent": 0.946, "random": 0.785},
+        ),  # 5 % missed: what BRATsynthetic's formulae give
         (2, 0.05, {"consistent": 0.0975, "random": 0.0025}),
         (1, 0.05, {"consistent": 0.05, "random": 0, "apart": 0, "markov": 0}),
         # Three mentions, two missed and one replaced, or all missed: 3 e^2 (1 - e) + e^3.
@@ -113,10 +167,14 @@ def test_small_numbers_by_hand(n, e, shares):
 def test_a_corpus_is_the_mean_of_its_values_and_documents():
     report = study.arithmetic_report([[(1, 1), (2, 1)], [(2, 2)], []], 0.1)
     assert report["share_of_values"]["consistent"] == pytest.approx((0.1 + 0.19 + 0.19) / 3)
-    assert report["share_of_documents"]["consistent"] == pytest.approx((1 - 0.9 * 0.81 + 0.19) / 2, abs=1e-4)
+    assert report["share_of_documents"]["consistent"] == pytest.approx(
+        (1 - 0.9 * 0.81 + 0.19) / 2, abs=1e-4
+    )
     assert [(row["n"], row["values"]) for row in report["by_repetition"]] == [(1, 1), (2, 2)]
     assert list(report["observed"].values()) == [1, 2, 1]
-    assert study.arithmetic_report([[]], 0.1)["share_of_values"] == dict.fromkeys(study.STRATEGIES, 0)
+    assert study.arithmetic_report([[]], 0.1)["share_of_values"] == dict.fromkeys(
+        study.STRATEGIES, 0
+    )
 
 
 # --- files and the command
@@ -128,17 +186,27 @@ def files(tmp_path):
     documents = synthetic_release(0.1, n=16)
 
     def write(name, rows):
-        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf8")
+        (tmp_path / name).write_text(
+            "".join(json.dumps(row) + "\n" for row in rows), encoding="utf8"
+        )
         return tmp_path / name
 
-    before = write("essays.jsonl", [{"id": d.id, "text": d.original, "spans": d.gold} for d in documents])
-    return before, write("released.jsonl", [{"id": d.id, "text": d.released, "spans": d.gold} for d in documents[::-1]])
+    before = write(
+        "essays.jsonl", [{"id": d.id, "text": d.original, "spans": d.gold} for d in documents]
+    )
+    return before, write(
+        "released.jsonl",
+        [{"id": d.id, "text": d.released, "spans": d.gold} for d in documents[::-1]],
+    )
 
 
 def test_texts_are_joined_by_id_and_only_what_the_profile_hides_can_leak(files, tmp_path):
     hidden = study.read_release(*files, hides=lambda label: label != NAME)
     assert not any(item.leak for document in hidden for item in document.items)
-    assert any(document.spans(leak=True) for document in study.read_release(*files, hides=lambda label: True))
+    assert any(
+        document.spans(leak=True)
+        for document in study.read_release(*files, hides=lambda label: True)
+    )
     fewer = tmp_path / "fewer.jsonl"
     fewer.write_text("".join(line + "\n" for line in files[1].read_text().splitlines()[:-2]))
     with pytest.raises(PiiError, match=r"\[E770\] 2 documents"):
@@ -151,6 +219,10 @@ def test_the_command_writes_numbers_and_no_text(command, files, tmp_path):
     assert result.exit_code == 0, result.output
     assert set(json.loads(out.read_text())["release"]["attacks"]) == {"reader", "labels"}
     assert "Parrot attack" in result.output
-    values = {r["text"][s:e] for r in map(json.loads, files[0].read_text().splitlines()) for s, e, _ in r["spans"]}
+    values = {
+        r["text"][s:e]
+        for r in map(json.loads, files[0].read_text().splitlines())
+        for s, e, _ in r["spans"]
+    }
     assert not [value for value in values if value in out.read_text() + result.output]
     assert command(study.main, files[0], tmp_path / "none.jsonl").exit_code == 2

@@ -15,19 +15,29 @@ from pii_components.files.formats.base import LabelledText
 from pii_components.profiles import Profile
 from scripts.robustness import authored_essays, count, main, measure, prose_of, take
 
-CASES = json.loads((Path(__file__).parents[1] / "data/regression_cases/studies.json").read_text("utf8"))
+CASES = json.loads(
+    (Path(__file__).parents[1] / "data/regression_cases/studies.json").read_text("utf8")
+)
 CRAPII = Profile.load("crapii").protects
 # Finds two names and a town where they are written so; "BUDI" in part.
 PATTERN = "Ana Roe|Budi|Paris|BUD(?=I)"
 ESSAYS = [
-    LabelledText("1", "By Ana Roe and Budi. See Smith.", ((3, 10, "NAME_STUDENT"), (15, 19, "NAME_CONNECTED"), (25, 30, "NAME_CITED"))),
+    LabelledText(
+        "1",
+        "By Ana Roe and Budi. See Smith.",
+        ((3, 10, "NAME_STUDENT"), (15, 19, "NAME_CONNECTED"), (25, 30, "NAME_CITED")),
+    ),
     LabelledText("2", "By Ana Roe, aged 20.", ((3, 10, "NAME_STUDENT"), (17, 19, "AGE"))),
-    LabelledText("3", "Paris is a town by Smith and others, as you know.", ((19, 24, "NAME_CITED"),)),
+    LabelledText(
+        "3", "Paris is a town by Smith and others, as you know.", ((19, 24, "NAME_CITED"),)
+    ),
     LabelledText("4", "Paris, nobody knows.", (), ((0, 5),)),
 ]
 UPPER = Perturbation("upper", CASE, "", on_names(lambda v, rng: v.upper()), NAMES, rewrites=True)
 WRAPPED = Perturbation("wrapped", LAYOUT, "", around_names("<", ">"), NAMES)
-PARIS = Perturbation("paris", LAYOUT, "", lambda text, spans, rng: insert(text, spans, len(text), " Paris."))
+PARIS = Perturbation(
+    "paris", LAYOUT, "", lambda text, spans, rng: insert(text, spans, len(text), " Paris.")
+)
 NOTHING = Perturbation("nothing", CASE, "", lambda text, spans, rng: (text, spans))
 
 
@@ -41,7 +51,11 @@ def test_unperturbed(report):
     assert (base["documents"], base["support"], base["clean_documents"]) == (4, 3, 1)
     assert (base["recall"], base["whole"], base["strict"]) == (1, 1, 1)
     # "Paris" in one clean essay of eleven words; the masked one counts for nothing.
-    assert base["false_alarms"] == 1 and base["false_alarms_per_10k_words"] == 909.0909 and base["clean_touched"] == 1
+    assert (
+        base["false_alarms"] == 1
+        and base["false_alarms_per_10k_words"] == 909.0909
+        and base["clean_touched"] == 1
+    )
     assert not re.search("Ana|Roe|Budi|Smith|Paris", json.dumps(report).replace('"paris"', ""))
 
 
@@ -50,7 +64,11 @@ def test_perturbed(report):
     upper, paris = report["perturbations"]["upper"], report["perturbations"]["paris"]
     assert (upper["class"], upper["documents"], upper["support"]) == ("case", 3, 3)
     assert (upper["recall"], upper["whole"], upper["strict"]) == (round(3 / 16, 4), 0, 0)
-    assert (upper["unperturbed_recall"], upper["drop"], upper["drop_strict"]) == (1, round(13 / 16, 4), 1)
+    assert (upper["unperturbed_recall"], upper["drop"], upper["drop_strict"]) == (
+        1,
+        round(13 / 16, 4),
+        1,
+    )
     assert 0 <= upper["recall_95"][0] <= upper["recall"] <= upper["recall_95"][1] <= 0.3
     assert upper["false_alarms"] == upper["unperturbed_false_alarms"] == 1
     assert (paris["recall"], paris["drop"], paris["documents"]) == (1, 0, 4)
@@ -59,7 +77,10 @@ def test_perturbed(report):
     nothing = {"class": "case", "about": "", "documents": 0, "support": 0, "clean_documents": 0}
     assert report["perturbations"]["nothing"] == nothing
     classes = report["classes"]
-    assert set(classes) == {"case", "layout"} and (classes["layout"]["support"], classes["layout"]["recall"]) == (6, 1)
+    assert set(classes) == {"case", "layout"} and (
+        classes["layout"]["support"],
+        classes["layout"]["recall"],
+    ) == (6, 1)
     assert classes["case"]["recall"] == round(3 / 16, 4)
 
 
@@ -72,7 +93,9 @@ def test_the_profile_decides_what_must_be_hidden(finds):
 
 def test_few_essays_are_lengthened(finds):
     system = finds(PATTERN)
-    [found] = measure(system, ESSAYS, [perturbations()["long_people_late"]], CRAPII, 2)["perturbations"].values()
+    [found] = measure(system, ESSAYS, [perturbations()["long_people_late"]], CRAPII, 2)[
+        "perturbations"
+    ].values()
     assert (found["documents"], found["class"], system.read) == (2, LENGTH, 4 + 2)
 
 
@@ -91,7 +114,10 @@ def test_indirect_identifiers_are_no_false_alarms():
 
 
 def test_a_sample_is_nested_fixed_and_has_clean_essays_in_their_share():
-    many = [LabelledText(str(n), "Ana Roe", ((0, 7, "NAME_STUDENT" if n % 5 else "NAME_CITED"),)) for n in range(50)]
+    many = [
+        LabelledText(str(n), "Ana Roe", ((0, 7, "NAME_STUDENT" if n % 5 else "NAME_CITED"),))
+        for n in range(50)
+    ]
     assert take(many, 10, CRAPII) == take(many, 0, CRAPII)[:10] == take(list(many), 10, CRAPII)
     assert sum(essay.spans[0][2] == "NAME_CITED" for essay in take(many, 10, CRAPII)) == 2
 
@@ -100,15 +126,22 @@ def test_a_sample_is_nested_fixed_and_has_clean_essays_in_their_share():
 def assets(tmp_path):
     (tmp_path / "essays").mkdir()
     names = [f"e{n}" for n in range(60)]
-    body = "By {{student.full}}\n\nThe town is old. I like {{CITED=Fay Moss}}.\n\n" + "It flows on and on. " * 15
-    for name in [n for n in names if split_of(n) == "test"][:3] + [n for n in names if split_of(n) == "train"][:1]:
+    body = (
+        "By {{student.full}}\n\nThe town is old. I like {{CITED=Fay Moss}}.\n\n"
+        + "It flows on and on. " * 15
+    )
+    for name in [n for n in names if split_of(n) == "test"][:3] + [
+        n for n in names if split_of(n) == "train"
+    ][:1]:
         (tmp_path / "essays" / f"{name}.txt").write_text(f"id: {name}\n---\n{body}\n", "utf8")
     return tmp_path
 
 
 def test_authored_essays_of_the_test_split(assets):
     essays = authored_essays(assets)
-    assert len(essays) == len({essay.id for essay in essays}) == 6 and essays == authored_essays(assets)
+    assert len(essays) == len({essay.id for essay in essays}) == 6 and essays == authored_essays(
+        assets
+    )
     assert all(label.startswith("NAME") for essay in essays for *_, label in essay.spans)
     assert prose_of(assets)[0].startswith("It flows")
     with pytest.raises(PiiError, match="E603"):

@@ -17,7 +17,9 @@ KEY = b"a key for tests, 32 bytes long.."
 CRAPII = Profile.load("crapii")
 # As crapii, and indirect identifiers are hidden too; OTHER needs a map, so it gets its tag.
 INDIRECT_TOO = replace(
-    CRAPII, name="indirect_too", actions={**CRAPII.actions, **dict.fromkeys(INDIRECT_LABELS, "surrogate"), OTHER: "tag"}
+    CRAPII,
+    name="indirect_too",
+    actions={**CRAPII.actions, **dict.fromkeys(INDIRECT_LABELS, "surrogate"), OTHER: "tag"},
 )
 _MARK = re.compile(r"\{(\w+)\|(.*?)\}", re.DOTALL)
 _NLP = spacy.blank("en")
@@ -38,11 +40,16 @@ def make_doc(marked: str) -> Doc:
     """RETURNS (Doc): Tokens cut at the marks, and `doc.spans["pii"]`."""
     text, spans = unmark(marked)
     cuts = sorted({0, len(text), *(x for a, b, _ in spans for x in (a, b))})
-    words = [w for a, b in zip(cuts, cuts[1:], strict=False) for w in re.findall(r"\s+|\S+", text[a:b])]
+    words = [
+        w for a, b in zip(cuts, cuts[1:], strict=False) for w in re.findall(r"\s+|\S+", text[a:b])
+    ]
     doc = Doc(_NLP.vocab, words=words, spaces=[False] * len(words)) if words else Doc(_NLP.vocab)
     assert doc.text == text
     found = [doc.char_span(a, b, alignment_mode="expand") for a, b, _ in spans]
-    write_spans(doc, [Candidate(s.start, s.end, label) for s, (_, _, label) in zip(found, spans, strict=True)])
+    write_spans(
+        doc,
+        [Candidate(s.start, s.end, label) for s, (_, _, label) in zip(found, spans, strict=True)],
+    )
     return doc
 
 

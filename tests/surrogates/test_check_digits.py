@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from pii_components.names.table import name_table
 from pii_components.surrogates.keys import Chance
-from pii_components.surrogates.numbers import check, other_iban, other_number, scheme_of, surrogate_id_num
+from pii_components.surrogates.numbers import (
+    check,
+    other_iban,
+    other_number,
+    scheme_of,
+    surrogate_id_num,
+)
 from pii_components.surrogates.values import Context
 
 from .conftest import KEY
@@ -58,7 +64,9 @@ def test_a_right_number_becomes_a_right_number(scheme, data):
     assert all(a != b for a, b in zip(code, new, strict=True))
 
 
-@pytest.mark.parametrize("value", ["4539 1488 0343 6467", "ISBN 0-306-40615-2", "ID: 4539-1488-0343-6467"])
+@pytest.mark.parametrize(
+    "value", ["4539 1488 0343 6467", "ISBN 0-306-40615-2", "ID: 4539-1488-0343-6467"]
+)
 def test_id_number_keeps_its_check_digit_and_its_form(value):
     new = surrogate_id_num(value, CONTEXT)
     old_digits, digits = ("".join(ch for ch in v if ch.isdecimal()) for v in (value, new))

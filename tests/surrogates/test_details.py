@@ -56,9 +56,13 @@ def test_email_has_the_surrogate_name_in_the_same_pattern(value, expected):
     assert new.lower() != value.lower()
 
 
-@pytest.mark.parametrize("value", ["mlopez99@stateu.edu", "maria.lopez1999@gmail.com", "l.maria-07@x.org"])
+@pytest.mark.parametrize(
+    "value", ["mlopez99@stateu.edu", "maria.lopez1999@gmail.com", "l.maria-07@x.org"]
+)
 def test_email_digits_change(value):
-    old, new = (re.sub(r"\D", "", v.partition("@")[0]) for v in (value, surrogate_email(value, RESERVED)))
+    old, new = (
+        re.sub(r"\D", "", v.partition("@")[0]) for v in (value, surrogate_email(value, RESERVED))
+    )
     assert len(old) == len(new)
     assert old != new
 
@@ -70,7 +74,9 @@ def test_email_domains():
     assert surrogate_email("@", RESERVED) is None
 
 
-@pytest.mark.parametrize("value", ["skater_boy12@hotmail.com", "jdoe@abc.org", "x9@y.com", "wang.li88@qq.com"])
+@pytest.mark.parametrize(
+    "value", ["skater_boy12@hotmail.com", "jdoe@abc.org", "x9@y.com", "wang.li88@qq.com"]
+)
 def test_unlinked_email_keeps_its_pattern_and_nothing_else(value):
     new = surrogate_email(value, RESERVED)
     old_runs, new_runs = (re.findall(r"[a-z]+|\d+|\W|_", v.partition("@")[0]) for v in (value, new))
@@ -86,7 +92,8 @@ def test_one_handle_is_one_handle_everywhere():
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"), [("@maria_l", "@carla_v"), ("JoseONeil", "HectorByrne"), ("mari", "carl"), ("...", None)]
+    ("value", "expected"),
+    [("@maria_l", "@carla_v"), ("JoseONeil", "HectorByrne"), ("mari", "carl"), ("...", None)],
 )
 def test_username(value, expected):
     new = surrogate_username(value, RESERVED)
@@ -96,16 +103,34 @@ def test_username(value, expected):
 @pytest.mark.parametrize(
     ("value", "pattern"),
     [
-        ("https://in.linkedin.com/in/maria-lopez-4f2a9c/", r"https://in\.linkedin\.com/in/carla-vidal-\d[a-z]\d[a-z]\d[a-z]/"),
+        (
+            "https://in.linkedin.com/in/maria-lopez-4f2a9c/",
+            r"https://in\.linkedin\.com/in/carla-vidal-\d[a-z]\d[a-z]\d[a-z]/",
+        ),
         ("linkedin.com/pulse/maria-lopez", r"linkedin\.com/pulse/carla-vidal"),
-        ("https://www.linkedin.com/posts/marialopez_learning-activity-6899", r".*/posts/carlavidal_learning-activity-\d{4}"),
-        ("https://www.linkedin.com/feed/update/urn:li:activity:689912", r".*/feed/update/urn:li:activity:\d{6}"),
+        (
+            "https://www.linkedin.com/posts/marialopez_learning-activity-6899",
+            r".*/posts/carlavidal_learning-activity-\d{4}",
+        ),
+        (
+            "https://www.linkedin.com/feed/update/urn:li:activity:689912",
+            r".*/feed/update/urn:li:activity:\d{6}",
+        ),
         ("youtube.com/@mlopez?list=PLx91", r"youtube\.com/@cvidal\?list=[A-Z]{2}[a-z]\d\d"),
-        ("https://www.youtube.com/watch?v=dQw4w9WgXcQ", r"https://www\.youtube\.com/watch\?v=(?!dQw)\w{11}"),
-        ("https://www.youtube.com/channel/UCabcdefghijklmnopqrstuv", r".*/channel/UC(?!abc)[a-z]{22}"),
+        (
+            "https://www.youtube.com/watch?v=dQw4w9WgXcQ",
+            r"https://www\.youtube\.com/watch\?v=(?!dQw)\w{11}",
+        ),
+        (
+            "https://www.youtube.com/channel/UCabcdefghijklmnopqrstuv",
+            r".*/channel/UC(?!abc)[a-z]{22}",
+        ),
         ("https://m.youtube.com/c/MariaLopez", r"https://m\.youtube\.com/c/CarlaVidal"),
         ("https://youtu.be/dQw4w9WgXcQ", r"https://youtu\.be/(?!dQw)\w{11}"),
-        ("https://www.facebook.com/profile.php?id=100012345678", r".*/profile\.php\?id=(?!1000)\d{12}"),
+        (
+            "https://www.facebook.com/profile.php?id=100012345678",
+            r".*/profile\.php\?id=(?!1000)\d{12}",
+        ),
         ("instagram.com/maria.lopez", r"instagram\.com/carla\.vidal"),
         ("mlopez.wordpress.com/about", r"cvidal\.wordpress\.com/about"),
         ("http://www.marialopez.com/about", r"http://www\.carlavidal\.example\.com/about"),
@@ -124,7 +149,9 @@ def test_url_is_taken_apart(value, pattern):
 
 
 def test_url_realistic_domain():
-    assert surrogate_url("http://www.marialopez.co.uk/", REALISTIC) == "http://www.carlavidal.co.uk/"
+    assert (
+        surrogate_url("http://www.marialopez.co.uk/", REALISTIC) == "http://www.carlavidal.co.uk/"
+    )
 
 
 @pytest.mark.parametrize("value", ["https://www.facebook.com/", "", "///"])
@@ -170,12 +197,18 @@ def test_phone_without_digits():
 
 def test_one_phone_number_in_two_forms_is_one_number():
     made = distinct(
-        ["(312) 867-5309", "312.867.5309", "+1 312 867 5309"], surrogate_phone, RESERVED, forbidden=(), key=phone_key
+        ["(312) 867-5309", "312.867.5309", "+1 312 867 5309"],
+        surrogate_phone,
+        RESERVED,
+        forbidden=(),
+        key=phone_key,
     )
     assert len({canonical(v)[-10:] for v in made.values()}) == 1
 
 
-@pytest.mark.parametrize("value", ["AB-2047/x", "20194455", "a1B2c3", "STU 44 90 17", "№ 345", "0042"])
+@pytest.mark.parametrize(
+    "value", ["AB-2047/x", "20194455", "a1B2c3", "STU 44 90 17", "№ 345", "0042"]
+)
 def test_id_keeps_its_shape_and_changes_every_place(value):
     new = surrogate_id_num(value, RESERVED)
     assert shape(new) == shape(value)
@@ -183,7 +216,8 @@ def test_id_keeps_its_shape_and_changes_every_place(value):
 
 
 @pytest.mark.parametrize(
-    ("value", "lead"), [("Student ID: 2019-44", "Student ID: "), ("ID# 8812", "ID# "), ("Roll No. 7731", "Roll No. ")]
+    ("value", "lead"),
+    [("Student ID: 2019-44", "Student ID: "), ("ID# 8812", "ID# "), ("Roll No. 7731", "Roll No. ")],
 )
 def test_id_keeps_the_word_before_it(value, lead):
     new = surrogate_id_num(value, RESERVED)
@@ -197,7 +231,9 @@ def test_id_in_other_scripts():
 
 
 def test_one_id_in_two_forms_is_one_id():
-    made = distinct(["AB-2047", "ab2047", "ID: AB 2047"], surrogate_id_num, RESERVED, forbidden=(), key=id_key)
+    made = distinct(
+        ["AB-2047", "ab2047", "ID: AB 2047"], surrogate_id_num, RESERVED, forbidden=(), key=id_key
+    )
     assert len({id_key(v) for v in made.values()}) == 1
 
 
@@ -208,7 +244,10 @@ def test_one_id_in_two_forms_is_one_id():
             "1420 Oak Hill Road, Apt 7, Dayton, OH 45402",
             r"\d{4} [A-Z]\w+ [A-Z]\w+ Road, Apt \d, [A-Z]\w+, (?!OH)[A-Z]{2} \d{5}",
         ),
-        ("12 W 42nd St., New York, NY", r"\d\d W \d\d(?:st|nd|rd|th) St\., \w+ \w+, (?!NY)[A-Z]{2}"),
+        (
+            "12 W 42nd St., New York, NY",
+            r"\d\d W \d\d(?:st|nd|rd|th) St\., \w+ \w+, (?!NY)[A-Z]{2}",
+        ),
         ("PO Box 552, Hartford, CT 06103", r"PO Box \d{3}, (?!Hart)\w+, (?!CT)[A-Z]{2} \d{5}"),
         (
             "Flat 3, 17 Gower Street\nLondon WC1E 6BT",
@@ -232,10 +271,19 @@ def test_address_keeps_its_layout(value, pattern):
             "81 Bay Street, Toronto, ON M5V 2T6, Canada",
             r"\d\d [A-Z]\w+ Street, \w+, (?!ON)[A-Z]{2} [A-Z]\d[A-Z] \d[A-Z]\d, Canada",
         ),
-        ("4 Kent Street, Sydney NSW 2000", r"\d [A-Z]\w+ Street, \w+ (?!NSW)(?:QLD|VIC|TAS|ACT) \d{4}"),
+        (
+            "4 Kent Street, Sydney NSW 2000",
+            r"\d [A-Z]\w+ Street, \w+ (?!NSW)(?:QLD|VIC|TAS|ACT) \d{4}",
+        ),
         ("12 rue Lepic, Paris, France", r"\d\d rue (?!Lepic)\w+, (?!Paris)\w+, France"),
-        ("4 Elm Road, Monterrey, N.L.", r"\d [A-Z]\w+ Road, (?!Mont)\w+, (?:Q\.R|S\.L\.P|B\.C|B\.C\.S|D\.F)\."),
-        ("12 K St. N.W., Washington, D.C. 20005", r"\d\d [A-Z]\w+ St\. N\.W\., (?!Wash)\w+, (?!D\.C)[A-Z]\.[A-Z]\. \d{5}"),
+        (
+            "4 Elm Road, Monterrey, N.L.",
+            r"\d [A-Z]\w+ Road, (?!Mont)\w+, (?:Q\.R|S\.L\.P|B\.C|B\.C\.S|D\.F)\.",
+        ),
+        (
+            "12 K St. N.W., Washington, D.C. 20005",
+            r"\d\d [A-Z]\w+ St\. N\.W\., (?!Wash)\w+, (?!D\.C)[A-Z]\.[A-Z]\. \d{5}",
+        ),
         ("P.O. Box 552, Toluca, EDMX", r"P\.O\. Box \d{3}, (?!Tol)\w+, (?!EDMX)[A-Z]{4}"),
     ],
 )
@@ -249,7 +297,9 @@ def test_address_of_nothing():
 
 VALUES = st.text(alphabet="abzAZ019-_. @/:é小٣", min_size=1, max_size=24)
 GENERATORS = [
-    generator for label, generator in ALL_GENERATORS.items() if label not in ("OTHER", "LOCATION", "EDUCATION", "EMPLOYER")
+    generator
+    for label, generator in ALL_GENERATORS.items()
+    if label not in ("OTHER", "LOCATION", "EDUCATION", "EMPLOYER")
 ]
 
 
@@ -265,7 +315,9 @@ def test_any_text_is_changed_or_has_no_surrogate(generator, value):
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.lists(st.from_regex(r"[A-Z]{0,2}\d{3,6}", fullmatch=True), min_size=1, max_size=8, unique=True),
+    st.lists(
+        st.from_regex(r"[A-Z]{0,2}\d{3,6}", fullmatch=True), min_size=1, max_size=8, unique=True
+    ),
     st.randoms(use_true_random=False),
 )
 def test_distinct_values_stay_distinct_in_any_order(values, random):

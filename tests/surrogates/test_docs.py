@@ -33,10 +33,15 @@ def test_entities_of_others_stay_and_ours_are_replaced(nlp, ents_filter, expecte
     doc = nlp.make_doc(TEXT)
     doc.spans["pii"] = []
     doc.ents = [Span(doc, 1, 3, label="ORG", kb_id="Q1"), Span(doc, 6, 8, label="GPE")]
-    for spans, seen in (([(0, 1, "NAME_STUDENT"), (2, 4, "LOCATION")], expected), ([(0, 1, "NAME_STUDENT")], None)):
+    for spans, seen in (
+        ([(0, 1, "NAME_STUDENT"), (2, 4, "LOCATION")], expected),
+        ([(0, 1, "NAME_STUDENT")], None),
+    ):
         write_ents(doc, [found(doc, *span).span for span in spans], ents_filter)
         ents = [(e.start, e.end, e.label_) for e in doc.ents]
-        assert ents == seen or (seen is None and (2, 4, "LOCATION") not in ents and (6, 8, "GPE") in ents)
+        assert ents == seen or (
+            seen is None and (2, 4, "LOCATION") not in ents and (6, 8, "GPE") in ents
+        )
     assert {t.ent_iob_ for t in doc} == {"O", "B", "I"}
     write_ents(nlp.make_doc(""), [], ents_filter)
 

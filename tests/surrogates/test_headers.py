@@ -19,16 +19,27 @@ BODY = (
 def removed(marked: str) -> list[str]:
     """What goes, without blank lines."""
     text, spans = unmark(marked)
-    return [line for a, b in find_headers(text, [Item(*span, "keep") for span in spans]) for line in text[a:b].splitlines() if line.strip()]
+    return [
+        line
+        for a, b in find_headers(text, [Item(*span, "keep") for span in spans])
+        for line in text[a:b].splitlines()
+        if line.strip()
+    ]
 
 
 @pytest.mark.parametrize(
     ("text", "gone"),
     [
         (BLOCK + BODY, ["Ana Lopez", "Professor Hartwell", "ENGL 101", "12 May 2019"]),
-        (BODY + "{NAME_STUDENT|Lopez} 2\n" + BODY + "{NAME_STUDENT|Lopez} 3\n" + BODY, ["Lopez 2", "Lopez 3"]),
+        (
+            BODY + "{NAME_STUDENT|Lopez} 2\n" + BODY + "{NAME_STUDENT|Lopez} 3\n" + BODY,
+            ["Lopez 2", "Lopez 3"],
+        ),
         (BODY, []),
-        (BLOCK + BODY + f"\n{PART}\n\n" + BLOCK + BODY, ["Ana Lopez", "Professor Hartwell", "ENGL 101", "12 May 2019"] * 2),
+        (
+            BLOCK + BODY + f"\n{PART}\n\n" + BLOCK + BODY,
+            ["Ana Lopez", "Professor Hartwell", "ENGL 101", "12 May 2019"] * 2,
+        ),
     ],
 )
 def test_what_goes(text, gone):
@@ -46,8 +57,16 @@ def test_a_line_stays_if_a_span_reaches_into_one_that_stays():
     text = "Ana\nLopez\nENGL 1\nBody\n"
     lines = read_lines(text, [])
     chosen = [True, True, True, False]
-    for spans, ends in (([(0, 9)], 17), ([(4, 16), (17, 21)], 17), ([(10, 21)], 10), ([(0, 9), (10, 21)], 10), ([(0, 5), (5, 12), (12, 21)], 0)):
-        found = stretches(text, [Item(*span, "NAME_STUDENT", "keep") for span in spans], lines, chosen)
+    for spans, ends in (
+        ([(0, 9)], 17),
+        ([(4, 16), (17, 21)], 17),
+        ([(10, 21)], 10),
+        ([(0, 9), (10, 21)], 10),
+        ([(0, 5), (5, 12), (12, 21)], 0),
+    ):
+        found = stretches(
+            text, [Item(*span, "NAME_STUDENT", "keep") for span in spans], lines, chosen
+        )
         assert found == ([(0, ends)] if ends else [])
 
 
@@ -55,7 +74,11 @@ def test_a_line_stays_if_a_span_reaches_into_one_that_stays():
 @given(st.text("aB1. \n\r\t\u2028\u241e-", max_size=80), st.sets(st.integers(0, 80)), st.randoms())
 def test_no_span_lies_across_an_edge(text, cuts, rng):
     places = sorted(cut for cut in cuts if cut <= len(text))
-    items = [Item(a, b, "NAME_STUDENT", "keep") for a, b in zip(places[::2], places[1::2], strict=False) if PART not in text[a:b]]
+    items = [
+        Item(a, b, "NAME_STUDENT", "keep")
+        for a, b in zip(places[::2], places[1::2], strict=False)
+        if PART not in text[a:b]
+    ]
     lines = read_lines(text, items)
     found = stretches(text, items, lines, [rng.random() < 0.5 for _ in lines])
     edges = [edge for pair in found for edge in pair]

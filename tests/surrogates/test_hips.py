@@ -35,8 +35,13 @@ def essay_with(hips: HipsSurrogate, profile: str | Profile) -> str:
 
 def test_crapii(hips):
     text = essay_with(hips, "crapii")
-    assert not any(w in text for w in ("Ana", "Lopez", "LOPEZ", "stateu", "867", "2047", "Oak", "45402"))
-    assert re.search(r"Dr\. Hartwell and my friend (?!Wei)\w+ (?!Chen)\w+ helped me\. Garcia \(2019\) says so\.", text)
+    assert not any(
+        w in text for w in ("Ana", "Lopez", "LOPEZ", "stateu", "867", "2047", "Oak", "45402")
+    )
+    assert re.search(
+        r"Dr\. Hartwell and my friend (?!Wei)\w+ (?!Chen)\w+ helped me\. Garcia \(2019\) says so\.",
+        text,
+    )
     given, family = text.split("\n")[0].removeprefix("Reflection by ").split()
     assert text.endswith(f"\n{given[0]}. {family} / {family.upper()}, {given}")
     assert f"I am {given}, and" in text
@@ -52,7 +57,10 @@ def test_crapii(hips):
 def test_indirect_identifiers_are_hidden_if_asked(hips):
     text = essay_with(hips, INDIRECT_TOO)
     assert not any(w in text for w in ("Dayton", "Ridgeview", "1999"))
-    assert re.search(r"in [A-Z]\w+, at ([A-Z]\w+) College\. My \1 College! Born [A-Z]\w+ \d+, 19\d\d, 2\d\.", text)
+    assert re.search(
+        r"in [A-Z]\w+, at ([A-Z]\w+) College\. My \1 College! Born [A-Z]\w+ \d+, 19\d\d, 2\d\.",
+        text,
+    )
     assert "[" not in text
 
 
@@ -97,7 +105,9 @@ def test_pseudonym_is_never_a_part_of_the_original(hips):
 
 
 def test_keyed_tokens_without_a_list(hips):
-    hips.profile = Profile("tokens", actions={"NAME_STUDENT": "pseudonym", "EMAIL": "pseudonym", "NAME_CITED": "keep"})
+    hips.profile = Profile(
+        "tokens", actions={"NAME_STUDENT": "pseudonym", "EMAIL": "pseudonym", "NAME_CITED": "keep"}
+    )
     names = "{NAME_STUDENT|Ana Lopez}, {NAME_STUDENT|Tom Baker}, {NAME_STUDENT|Ana}"
     doc = hips(make_doc(names + ", {EMAIL|a@b.org} {EMAIL|c@d.org} {EMAIL|A@b.org}"))
     new = doc._.deidentified.replace(",", "").split()
@@ -121,7 +131,9 @@ def test_keyed_tokens_without_a_list(hips):
     ],
 )
 def test_actions(hips, action, expected):
-    hips.profile = Profile("one", actions={"NAME_STUDENT": action}, generic={"NAME_STUDENT": "someone"})
+    hips.profile = Profile(
+        "one", actions={"NAME_STUDENT": action}, generic={"NAME_STUDENT": "someone"}
+    )
     doc = hips(make_doc("I am {NAME_STUDENT|Ana Lopez}, hello"))
     assert doc._.deidentified == f"I am {expected}, hello"
     assert len(doc._.surrogate_spans) == (action != "keep")
@@ -142,19 +154,30 @@ def test_document_stays_as_it_was(hips):
     hips(doc)
     assert doc.text == text
     assert [(s.start, s.end, s.label_) for s in doc.spans["pii"]] == spans
-    assert [(e.text, e.label_) for e in doc.ents][:2] == [("Ana Lopez", "NAME_STUDENT"), ("Ana", "NAME_STUDENT")]
+    assert [(e.text, e.label_) for e in doc.ents][:2] == [
+        ("Ana Lopez", "NAME_STUDENT"),
+        ("Ana", "NAME_STUDENT"),
+    ]
     assert not {e.label_ for e in doc.ents} & {"NAME_CITED", "NAME_INSTRUCTOR", *INDIRECT_LABELS}
 
 
 def test_empty_documents(hips):
-    for doc in (make_doc(""), make_doc("  \n "), make_doc("nothing here"), Doc(spacy.blank("en").vocab, words=["no", "spans"])):
+    for doc in (
+        make_doc(""),
+        make_doc("  \n "),
+        make_doc("nothing here"),
+        Doc(spacy.blank("en").vocab, words=["no", "spans"]),
+    ):
         assert hips(doc)._.deidentified == doc.text
         assert doc._.surrogate_spans == []
 
 
 def test_results_survive_serialisation(hips):
     doc = hips(make_doc(ESSAY))
-    for copy in (Doc(doc.vocab).from_bytes(doc.to_bytes()), next(DocBin(docs=[doc], store_user_data=True).get_docs(doc.vocab))):
+    for copy in (
+        Doc(doc.vocab).from_bytes(doc.to_bytes()),
+        next(DocBin(docs=[doc], store_user_data=True).get_docs(doc.vocab)),
+    ):
         assert copy._.deidentified == doc._.deidentified
         assert copy._.pii_offsets == doc._.pii_offsets
         assert copy._.surrogate_spans == doc._.surrogate_spans
@@ -225,7 +248,9 @@ def test_key_from_file_and_environment_agree(tmp_path, monkeypatch):
     path = tmp_path / "key"
     path.write_bytes(KEY)
     monkeypatch.setenv("OUR_KEY", KEY.decode())
-    assert first_line(HipsSurrogate(key_file=path), ONE) == first_line(HipsSurrogate(key_env="OUR_KEY"), ONE)
+    assert first_line(HipsSurrogate(key_file=path), ONE) == first_line(
+        HipsSurrogate(key_env="OUR_KEY"), ONE
+    )
 
 
 def test_random_key_is_told_once(monkeypatch):
@@ -251,12 +276,16 @@ def test_short_key(hips):
 
 def test_one_bad_document_does_not_stop_the_others(hips, monkeypatch):
     failed = []
-    hips.set_error_handler(lambda name, proc, docs, err: failed.append((name, len(docs), type(err))))
+    hips.set_error_handler(
+        lambda name, proc, docs, err: failed.append((name, len(docs), type(err)))
+    )
     bad = make_doc("bad")
     monkeypatch.setattr(
         HipsSurrogate,
         "chance",
-        lambda self, doc, text=None, real=HipsSurrogate.chance: 1 / 0 if doc is bad else real(self, doc),
+        lambda self, doc, text=None, real=HipsSurrogate.chance: (
+            1 / 0 if doc is bad else real(self, doc)
+        ),
     )
     docs = list(hips.pipe([make_doc(ONE), bad, make_doc(TWO)], batch_size=2))
     assert [d.text for d in docs] == ["Ana Lopez\none", "Ana Lopez\ntwo"]
@@ -275,11 +304,17 @@ def test_no_word_of_a_text_stays_in_a_cache(hips, monkeypatch):
     caches = [dates._numbers, dates._read, handles.site_of, values.canonical]
     essay = ESSAY + " {OTHER|x} {URL_PERSONAL|github.com/mlopez}"
     docs = hips.pipe([make_doc(essay), make_doc(essay)], batch_size=1)
-    for call in (lambda: next(docs), lambda: hips(make_doc(essay)), lambda: hips.observe([make_doc(essay)])):
+    for call in (
+        lambda: next(docs),
+        lambda: hips(make_doc(essay)),
+        lambda: hips.observe([make_doc(essay)]),
+    ):
         values.canonical("left by something else")
         call()
         assert [cache.cache_info().currsize for cache in caches] == [0, 0, 0, 0]
-    monkeypatch.setattr(HipsSurrogate, "_decide", lambda self, doc, read: 1 / len(values.canonical("?")))
+    monkeypatch.setattr(
+        HipsSurrogate, "_decide", lambda self, doc, read: 1 / len(values.canonical("?"))
+    )
     with pytest.raises(ZeroDivisionError):
         hips(make_doc(essay))
     assert not values.canonical.cache_info().currsize
@@ -347,7 +382,12 @@ def test_text_outside_spans_is_unchanged_and_no_original_is_left(pieces):
         last, last_new = edit.end, edit.new_end
         assert new[edit.new_start : edit.new_end]
     assert doc.text[last:] == new[last_new:]
-    hidden = {norm(w) for p in pieces if not isinstance(p, str) for w in p[1].replace("@", " ").replace(".", " ").split()} - {
+    hidden = {
+        norm(w)
+        for p in pieces
+        if not isinstance(p, str)
+        for w in p[1].replace("@", " ").replace(".", " ").split()
+    } - {
         "t",
         "q",
         "z",
@@ -355,14 +395,24 @@ def test_text_outside_spans_is_unchanged_and_no_original_is_left(pieces):
         "x",
         "edu",
     }
-    left = {norm(w) for e in offsets.edits for w in new[e.new_start : e.new_end].replace("@", " ").replace(".", " ").split()}
+    left = {
+        norm(w)
+        for e in offsets.edits
+        for w in new[e.new_start : e.new_end].replace("@", " ").replace(".", " ").split()
+    }
     assert not (hidden - {"", "org", "com"}) & left
 
 
 @settings(max_examples=10, deadline=None)
-@given(st.permutations([ONE, TWO, ESSAY, "{NAME_STUDENT|Tom Baker} {NAME_STUDENT|Ana}"]), st.integers(1, 4))
+@given(
+    st.permutations([ONE, TWO, ESSAY, "{NAME_STUDENT|Tom Baker} {NAME_STUDENT|Ana}"]),
+    st.integers(1, 4),
+)
 def test_order_of_documents_and_batches_does_not_matter(texts, batch_size):
     hips = HipsSurrogate(profile=INDIRECT_TOO, scope="corpus")
     hips.set_key(KEY)
-    together = {d.text: d._.deidentified for d in hips.pipe((make_doc(t) for t in texts), batch_size=batch_size)}
+    together = {
+        d.text: d._.deidentified
+        for d in hips.pipe((make_doc(t) for t in texts), batch_size=batch_size)
+    }
     assert all(hips(make_doc(t))._.deidentified == together[make_doc(t).text] for t in texts)

@@ -12,9 +12,19 @@ from hypothesis import strategies as st
 from pii_components.errors import PiiWarning
 from pii_components.names.table import name_table
 from pii_components.profiles import Profile
-from pii_components.surrogates.dates import choose_age_shift, choose_date_shift, surrogate_age, surrogate_date, weekday_beside
+from pii_components.surrogates.dates import (
+    choose_age_shift,
+    choose_date_shift,
+    surrogate_age,
+    surrogate_date,
+    weekday_beside,
+)
 from pii_components.surrogates.keys import Chance
-from pii_components.surrogates.places import surrogate_education, surrogate_employer, surrogate_location
+from pii_components.surrogates.places import (
+    surrogate_education,
+    surrogate_employer,
+    surrogate_location,
+)
 from pii_components.surrogates.values import Context
 
 from .conftest import KEY, make_doc
@@ -58,7 +68,9 @@ def test_age_that_cannot_be_read_has_no_surrogate(value):
 
 def test_one_age_in_words_and_digits_stays_one(hips):
     hips.profile = all_of("AGE")
-    new = hips(make_doc("{AGE|14}; {AGE|14-year-old}; {AGE|fourteen}; {AGE|17}"))._.deidentified.split("; ")
+    new = hips(
+        make_doc("{AGE|14}; {AGE|14-year-old}; {AGE|fourteen}; {AGE|17}")
+    )._.deidentified.split("; ")
     assert new[1] == f"{new[0]}-year-old"
     assert int(new[3]) - int(new[0]) == 3
 
@@ -115,7 +127,8 @@ def test_date_keeps_its_format(value, pattern):
 
 
 @pytest.mark.parametrize(
-    "value", ["2/30/2019", "value 0", "", "Ana's birthday", "14/14/2019", "May 40, 1999", "nineteen ninety"]
+    "value",
+    ["2/30/2019", "value 0", "", "Ana's birthday", "14/14/2019", "May 40, 1999", "nineteen ninety"],
 )
 def test_date_that_cannot_be_read_has_no_surrogate(value):
     assert surrogate_date(value, CONTEXT) is None
@@ -126,7 +139,12 @@ DAYS = st.dates(date(1950, 1, 1), date(2029, 12, 31))
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.lists(DAYS, min_size=2, max_size=5, unique=True), st.sampled_from(STYLES), st.integers(0, 30), st.booleans())
+@given(
+    st.lists(DAYS, min_size=2, max_size=5, unique=True),
+    st.sampled_from(STYLES),
+    st.integers(0, 30),
+    st.booleans(),
+)
 def test_dates_stay_valid_and_keep_order_and_intervals(days, style, n, local):
     values = [day.strftime(style) for day in days]
     shift = choose_date_shift(values, Chance(KEY, f"document:{n}"), local=local)
@@ -153,7 +171,8 @@ def test_numbers_mean_what_another_date_of_the_document_says(hips):
 
 
 @pytest.mark.parametrize(
-    ("text", "day"), [("On Tuesday, {DATE|May 4, 2021}, we met", 1), ("due {DATE|05/04/2021} (Tuesday)", 1)]
+    ("text", "day"),
+    [("On Tuesday, {DATE|May 4, 2021}, we met", 1), ("due {DATE|05/04/2021} (Tuesday)", 1)],
 )
 def test_a_weekday_beside_a_date_stays_right(hips, text, day):
     hips.profile = all_of("DATE")
@@ -176,7 +195,9 @@ def test_where_a_weekday_stands_beside():
 def test_one_shift_in_a_scope_and_another_with_another_key(hips):
     hips.profile, hips.scope = all_of("DATE"), "corpus"
     one = hips(make_doc("{DATE|May 3, 2019}"))._.deidentified
-    assert hips(make_doc("It was {DATE|May 3, 2019} and {DATE|June 3, 2019}"))._.deidentified.startswith(f"It was {one} and")
+    assert hips(
+        make_doc("It was {DATE|May 3, 2019} and {DATE|June 3, 2019}")
+    )._.deidentified.startswith(f"It was {one} and")
     hips.set_key(KEY + b"!")
     assert hips(make_doc("{DATE|May 3, 2019}"))._.deidentified != one
 
@@ -233,8 +254,12 @@ def test_no_part_of_a_place_survives_and_distinct_ones_stay_distinct(words, labe
     hips = HipsSurrogate(profile=all_of("LOCATION", "EDUCATION", "EMPLOYER"))
     hips.set_key(key)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PiiWarning)  # "Store" alone is a kind and no name: it may get its tag, with a warning
-        new = hips(make_doc("; ".join(f"{{{label}|{w}}}" for w in words)))._.deidentified.split("; ")
+        warnings.simplefilter(
+            "ignore", PiiWarning
+        )  # "Store" alone is a kind and no name: it may get its tag, with a warning
+        new = hips(make_doc("; ".join(f"{{{label}|{w}}}" for w in words)))._.deidentified.split(
+            "; "
+        )
     made = [n for n in new if n != f"[{label}]"]
     assert len(set(made)) == len(made) and len(new) == len(words)
     kinds = {"Hotel", "Hospital", "School", "Institute"}
@@ -245,12 +270,20 @@ def test_no_part_of_a_place_survives_and_distinct_ones_stay_distinct(words, labe
 def test_pool_of_the_corpus_lends_only_what_several_documents_hold(hips):
     hips.profile = all_of("EMPLOYER", pool="corpus")
     shared = ["Zanfort Bank", "Quimby Bank", "Harlo Hotel"]
-    docs = [make_doc(f"text {i} " + " ".join(f"{{EMPLOYER|{v}}}" for v in shared)) for i in range(3)]
+    docs = [
+        make_doc(f"text {i} " + " ".join(f"{{EMPLOYER|{v}}}" for v in shared)) for i in range(3)
+    ]
     rare = make_doc("{EMPLOYER|Mumpert Bank}")
     hips.observe([*docs, rare, rare, rare])
-    new = {hips(make_doc(f"{{EMPLOYER|Zanfort Bank}} {i}"))._.deidentified.rsplit(" ", 1)[0] for i in range(12)}
+    new = {
+        hips(make_doc(f"{{EMPLOYER|Zanfort Bank}} {i}"))._.deidentified.rsplit(" ", 1)[0]
+        for i in range(12)
+    }
     assert new == {"Quimby Bank"}
-    assert hips(make_doc("{EMPLOYER|Mumpert Bank} {EMPLOYER|Zanfort Bank}"))._.deidentified != "Zanfort Bank Mumpert Bank"
+    assert (
+        hips(make_doc("{EMPLOYER|Mumpert Bank} {EMPLOYER|Zanfort Bank}"))._.deidentified
+        != "Zanfort Bank Mumpert Bank"
+    )
     hips.profile = all_of("EMPLOYER")
     assert "Quimby" not in hips(make_doc("{EMPLOYER|Zanfort Bank}"))._.deidentified
 

@@ -47,7 +47,9 @@ SURNAMES = [
 ]
 
 
-def replace_all(texts: list[str], *, key: bytes = KEY, forbidden: frozenset[str] = frozenset()) -> list[str | None]:
+def replace_all(
+    texts: list[str], *, key: bytes = KEY, forbidden: frozenset[str] = frozenset()
+) -> list[str | None]:
     chance = Chance(key, "corpus")
     mentions = spell_initials([read_mention(t) for t in texts])
     people, owners, _ = link(mentions)
@@ -115,7 +117,9 @@ def test_name_without_a_pool_is_from_elsewhere_and_says_so():
 
 def test_no_surrogate_at_all_is_none():
     people, owners, _ = link([mention := read_mention("Maria Lopez")])
-    everything = {norm(n) for kind in (name_table()._given, name_table()._surnames) for n in kind.names}
+    everything = {
+        norm(n) for kind in (name_table()._given, name_table()._surnames) for n in kind.names
+    }
     named = name_people(people, Chance(KEY), table=name_table(), forbidden=everything)
     assert render(mention, named[owners[0]], Chance(KEY)) is None
 
@@ -134,7 +138,10 @@ names = st.builds(lambda g, s: f"{g} {s}", st.sampled_from(NAMES), st.sampled_fr
 def test_order_does_not_matter(texts, random):
     shuffled = list(texts)
     random.shuffle(shuffled)
-    first, second = dict(zip(texts, replace_all(texts), strict=True)), dict(zip(shuffled, replace_all(shuffled), strict=True))
+    first, second = (
+        dict(zip(texts, replace_all(texts), strict=True)),
+        dict(zip(shuffled, replace_all(shuffled), strict=True)),
+    )
     assert first == second
 
 

@@ -12,25 +12,43 @@ from .conftest import make_doc, unmark
 def roles_of(marked: str) -> list[str]:
     text, spans = unmark(marked)
     return [
-        owner.role for owner, (_, _, label) in zip(detail_owners(text, spans), spans, strict=True) if label in DETAIL_LABELS
+        owner.role
+        for owner, (_, _, label) in zip(detail_owners(text, spans), spans, strict=True)
+        if label in DETAIL_LABELS
     ]
 
 
-S, T, F = "{NAME_STUDENT|Maria Lopez}", "{NAME_INSTRUCTOR|Theo Hartwell}", "{NAME_CONNECTED|Tobias Reed}"
+S, T, F = (
+    "{NAME_STUDENT|Maria Lopez}",
+    "{NAME_INSTRUCTOR|Theo Hartwell}",
+    "{NAME_CONNECTED|Tobias Reed}",
+)
 
 
 @pytest.mark.parametrize(
     ("marked", "expected"),
     [
         # the name inside
-        (f"{S} {T} {{EMAIL|maria.lopez9@x.edu}} {{EMAIL|t.hartwell@x.edu}}", ["STUDENT", "INSTRUCTOR"]),
-        (f"{S} {T} {{USERNAME|@mlopez}} {{URL_PERSONAL|https://www.x.edu/~hartwell/}}", ["STUDENT", "INSTRUCTOR"]),
-        (f"{S} {F} {{URL_PERSONAL|linkedin.com/in/tobias-reed}} {{URL_PERSONAL|www.marialopez.com}}", ["CONNECTED", "STUDENT"]),
+        (
+            f"{S} {T} {{EMAIL|maria.lopez9@x.edu}} {{EMAIL|t.hartwell@x.edu}}",
+            ["STUDENT", "INSTRUCTOR"],
+        ),
+        (
+            f"{S} {T} {{USERNAME|@mlopez}} {{URL_PERSONAL|https://www.x.edu/~hartwell/}}",
+            ["STUDENT", "INSTRUCTOR"],
+        ),
+        (
+            f"{S} {F} {{URL_PERSONAL|linkedin.com/in/tobias-reed}} {{URL_PERSONAL|www.marialopez.com}}",
+            ["CONNECTED", "STUDENT"],
+        ),
         # a student of the same surname goes first
         ("{NAME_STUDENT|Ana Hartwell} " + T + " {EMAIL|hartwell@x.edu}", ["STUDENT"]),
         ("Dr. {NAME_INSTRUCTOR|Lopez} taught " + S + ": {EMAIL|lopez@x.edu}", ["STUDENT"]),
         # what stands around it
-        (f"Call {T} at {{PHONE_NUM|555-0142}} or {{EMAIL|office7@x.edu}}.", ["INSTRUCTOR", "INSTRUCTOR"]),
+        (
+            f"Call {T} at {{PHONE_NUM|555-0142}} or {{EMAIL|office7@x.edu}}.",
+            ["INSTRUCTOR", "INSTRUCTOR"],
+        ),
         (f"{T} (office: {{PHONE_NUM|555-0142}})", ["INSTRUCTOR"]),
         (f"{F}, whose e-mail is {{EMAIL|skater@x.org}}, drew it.", ["CONNECTED"]),
         ("{EMAIL|office7@x.edu} (Prof. " + T + ")", ["INSTRUCTOR"]),
@@ -49,8 +67,14 @@ S, T, F = "{NAME_STUDENT|Maria Lopez}", "{NAME_INSTRUCTOR|Theo Hartwell}", "{NAM
         (f"{S}, {T}, {{PHONE_NUM|555-0142}}", [""]),
         (f"{T} {{ID_NUM|20418837}}", [""]),
         # one value, one role
-        (f"{T}: {{PHONE_NUM|555-0142}}. I dial {{PHONE_NUM|555 0142}}.", ["INSTRUCTOR", "INSTRUCTOR"]),
-        (f"{T}: {{PHONE_NUM|555-0142}}. My number is {{PHONE_NUM|555-0142}}.", ["STUDENT", "STUDENT"]),
+        (
+            f"{T}: {{PHONE_NUM|555-0142}}. I dial {{PHONE_NUM|555 0142}}.",
+            ["INSTRUCTOR", "INSTRUCTOR"],
+        ),
+        (
+            f"{T}: {{PHONE_NUM|555-0142}}. My number is {{PHONE_NUM|555-0142}}.",
+            ["STUDENT", "STUDENT"],
+        ),
         (f"{T}: {{PHONE_NUM|555-0142}}.\nCall {F} at {{PHONE_NUM|555-0142}}.", ["", ""]),
     ],
 )
@@ -119,7 +143,9 @@ def test_example_of_the_module():
 
 
 def test_a_detail_says_whose_it_is():
-    doc = make_doc(f"{S} {{EMAIL|mlopez@x.edu}}; {F} (phone {{PHONE_NUM|555-0142}}); {{USERNAME|@who}}")
+    doc = make_doc(
+        f"{S} {{EMAIL|mlopez@x.edu}}; {F} (phone {{PHONE_NUM|555-0142}}); {{USERNAME|@who}}"
+    )
     for span, person in zip(doc.spans["pii"], (7, None, 3, None, None), strict=True):
         span._.pii_person = person
     set_detail_roles(doc)
@@ -128,11 +154,25 @@ def test_a_detail_says_whose_it_is():
 
 def test_the_profile_says_what_happens_by_role(hips):
     hips.profile = Profile(
-        "x", actions={"NAME_STUDENT": "tag", "NAME_INSTRUCTOR": "keep", "EMAIL": "tag", "EMAIL/INSTRUCTOR": "keep"}
+        "x",
+        actions={
+            "NAME_STUDENT": "tag",
+            "NAME_INSTRUCTOR": "keep",
+            "EMAIL": "tag",
+            "EMAIL/INSTRUCTOR": "keep",
+        },
     )
-    doc = hips(make_doc(f"{S} {{EMAIL|mlopez@x.edu}}; {T} {{EMAIL|hartwell@x.edu}}; {{EMAIL|who@x.edu}}"))
+    doc = hips(
+        make_doc(f"{S} {{EMAIL|mlopez@x.edu}}; {T} {{EMAIL|hartwell@x.edu}}; {{EMAIL|who@x.edu}}")
+    )
     assert doc._.deidentified == "[NAME_STUDENT] [EMAIL]; Theo Hartwell hartwell@x.edu; [EMAIL]"
-    assert [s._.pii_role for s in doc.spans["pii"]] == ["STUDENT", "STUDENT", "INSTRUCTOR", "INSTRUCTOR", ""]
+    assert [s._.pii_role for s in doc.spans["pii"]] == [
+        "STUDENT",
+        "STUDENT",
+        "INSTRUCTOR",
+        "INSTRUCTOR",
+        "",
+    ]
     assert [e.text for e in doc.ents] == ["Maria Lopez", "mlopez@x.edu", "who@x.edu"]
 
 

@@ -17,7 +17,9 @@ CONTEXT = Context(Chance(KEY, "corpus"), name_table())
 
 def hidden(hips, *names: str) -> list[str]:
     """RETURNS (list[str]): What the names of one document become."""
-    return hips(make_doc(" ; ".join(f"{{NAME_STUDENT|{n}}}" for n in names)))._.deidentified.split(" ; ")
+    return hips(make_doc(" ; ".join(f"{{NAME_STUDENT|{n}}}" for n in names)))._.deidentified.split(
+        " ; "
+    )
 
 
 def test_origin_holds_for_the_second_person_of_a_surname(hips):  # CRAPII
@@ -27,7 +29,10 @@ def test_origin_holds_for_the_second_person_of_a_surname(hips):  # CRAPII
 
 def test_first_names_of_a_corpus_have_no_common_map(hips):  # CRAPII: frequencies tell who is who
     hips.scope = "corpus"
-    firsts = {hidden(hips, f"Maria {surname}")[0].split()[0] for surname in ("Lopez", "Baker", "Rossi", "Tanaka", "Novak")}
+    firsts = {
+        hidden(hips, f"Maria {surname}")[0].split()[0]
+        for surname in ("Lopez", "Baker", "Rossi", "Tanaka", "Novak")
+    }
     assert len(firsts) > 3
     assert hidden(hips, "Maria Lopez") == hidden(hips, "Maria Lopez")
 
@@ -47,7 +52,9 @@ def test_id_is_neither_blanked_nor_the_input(value):  # CRAPII
 
 
 @pytest.mark.parametrize("label", ["EMPLOYER", "EDUCATION", "LOCATION"])
-def test_rare_values_of_other_students_are_not_lent_and_the_original_does_not_return(hips, label):  # CRAPII
+def test_rare_values_of_other_students_are_not_lent_and_the_original_does_not_return(
+    hips, label
+):  # CRAPII
     hips.profile = Profile("pool", actions={label: "surrogate"}, pool="corpus")
     values = ["Zanfort", "Quimby", "Harlo"]
     docs = [make_doc(f"{{{label}|{value}}}") for value in values]

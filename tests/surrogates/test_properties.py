@@ -35,13 +35,28 @@ NAMES = (
     "Sukarno",
 )
 DETAILS = (
-    ("EMAIL", "mlopez9@x.edu"), ("EMAIL", "who.knows@quill.org"), ("USERNAME", "@tbaker"), ("ID_NUM", "AB-20477"),
-    ("PHONE_NUM", "+1 312 867 5309"), ("URL_PERSONAL", "https://github.com/mlopez"), ("STREET_ADDRESS", "12 Elm Street, Ashby"),
-    ("DATE", "May 3, 2019"), ("AGE", "17"), ("LOCATION", "Zanfort"), ("EDUCATION", "Harlo High School"), ("EMPLOYER", "Mumpert Bank"),
-)  # fmt: skip
-SPANS = st.one_of(st.tuples(st.sampled_from([S, T]), st.sampled_from(NAMES)), st.sampled_from(DETAILS))
-PIECES = st.lists(st.one_of(SPANS, st.text(alphabet="qvx .,\n'é", min_size=1, max_size=6)), max_size=9)
-EVERYTHING = Profile("all", actions=dict.fromkeys((S, T, *(label for label, _ in DETAILS)), "surrogate"))
+    ("EMAIL", "mlopez9@x.edu"),
+    ("EMAIL", "who.knows@quill.org"),
+    ("USERNAME", "@tbaker"),
+    ("ID_NUM", "AB-20477"),
+    ("PHONE_NUM", "+1 312 867 5309"),
+    ("URL_PERSONAL", "https://github.com/mlopez"),
+    ("STREET_ADDRESS", "12 Elm Street, Ashby"),
+    ("DATE", "May 3, 2019"),
+    ("AGE", "17"),
+    ("LOCATION", "Zanfort"),
+    ("EDUCATION", "Harlo High School"),
+    ("EMPLOYER", "Mumpert Bank"),
+)
+SPANS = st.one_of(
+    st.tuples(st.sampled_from([S, T]), st.sampled_from(NAMES)), st.sampled_from(DETAILS)
+)
+PIECES = st.lists(
+    st.one_of(SPANS, st.text(alphabet="qvx .,\n'é", min_size=1, max_size=6)), max_size=9
+)
+EVERYTHING = Profile(
+    "all", actions=dict.fromkeys((S, T, *(label for label, _ in DETAILS)), "surrogate")
+)
 FEW = settings(max_examples=25, deadline=None)
 
 
@@ -69,7 +84,10 @@ def test_property_01_same_value_same_surrogate(pieces, value):
     doc = component()(make_doc(marked([value, *pieces, value, "q", value])))
     same = [span for span in doc.spans["pii"] if span.text == value[1] and span.label_ == value[0]]
     assert len(same) >= 3
-    found = {doc._.deidentified[slice(*doc._.pii_offsets.span_to_new(s.start_char, s.end_char))] for s in same}
+    found = {
+        doc._.deidentified[slice(*doc._.pii_offsets.span_to_new(s.start_char, s.end_char))]
+        for s in same
+    }
     assert len(found) == 1
 
 
@@ -128,11 +146,19 @@ def test_property_06_accents_are_kept():
 def test_property_08_no_surrogate_equals_an_original_or_a_cited_author():
     hips = component()
     text = f"{{{S}|Maria Lopez}} read {{{C}|Garcia}} (2019), page {{n}}"
-    free = {word for i in range(12) for word in hips(make_doc(text.replace("{n}", str(i))))._.deidentified.split()[:2]}
+    free = {
+        word
+        for i in range(12)
+        for word in hips(make_doc(text.replace("{n}", str(i))))._.deidentified.split()[:2]
+    }
     assert "Garcia" not in free
     corpus = [make_doc(f"{{{S}|{word}}}") for word in sorted(free)]
     hips.observe(corpus)
-    taken = {word for i in range(12) for word in hips(make_doc(text.replace("{n}", str(i))))._.deidentified.split()[:2]}
+    taken = {
+        word
+        for i in range(12)
+        for word in hips(make_doc(text.replace("{n}", str(i))))._.deidentified.split()[:2]
+    }
     assert taken.isdisjoint(free)
 
 
@@ -170,18 +196,32 @@ print(json.dumps([hips(make_doc(text))._.deidentified for text in json.loads(sys
 
 
 def test_property_10_a_secret_key_decides_and_nothing_else(pytestconfig):
-    texts = [f"{{{S}|Maria Lopez}} {{EMAIL|mlopez9@x.edu}}", f"{{{S}|Tom Baker}}", f"{{{S}|Qzxwa}} {{ID_NUM|AB-20477}}"]
+    texts = [
+        f"{{{S}|Maria Lopez}} {{EMAIL|mlopez9@x.edu}}",
+        f"{{{S}|Tom Baker}}",
+        f"{{{S}|Qzxwa}} {{ID_NUM|AB-20477}}",
+    ]
     hips = component(profile="crapii", scope="corpus")
     here = [hips(make_doc(text))._.deidentified for text in texts]
     # neither the order nor the batch, ...
     assert [hips(make_doc(text))._.deidentified for text in reversed(texts)] == here[::-1]
-    assert [doc._.deidentified for doc in hips.pipe([make_doc(text) for text in texts], batch_size=2)] == here
+    assert [
+        doc._.deidentified for doc in hips.pipe([make_doc(text) for text in texts], batch_size=2)
+    ] == here
     # ... nor threads, ...
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(lambda text: hips(make_doc(text))._.deidentified, texts * 8)) == here * 8
+        assert (
+            list(pool.map(lambda text: hips(make_doc(text))._.deidentified, texts * 8)) == here * 8
+        )
     # ... nor the process and its hash(), ...
     command = [sys.executable, "-c", SCRIPT, str(pytestconfig.rootpath), json.dumps(texts)]
-    there = subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": "7"}, capture_output=True, check=True, text=True)
+    there = subprocess.run(
+        command,
+        env={**os.environ, "PYTHONHASHSEED": "7"},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
     assert json.loads(there.stdout) == here
     # ... but the key.
     hips.set_key(KEY + b"!")

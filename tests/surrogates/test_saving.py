@@ -32,7 +32,13 @@ def key_in_environment(monkeypatch):
 
 
 def test_no_form_of_the_component_holds_the_key_or_what_was_observed(tmp_path):
-    hips = observed(profile=Profile("p", actions={"OTHER": "surrogate"}, other={"the lighthouse twins": "the bakery brothers"}))
+    hips = observed(
+        profile=Profile(
+            "p",
+            actions={"OTHER": "surrogate"},
+            other={"the lighthouse twins": "the bakery brothers"},
+        )
+    )
     hips(make_doc("{EMAIL|ana@x.org}"))
     hips.to_disk(tmp_path)
     copy = pickle.loads(pickle.dumps(hips))
@@ -96,11 +102,16 @@ def test_copy_knows_observed_names(key_in_environment):
     ("settings", "cure"),
     [
         ({"pool": "corpus"}, lambda copy: copy.observe([])),
-        ({"other": {"the twins": "my cousins"}}, lambda copy: setattr(copy, "profile", "tags_only")),
+        (
+            {"other": {"the twins": "my cousins"}},
+            lambda copy: setattr(copy, "profile", "tags_only"),
+        ),
     ],
 )
 def test_copy_says_what_it_lacks(key_in_environment, settings, cure):
-    hips = observed(profile=Profile("p", actions={"OTHER": "surrogate", "LOCATION": "surrogate"}, **settings))
+    hips = observed(
+        profile=Profile("p", actions={"OTHER": "surrogate", "LOCATION": "surrogate"}, **settings)
+    )
     copy = pickle.loads(pickle.dumps(hips))
     with pytest.raises(PiiError) as err:
         copy(make_doc(ESSAY))
@@ -114,7 +125,12 @@ def test_settings_are_copied():
     hips = HipsSurrogate("ours", profile="ets", scope="thread", reserved=False, strategy="markov")
     hips.thread = "author 1"
     copy = pickle.loads(pickle.dumps(hips))
-    assert (copy.name, copy.profile, copy.cfg, copy.thread) == ("ours", hips.profile, hips.cfg, "author 1")
+    assert (copy.name, copy.profile, copy.cfg, copy.thread) == (
+        "ours",
+        hips.profile,
+        hips.cfg,
+        "author 1",
+    )
 
 
 def test_workers_that_are_forked_have_the_key():

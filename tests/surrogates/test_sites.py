@@ -17,24 +17,68 @@ from .conftest import KEY
 CONTEXT = Context(Chance(KEY, "corpus"), name_table())
 # H stands for a handle, I for a code: neither may be found in what comes out.
 ADDRESSES = [
-    "https://www.linkedin.com/in/H/", "linkedin.com/in/H/detail/recent-activity", "https://in.linkedin.com/pub/H",
-    "https://www.linkedin.com/company/H", "https://www.linkedin.com/feed/update/urn:li:activity:I",
-    "https://github.com/H", "github.com/H/H/blob/main/README.md", "https://H.github.io/H", "https://gist.github.com/H/I",
-    "https://www.instagram.com/H/", "instagram.com/p/I/", "instagram.com/H/reel/I",
-    "https://www.facebook.com/profile.php?id=I", "facebook.com/H", "https://m.facebook.com/H/posts/I", "facebook.com/people/H/I",
-    "https://twitter.com/H", "https://x.com/H/status/I", "twitter.com/@H",
-    "https://www.youtube.com/channel/UCI", "youtube.com/@H", "youtube.com/@H/videos", "https://www.youtube.com/watch?v=I",
-    "youtube.com/watch?v=I&list=PLI", "m.youtube.com/user/H", "youtube.com/c/H", "https://youtu.be/I", "youtube.com/shorts/I",
-    "https://medium.com/@H", "medium.com/@H/I", "https://H.medium.com/", "https://www.tiktok.com/@H/video/I",
-    "https://www.behance.net/H", "behance.net/gallery/I/H", "https://www.pinterest.com/H/H/", "pinterest.co.uk/pin/I",
-    "https://H.tumblr.com/", "tumblr.com/blog/view/H", "https://H.blogspot.com/2019", "H.wordpress.com",
-    "https://sites.google.com/view/H/home", "https://sites.google.com/site/H", "https://docs.google.com/document/d/I/edit",
-    "https://drive.google.com/file/d/I/view", "https://drive.google.com/open?id=I", "drive.google.com/drive/folders/I",
-    "https://www.quora.com/profile/H", "https://www.reddit.com/user/H", "reddit.com/r/H/comments/I/H", "reddit.com/u/H",
-    "https://soundcloud.com/H/H", "https://vimeo.com/I", "vimeo.com/H", "https://www.flickr.com/photos/H/I", "flickr.com/people/H",
-    "https://www.researchgate.net/profile/H", "https://scholar.google.com/citations?user=I", "https://t.me/H", "snapchat.com/add/H",
-    "twitch.tv/H", "kaggle.com/H",
-]  # fmt: skip
+    "https://www.linkedin.com/in/H/",
+    "linkedin.com/in/H/detail/recent-activity",
+    "https://in.linkedin.com/pub/H",
+    "https://www.linkedin.com/company/H",
+    "https://www.linkedin.com/feed/update/urn:li:activity:I",
+    "https://github.com/H",
+    "github.com/H/H/blob/main/README.md",
+    "https://H.github.io/H",
+    "https://gist.github.com/H/I",
+    "https://www.instagram.com/H/",
+    "instagram.com/p/I/",
+    "instagram.com/H/reel/I",
+    "https://www.facebook.com/profile.php?id=I",
+    "facebook.com/H",
+    "https://m.facebook.com/H/posts/I",
+    "facebook.com/people/H/I",
+    "https://twitter.com/H",
+    "https://x.com/H/status/I",
+    "twitter.com/@H",
+    "https://www.youtube.com/channel/UCI",
+    "youtube.com/@H",
+    "youtube.com/@H/videos",
+    "https://www.youtube.com/watch?v=I",
+    "youtube.com/watch?v=I&list=PLI",
+    "m.youtube.com/user/H",
+    "youtube.com/c/H",
+    "https://youtu.be/I",
+    "youtube.com/shorts/I",
+    "https://medium.com/@H",
+    "medium.com/@H/I",
+    "https://H.medium.com/",
+    "https://www.tiktok.com/@H/video/I",
+    "https://www.behance.net/H",
+    "behance.net/gallery/I/H",
+    "https://www.pinterest.com/H/H/",
+    "pinterest.co.uk/pin/I",
+    "https://H.tumblr.com/",
+    "tumblr.com/blog/view/H",
+    "https://H.blogspot.com/2019",
+    "H.wordpress.com",
+    "https://sites.google.com/view/H/home",
+    "https://sites.google.com/site/H",
+    "https://docs.google.com/document/d/I/edit",
+    "https://drive.google.com/file/d/I/view",
+    "https://drive.google.com/open?id=I",
+    "drive.google.com/drive/folders/I",
+    "https://www.quora.com/profile/H",
+    "https://www.reddit.com/user/H",
+    "reddit.com/r/H/comments/I/H",
+    "reddit.com/u/H",
+    "https://soundcloud.com/H/H",
+    "https://vimeo.com/I",
+    "vimeo.com/H",
+    "https://www.flickr.com/photos/H/I",
+    "flickr.com/people/H",
+    "https://www.researchgate.net/profile/H",
+    "https://scholar.google.com/citations?user=I",
+    "https://t.me/H",
+    "snapchat.com/add/H",
+    "twitch.tv/H",
+    "kaggle.com/H",
+]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +116,9 @@ def test_no_handle_and_no_code_survives(address, handle, code, number, digits):
     from pii_components.surrogates.style import words
 
     ident = number if digits else code
-    value = re.sub(r"(?<![A-Za-z])H(?![a-z])", handle, re.sub(r"(?<=[/=:CL])I(?![a-z])", ident, address))
+    value = re.sub(
+        r"(?<![A-Za-z])H(?![a-z])", handle, re.sub(r"(?<=[/=:CL])I(?![a-z])", ident, address)
+    )
     new = surrogate_url(value, CONTEXT)
     assert new is not None
     for part in {*re.split(r"[._-]", handle), handle} - words("handle_words"):
@@ -82,7 +128,10 @@ def test_no_handle_and_no_code_survives(address, handle, code, number, digits):
     assert host.replace("H.", "") in new
 
 
-@pytest.mark.parametrize("value", ["github.com/home", "instagram.com/about", "twitter.com/photos", "reddit.com/user/official"])
+@pytest.mark.parametrize(
+    "value",
+    ["github.com/home", "instagram.com/about", "twitter.com/photos", "reddit.com/user/official"],
+)
 def test_a_handle_that_is_a_common_word_goes_too(value):
     new = surrogate_url(value, CONTEXT)
     assert new is not None

@@ -65,14 +65,26 @@ def test_names_of_both_are_of_both():
 
 
 def test_gender_that_is_known_is_kept():
-    assert all(name_table().gender(surrogate("Maria Lopez", n).surrogates[0]) == "F" for n in range(8))
+    assert all(
+        name_table().gender(surrogate("Maria Lopez", n).surrogates[0]) == "F" for n in range(8)
+    )
 
 
 # Length
 
 VALUES = {
-    "NAME_STUDENT": ["Maximiliana Featherstonehaugh", "Bo Ng", "Ana Lopez", "Christopher Wang", "Qzx Zzywqabcde"],
-    "EMAIL": ["alan@mymail.org", "bartholomew.krzyzewski1999@longuniversityname.edu", "skater_boy12@mail.com"],
+    "NAME_STUDENT": [
+        "Maximiliana Featherstonehaugh",
+        "Bo Ng",
+        "Ana Lopez",
+        "Christopher Wang",
+        "Qzx Zzywqabcde",
+    ],
+    "EMAIL": [
+        "alan@mymail.org",
+        "bartholomew.krzyzewski1999@longuniversityname.edu",
+        "skater_boy12@mail.com",
+    ],
     "URL_PERSONAL": [
         "www.zx.com",
         "http://thequickbrownfoxblog.wordpress.com/about",
@@ -127,7 +139,9 @@ def test_a_patronymic_becomes_one(hips, name, pattern):
 def test_addresses_of_ets_are_those_of_its_pseudonyms(hips):
     hips.profile = "ets"
     text = "It is {NAME_INSTRUCTOR|Nora Wang}, {EMAIL|nwang@x.edu}, who taught {NAME_STUDENT|Priya Patel}, {EMAIL|ppatel@x.edu}, {EMAIL|q@x.edu}."
-    made = "It is Casey Smith, caseysmith@uni.edu, who taught Sam Doe, samdoe@uni.edu, samdoe@uni.edu."
+    made = (
+        "It is Casey Smith, caseysmith@uni.edu, who taught Sam Doe, samdoe@uni.edu, samdoe@uni.edu."
+    )
     assert hips(make_doc(text))._.deidentified == made
 
 

@@ -6,7 +6,9 @@ import pytest
 
 
 def bench(root):
-    spec = importlib.util.spec_from_file_location("bench_surrogates", root / "scripts" / "bench_surrogates.py")
+    spec = importlib.util.spec_from_file_location(
+        "bench_surrogates", root / "scripts" / "bench_surrogates.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -58,12 +58,16 @@ def test_strategies_of_the_component(hips, strategy, different):
 
 def test_random_details_differ_and_stay_distinct(hips):
     hips.strategy = "random"
-    new = hips(make_doc("{ID_NUM|AB-2047} {ID_NUM|AB-2047} {ID_NUM|CD-1133} {ID_NUM|AB2047}"))._.deidentified.split()
+    new = hips(
+        make_doc("{ID_NUM|AB-2047} {ID_NUM|AB-2047} {ID_NUM|CD-1133} {ID_NUM|AB2047}")
+    )._.deidentified.split()
     assert len({n.replace("-", "") for n in new}) == 4
 
 
 def test_ages_and_dates_keep_their_shift_under_any_strategy(hips):
-    hips.profile = Profile("x", actions={"DATE": "surrogate", "AGE": "surrogate"}, strategy="random")
+    hips.profile = Profile(
+        "x", actions={"DATE": "surrogate", "AGE": "surrogate"}, strategy="random"
+    )
     new = hips(make_doc("{DATE|2019} {DATE|2019} {AGE|14} {AGE|14}"))._.deidentified.split()
     assert new[0] == new[1]
     assert new[2] == new[3]
@@ -80,11 +84,24 @@ def test_strategy_is_checked_and_saved(hips):
 
 
 def test_a_component_saved_by_an_older_version_loads(tmp_path):
-    cfg = {"scope": "corpus", "reserved": None, "key_file": None, "key_env": "PII_EDU_KEY", "spans_key": "pii"}
+    cfg = {
+        "scope": "corpus",
+        "reserved": None,
+        "key_file": None,
+        "key_env": "PII_EDU_KEY",
+        "spans_key": "pii",
+    }
     profile = {
-        "name": "old", "description": "", "actions": {"NAME_STUDENT": "surrogate"}, "scope": "document", "locale": "en_US",
-        "header": "keep", "reserved": True, "pseudonyms": {}, "generic": {},
-    }  # fmt: skip
+        "name": "old",
+        "description": "",
+        "actions": {"NAME_STUDENT": "surrogate"},
+        "scope": "document",
+        "locale": "en_US",
+        "header": "keep",
+        "reserved": True,
+        "pseudonyms": {},
+        "generic": {},
+    }
     for part, data in (("cfg", cfg), ("profile", profile)):
         (tmp_path / part).write_text(json.dumps(data), encoding="utf8")
     hips = HipsSurrogate().from_disk(tmp_path)
@@ -107,7 +124,9 @@ def test_action_by_role_of_a_detail(hips):
 
 def test_mask_that_hides_nothing_becomes_a_tag(hips):
     hips.profile = Profile("x", actions={"NAME_STUDENT": "mask"})
-    assert hips(make_doc("{NAME_STUDENT|Bx} {NAME_STUDENT|Bo}"))._.deidentified == "[NAME_STUDENT] Bx"
+    assert (
+        hips(make_doc("{NAME_STUDENT|Bx} {NAME_STUDENT|Bo}"))._.deidentified == "[NAME_STUDENT] Bx"
+    )
 
 
 # Headers
@@ -160,13 +179,39 @@ def test_headers_stay_unless_asked(hips):
         ("PHONE_NUM", ["312 867 5309"], ["(555) 555-5555"]),
         ("EMAIL", ["pp@x.org"], ["samdoe@uni.edu"]),
         ("STREET_ADDRESS", ["9 Elm Rd"], ["123 Main Street Anytown, NJ USA 12345"]),
-        ("URL_PERSONAL", ["linkedin.com/in/pp", "http://x.edu/~pp"], ["www.linkedin.com/in/sam-doe", "http://removed-this-url.com/"]),
+        (
+            "URL_PERSONAL",
+            ["linkedin.com/in/pp", "http://x.edu/~pp"],
+            ["www.linkedin.com/in/sam-doe", "http://removed-this-url.com/"],
+        ),
         (
             "NAME_CONNECTED",
-            ["Wei Chen", "Nora Wang", "Chidi Okafor", "Hana Sato", "Ivo Novak", "Lena Vogt", "Omar Aziz", "Tom Baker"],
-            ["Casey Smith", "Riley Johnson", "Jaime Miller", "Kerry Jones", "Skyler Williams", "Pat Brown", "Harper Miller", "Bailey Davis"],
+            [
+                "Wei Chen",
+                "Nora Wang",
+                "Chidi Okafor",
+                "Hana Sato",
+                "Ivo Novak",
+                "Lena Vogt",
+                "Omar Aziz",
+                "Tom Baker",
+            ],
+            [
+                "Casey Smith",
+                "Riley Johnson",
+                "Jaime Miller",
+                "Kerry Jones",
+                "Skyler Williams",
+                "Pat Brown",
+                "Harper Miller",
+                "Bailey Davis",
+            ],
         ),
-        ("LOCATION", ["Lima", "Quito", "Cusco", "Oruro"], ["Anytown", "Anyville", "Springfield", "Franklin"]),
+        (
+            "LOCATION",
+            ["Lima", "Quito", "Cusco", "Oruro"],
+            ["Anytown", "Anyville", "Springfield", "Franklin"],
+        ),
         ("LOCATION", ["Essex County", "Kent County"], ["Washington County", "Jefferson County"]),
         ("DATE", ["May 3, 1999", "June 1, 2001"], ["February 29, 2017", "February 29, 2017"]),
         ("EDUCATION", ["Ridgeview University", "Ridgeview"], ["the university", "the university"]),
@@ -174,7 +219,7 @@ def test_headers_stay_unless_asked(hips):
         ("NAME_CITED", ["Immanuel Kant"], ["Immanuel Kant"]),
         ("NAME_CHARACTER", ["Okonkwo"], ["Okonkwo"]),
     ],
-)  # fmt: skip
+)
 def test_ets_tables(hips, label, values, expected):
     hips.profile = "ets"
     text = "It says " + " ; ".join(f"{{{label}|{v}}}" for v in values)
@@ -195,7 +240,9 @@ VALUES = {
     "OTHER": ["the twins"],
 }
 SPANS = st.sampled_from([(label, value) for label, values in VALUES.items() for value in values])
-PROFILE = Profile("all", actions=dict.fromkeys(VALUES, "surrogate"), other={"the twins": "my cousins"})
+PROFILE = Profile(
+    "all", actions=dict.fromkeys(VALUES, "surrogate"), other={"the twins": "my cousins"}
+)
 
 
 @settings(max_examples=40, deadline=None)
@@ -213,7 +260,10 @@ def test_text_outside_spans_stays_maps_invert_and_no_original_survives(pieces, s
     last = last_new = 0
     for edit in offsets.edits:
         assert doc.text[last : edit.start] == new[last_new : edit.new_start]
-        assert offsets.span_to_old(*offsets.span_to_new(edit.start, edit.end)) == (edit.start, edit.end)
+        assert offsets.span_to_old(*offsets.span_to_new(edit.start, edit.end)) == (
+            edit.start,
+            edit.end,
+        )
         assert doc.text[edit.start : edit.end].lower() != new[edit.new_start : edit.new_end].lower()
         last, last_new = edit.end, edit.new_end
     assert doc.text[last:] == new[last_new:]

@@ -9,7 +9,15 @@ from pii_components.context.classifier import CLASSES
 from pii_components.context.features import features
 from pii_components.errors import PiiError
 from pii_components.files.formats.base import LabelledText
-from pii_components.training.classifier import FOLDS, PersonExample, collect, cross_validate, fit, fold_of, tally
+from pii_components.training.classifier import (
+    FOLDS,
+    PersonExample,
+    collect,
+    cross_validate,
+    fit,
+    fold_of,
+    tally,
+)
 from tests.context.marking import TEXTS, labelled, pipeline
 
 pytest.importorskip("scipy")
@@ -18,7 +26,9 @@ RNG = numpy.random.default_rng(7)
 STUDENT, CITED = CLASSES.index("STUDENT"), CLASSES.index("CITED")
 
 
-def person(gold: str, column: int | None = None, *, text: str = "a", mentions: int = 1, weight: float = 1.0) -> PersonExample:
+def person(
+    gold: str, column: int | None = None, *, text: str = "a", mentions: int = 1, weight: float = 1.0
+) -> PersonExample:
     """One whose class shows in one column, by default that of the same number."""
     row = RNG.normal(size=N).astype("f4") * 0.1
     row[CLASSES.index(gold) if column is None else column] += 2
@@ -26,11 +36,18 @@ def person(gold: str, column: int | None = None, *, text: str = "a", mentions: i
 
 
 def people(n: int) -> list[PersonExample]:
-    return [person(str(gold), text=f"text {i // 4}") for i, gold in enumerate(RNG.choice(CLASSES, size=n))]
+    return [
+        person(str(gold), text=f"text {i // 4}")
+        for i, gold in enumerate(RNG.choice(CLASSES, size=n))
+    ]
 
 
 def right(chances: numpy.ndarray, persons: list[PersonExample]) -> float:
-    return float(numpy.mean([CLASSES[n] == p.gold for n, p in zip(chances.argmax(axis=1), persons, strict=True)]))
+    return float(
+        numpy.mean(
+            [CLASSES[n] == p.gold for n, p in zip(chances.argmax(axis=1), persons, strict=True)]
+        )
+    )
 
 
 def rows_of(persons: list[PersonExample]) -> numpy.ndarray:
@@ -61,7 +78,9 @@ def test_weights_count_as_people_do():
     twice = [*some, *some[:20]]
     heavy = [replace(p, weight=2.0 if i < 20 else 1.0) for i, p in enumerate(some)]
     rows = rows_of(some)
-    assert numpy.allclose(fit(twice, l2=1.0).predict(rows), fit(heavy, l2=1.0).predict(rows), atol=0.01)
+    assert numpy.allclose(
+        fit(twice, l2=1.0).predict(rows), fit(heavy, l2=1.0).predict(rows), atol=0.01
+    )
     without = [replace(p, weight=0.0 if p.gold == "CITED" else 1.0) for p in some]
     assert fit(without, l2=1.0).predict(rows)[:, CITED].max() < 0.01
 
@@ -74,25 +93,45 @@ def test_without_anybody_there_is_nothing_to_learn():
     assert cross_validate([]).shape == (0, 6)
 
 
-# fmt: off
-@pytest.mark.parametrize(("text", "golds"), [
-    ("[[Ana Lopez|STUDENT]]\nMarch 3\n\nI read [[Hobart|CITED]] for it.", [("STUDENT", 1, 1.0), ("CITED", 1, 1.0)]),
-    # A detector that is wrong finds what nobody labelled: no name.
-    ("On the [[Likert|NOT_NAME]] scale, with [[Kim|CONNECTED]].", [("NOT_NAME", 1, 1.0), ("CONNECTED", 1, 1.0)]),
-    ("We met [[Lorna Pike|CHARACTER]], and [[Lorna Pike|CHARACTER]] met us.", [("CHARACTER", 2, 1.0)]),
-    # Whose mentions differ counts by their shares.
-    ("We met [[Kim|CONNECTED]]. [[Kim|CITED]] says so, and [[Kim|CITED]] knows.", [("CONNECTED", 1, 1 / 3), ("CITED", 2, 2 / 3)]),
-    ("We met [[Kim|CONNECTED]] at the [[Kim|NOT_NAME]] shop.", [("CONNECTED", 1, 0.5), ("NOT_NAME", 1, 0.5)]),
-    # Whom the detector does not see is not among those whom it shows to the classifier.
-    ("We met [[Zbyszek|CONNECTED]].", []),
-    ("Nobody was there.", []),
-    (" ", []),
-])
-# fmt: on
+@pytest.mark.parametrize(
+    ("text", "golds"),
+    [
+        (
+            "[[Ana Lopez|STUDENT]]\nMarch 3\n\nI read [[Hobart|CITED]] for it.",
+            [("STUDENT", 1, 1.0), ("CITED", 1, 1.0)],
+        ),
+        # A detector that is wrong finds what nobody labelled: no name.
+        (
+            "On the [[Likert|NOT_NAME]] scale, with [[Kim|CONNECTED]].",
+            [("NOT_NAME", 1, 1.0), ("CONNECTED", 1, 1.0)],
+        ),
+        (
+            "We met [[Lorna Pike|CHARACTER]], and [[Lorna Pike|CHARACTER]] met us.",
+            [("CHARACTER", 2, 1.0)],
+        ),
+        # Whose mentions differ counts by their shares.
+        (
+            "We met [[Kim|CONNECTED]]. [[Kim|CITED]] says so, and [[Kim|CITED]] knows.",
+            [("CONNECTED", 1, 1 / 3), ("CITED", 2, 2 / 3)],
+        ),
+        (
+            "We met [[Kim|CONNECTED]] at the [[Kim|NOT_NAME]] shop.",
+            [("CONNECTED", 1, 0.5), ("NOT_NAME", 1, 0.5)],
+        ),
+        # Whom the detector does not see is not among those whom it shows to the classifier.
+        ("We met [[Zbyszek|CONNECTED]].", []),
+        ("Nobody was there.", []),
+        (" ", []),
+    ],
+)
 def test_who_is_collected(text, golds):
     found = collect(pipeline(), [labelled(text, "one")])
-    assert [(p.gold, p.mentions, p.weight) for p in found] == [(gold, n, pytest.approx(share)) for gold, n, share in golds]
-    assert all(p.text == "one" and p.row.shape == (N,) and numpy.isfinite(p.row[:-6]).all() for p in found)
+    assert [(p.gold, p.mentions, p.weight) for p in found] == [
+        (gold, n, pytest.approx(share)) for gold, n, share in golds
+    ]
+    assert all(
+        p.text == "one" and p.row.shape == (N,) and numpy.isfinite(p.row[:-6]).all() for p in found
+    )
 
 
 def test_where_gold_is_not_known_nobody_is_collected():
@@ -101,21 +140,33 @@ def test_where_gold_is_not_known_nobody_is_collected():
     assert [(p.gold, p.weight) for p in found] == [("NOT_NAME", 1.0)]
     assert not collect(pipeline(), [LabelledText("a", text, (), masked=((0, len(text)),))])
     # Other labels are no names.
-    found = collect(pipeline(), [LabelledText("a", "We met at Likert Soap.", ((10, 16, "EMPLOYER"),))])
+    found = collect(
+        pipeline(), [LabelledText("a", "We met at Likert Soap.", ((10, 16, "EMPLOYER"),))]
+    )
     assert [p.gold for p in found] == ["NOT_NAME"]
-    assert not collect(pipeline(), [LabelledText("a", "We met at Likert Soap.", ((10, 16, "USERNAME"),))])
+    assert not collect(
+        pipeline(), [LabelledText("a", "We met at Likert Soap.", ((10, 16, "USERNAME"),))]
+    )
 
 
 def test_those_who_are_collected_are_those_who_will_be_judged():
     nlp = pipeline()
     persons = collect(nlp, [labelled(text, str(n)) for n, text in enumerate(TEXTS)])
-    assert {p.text for p in persons} == {str(n) for n in range(len(TEXTS))} and nlp.pipe_names[-1] == "pii_context"
+    assert {p.text for p in persons} == {str(n) for n in range(len(TEXTS))} and nlp.pipe_names[
+        -1
+    ] == "pii_context"
     model = fit(persons, l2=0.3)
     nlp.get_pipe("pii_context").classifier = model
     doc = nlp(labelled(TEXTS[0]).text)
     p = model.predict(rows_of([person for person in persons if person.text == "0"]))
-    assert [span._.pii_role for span in doc.spans["pii"]] == [CLASSES[n] for n in p.argmax(axis=1)] == ["STUDENT", "CITED"]
-    assert doc.spans["pii"].attrs["scores"] == pytest.approx([p[0, STUDENT] + p[0, CLASSES.index("CONNECTED")], p[1, CITED]], abs=1e-5)
+    assert (
+        [span._.pii_role for span in doc.spans["pii"]]
+        == [CLASSES[n] for n in p.argmax(axis=1)]
+        == ["STUDENT", "CITED"]
+    )
+    assert doc.spans["pii"].attrs["scores"] == pytest.approx(
+        [p[0, STUDENT] + p[0, CLASSES.index("CONNECTED")], p[1, CITED]], abs=1e-5
+    )
 
 
 def test_nobody_is_judged_by_their_own_text():
@@ -132,7 +183,11 @@ def test_nobody_is_judged_by_their_own_text():
     assert fit(persons, l2=1.0).predict(row[None])[0, CITED] > 0.8
     some = people(400)
     chances = cross_validate(some, l2=1.0)
-    assert chances.shape == (400, 6) and numpy.allclose(chances.sum(axis=1), 1) and right(chances, some) > 0.95
+    assert (
+        chances.shape == (400, 6)
+        and numpy.allclose(chances.sum(axis=1), 1)
+        and right(chances, some) > 0.95
+    )
 
 
 def test_folds_go_by_the_text_alone():
@@ -142,7 +197,14 @@ def test_folds_go_by_the_text_alone():
 
 
 def test_shares_that_are_hidden_go_by_mentions():
-    golds = [("STUDENT", 3, 0.9), ("STUDENT", 1, 0.1), ("CITED", 2, 0.6), ("CITED", 2, 0.2), ("INSTRUCTOR", 1, 0.5), ("NOT_NAME", 4, 0.0)]
+    golds = [
+        ("STUDENT", 3, 0.9),
+        ("STUDENT", 1, 0.1),
+        ("CITED", 2, 0.6),
+        ("CITED", 2, 0.2),
+        ("INSTRUCTOR", 1, 0.5),
+        ("NOT_NAME", 4, 0.0),
+    ]
     persons = [person(gold, mentions=n) for gold, n, _ in golds]
     chances = numpy.zeros((len(golds), 6))
     chances[:, STUDENT] = [p * 0.5 for *_, p in golds]

@@ -22,7 +22,9 @@ def test_the_last_layer_learns_and_nothing_else_moves(tmp_path):
     assert [(span.text, span.label_) for span in doc.spans["pii"]] == [("ana@lopez.org", "EMAIL")]
 
 
-def test_the_same_seed_gives_the_same_weights_and_without_labels_there_is_nothing_to_learn(tmp_path):
+def test_the_same_seed_gives_the_same_weights_and_without_labels_there_is_nothing_to_learn(
+    tmp_path,
+):
     made = []
     for seed in (1, 1, 2):
         nlp = tiny_pipeline(tmp_path)

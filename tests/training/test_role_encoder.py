@@ -13,7 +13,14 @@ from pii_components.context.classifier import CLASSES
 from pii_components.context.component import PiiContext
 from pii_components.context.features import features
 from pii_components.context.mentions import find_people
-from pii_components.context.role_encoder import OVERLAP, PLACEHOLDERS, WINDOW, Blinded, PersonReader, cut
+from pii_components.context.role_encoder import (
+    OVERLAP,
+    PLACEHOLDERS,
+    WINDOW,
+    Blinded,
+    PersonReader,
+    cut,
+)
 from pii_components.context.view import DocView
 from pii_components.errors import PiiError
 from pii_components.labels import (
@@ -25,7 +32,7 @@ from pii_components.labels import (
     NAME_STUDENT,
     STUDENT,
     role_of,
-)  # fmt: skip
+)
 from pii_components.ner.loss import UNLABELLED_KEY
 from pii_components.spans import SPANS_KEY, Candidate, read_spans, write_spans
 from pii_components.training.classifier import PersonExample, fit
@@ -63,7 +70,9 @@ def context():
 def named(text, name, score=0.9):
     """A document in which the model has found this name as a student's."""
     doc = NLP.make_doc(text)
-    write_spans(doc, [Candidate(t.i, t.i + 1, NAME_STUDENT, score, "model") for t in doc if t.text == name])
+    write_spans(
+        doc, [Candidate(t.i, t.i + 1, NAME_STUDENT, score, "model") for t in doc if t.text == name]
+    )
     return doc
 
 
@@ -74,14 +83,22 @@ def encoder(tmp_path_factory):
     from curated_transformers.models.curated_transformer import CuratedTransformer
 
     folder = tmp_path_factory.mktemp("encoder")
-    special = [f"[{name}]" for name in ("PAD", "UNK", "CLS", "SEP", "MASK", "unused1", "unused2", "unused3")]
+    special = [
+        f"[{name}]"
+        for name in ("PAD", "UNK", "CLS", "SEP", "MASK", "unused1", "unused2", "unused3")
+    ]
     pieces = [*special, *PLACEHOLDERS, *WORDS.split()]
     pieces += [c for c in LETTERS if c not in pieces] + [f"##{c}" for c in LETTERS[:36]]
     torch.manual_seed(3)
     config = BertConfig(
-        embedding_width=24, hidden_width=24, intermediate_width=32, num_attention_heads=12, num_hidden_layers=2,
-        vocab_size=len(pieces), max_position_embeddings=WINDOW,
-    )  # fmt: skip
+        embedding_width=24,
+        hidden_width=24,
+        intermediate_width=32,
+        num_attention_heads=12,
+        num_hidden_layers=2,
+        vocab_size=len(pieces),
+        max_position_embeddings=WINDOW,
+    )
     torch.save(CuratedTransformer(BertEncoder(config)).state_dict(), folder / "encoder.pt")
     (folder / "vocab.txt").write_text("\n".join(pieces), "utf8")
     return folder
@@ -95,19 +112,33 @@ def learned(encoder, tmp_path_factory):
         docs = []
         for name, (pattern, label) in ((name, item) for name in names for item in TEXTS.items()):
             docs.append(NLP.make_doc(pattern.format(name, name)))
-            docs[-1].spans[SPANS_KEY] = [Span(docs[-1], t.i, t.i + 1, label) for t in docs[-1] if t.text == name]
+            docs[-1].spans[SPANS_KEY] = [
+                Span(docs[-1], t.i, t.i + 1, label) for t in docs[-1] if t.text == name
+            ]
         DocBin(docs=docs).to_disk(folder / f"{part}.spacy")
     options = {"epochs": 60, "learn-rate": 3e-3, "head-rate": 1, "batch-pieces": 200}
     options |= dict.fromkeys(("masked", "lost", "strangers", "dropout"), 0)
     options |= {"corpus": folder, "encoder": encoder, "out": folder / "out"}
-    result = CliRunner().invoke(app, ["role-encoder", *(f"--{name}={value}" for name, value in options.items())])
+    result = CliRunner().invoke(
+        app, ["role-encoder", *(f"--{name}={value}" for name, value in options.items())]
+    )
     assert result.exit_code == 0, result.output
     model, vocabulary = training.new_model(encoder), training.read_vocabulary(encoder)
     model.load_state_dict(torch.load(folder / "out" / "checkpoint.pt", weights_only=True)["model"])
     pieces = training.pieces_of(vocabulary)
-    parts = [training.read_texts(folder / f"{part}.spacy", NLP, pieces, training.Settings()) for part in ("train", "dev")]
-    assert PersonReader.from_bytes((folder / "out" / "reader").read_bytes()).vocabulary == vocabulary
-    return model.eval(), vocabulary, json.loads((folder / "out" / "told.json").read_text("utf8"))["epochs"], parts
+    parts = [
+        training.read_texts(folder / f"{part}.spacy", NLP, pieces, training.Settings())
+        for part in ("train", "dev")
+    ]
+    assert (
+        PersonReader.from_bytes((folder / "out" / "reader").read_bytes()).vocabulary == vocabulary
+    )
+    return (
+        model.eval(),
+        vocabulary,
+        json.loads((folder / "out" / "told.json").read_text("utf8"))["epochs"],
+        parts,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -131,24 +162,39 @@ def test_it_learns_roles_from_the_text_and_knows_them_of_names_it_never_saw(lear
 @pytest.mark.parametrize("quantized", [False, True])
 def test_what_ships_says_what_torch_says_and_training_goes_on_from_it(learned, quantized):
     model, vocabulary, _, (_, dev) = learned
-    shipped = PersonReader.from_bytes(training.to_reader(model, vocabulary, quantized=quantized).to_bytes())
+    shipped = PersonReader.from_bytes(
+        training.to_reader(model, vocabulary, quantized=quantized).to_bytes()
+    )
     again = training.new_model(shipped, dropout=0.0)
-    assert training.accuracy(again, dev, training.Settings()) == training.accuracy(model, dev, training.Settings())
+    assert training.accuracy(again, dev, training.Settings()) == training.accuracy(
+        model, dev, training.Settings()
+    )
     for text in dev:
         batch = next(training.batches([text], None, training.Settings()))
         with torch.no_grad():
             said, said_again = (one.eval()(batch) for one in (model, again))
-        assert torch.allclose(*(torch.softmax(logits, dim=1) for logits in (said, said_again)), atol=0.2 if quantized else 0.03)
+        assert torch.allclose(
+            *(torch.softmax(logits, dim=1) for logits in (said, said_again)),
+            atol=0.2 if quantized else 0.03,
+        )
         windows, inside = cut(text.blinded)
-        rows = shipped.shim.run([numpy.where(w < 0, shipped.placeholders[numpy.maximum(-1 - w, 0)], w) for w in windows])
+        rows = shipped.shim.run(
+            [numpy.where(w < 0, shipped.placeholders[numpy.maximum(-1 - w, 0)], w) for w in windows]
+        )
         vectors = numpy.stack([rows[n][start:end].mean(axis=0) for n, start, end, _ in inside])
         ours = shipped.head.logits(vectors, numpy.zeros(len(inside), dtype="i8"), 1)
-        assert quantized or numpy.allclose(ours, said.numpy(), atol=0.15)  # torch computes in bfloat16
+        assert quantized or numpy.allclose(
+            ours, said.numpy(), atol=0.15
+        )  # torch computes in bfloat16
 
 
 @pytest.mark.parametrize(
     ("pattern", "role"),
-    [("My teacher {} marked the essay .", INSTRUCTOR), ("My name is {} .", STUDENT), ("In the story {} sailed the sea .", CHARACTER)],
+    [
+        ("My teacher {} marked the essay .", INSTRUCTOR),
+        ("My name is {} .", STUDENT),
+        ("In the story {} sailed the sea .", CHARACTER),
+    ],
 )
 def test_it_reads_a_document_and_the_name_itself_changes_nothing(reader, pattern, role):
     found = read(reader, pattern.format("Zoë"), "Zoë")
@@ -170,18 +216,29 @@ def test_windows_without_a_name_are_not_read_and_every_mention_lies_whole_in_one
     for at in range(0, length - OVERLAP, 13):
         windows, inside = cut(Blinded(numpy.arange(length), numpy.asarray([[at, OVERLAP, 0]]), 1))
         assert len(windows) == len({n for n, *_ in inside}) in (1, 2), at
-        assert all(windows[n][start] == at and end - start == OVERLAP for n, start, end, _ in inside)
+        assert all(
+            windows[n][start] == at and end - start == OVERLAP for n, start, end, _ in inside
+        )
 
 
 @pytest.mark.parametrize("quantized", [False, True])
 def test_a_pruned_vocabulary_says_the_same_of_what_it_still_holds(learned, tmp_path, quantized):
-    (tmp_path / "reader").write_bytes(training.to_reader(*learned[:2], quantized=quantized).to_bytes())
+    (tmp_path / "reader").write_bytes(
+        training.to_reader(*learned[:2], quantized=quantized).to_bytes()
+    )
     whole = PersonReader.from_bytes((tmp_path / "reader").read_bytes())
     held = ["My teacher Ana marked the essay .", "My essay and my teacher : the essay marked !"]
     DocBin(docs=[NLP.make_doc(text) for text in held]).to_disk(tmp_path / "held.spacy")
-    least = sum(len(piece.removeprefix("##")) == 1 or piece.startswith("[") for piece in whole.vocabulary)
+    least = sum(
+        len(piece.removeprefix("##")) == 1 or piece.startswith("[") for piece in whole.vocabulary
+    )
     asked = ["prune", f"--corpus={tmp_path / 'held.spacy'}"]
-    command = [*asked, f"--reader={tmp_path / 'reader'}", f"--out={tmp_path / 'small'}", f"--pieces={least + 6}"]
+    command = [
+        *asked,
+        f"--reader={tmp_path / 'reader'}",
+        f"--out={tmp_path / 'small'}",
+        f"--pieces={least + 6}",
+    ]
     assert CliRunner().invoke(app, command).exit_code == 0
     small = PersonReader.from_bytes((tmp_path / "small").read_bytes())
     assert set(small.vocabulary) <= set(whole.vocabulary) and len(small.vocabulary) == least + 6
@@ -189,11 +246,29 @@ def test_a_pruned_vocabulary_says_the_same_of_what_it_still_holds(learned, tmp_p
     assert not {"story", "sailed"} & set(small.vocabulary)
     assert numpy.array_equal(read(small, held[0], "Ana"), read(whole, held[0], "Ana"))
     assert numpy.isfinite(read(small, "In the story Ana sailed the sea .", "Ana")).all()
-    words = training.pieces_of(small.vocabulary).predict([NLP.make_doc("story sailed")])[0].dataXd.tolist()
-    assert [small.vocabulary[i] for i in words[1:-1]] == [*"s", *("##" + c for c in "tory"), *"s", *("##" + c for c in "ailed")]
-    command = [*asked, f"--reader={tmp_path / 'reader'}", f"--out={tmp_path / 'none'}", f"--pieces={least - 1}"]
+    words = (
+        training.pieces_of(small.vocabulary)
+        .predict([NLP.make_doc("story sailed")])[0]
+        .dataXd.tolist()
+    )
+    assert [small.vocabulary[i] for i in words[1:-1]] == [
+        *"s",
+        *("##" + c for c in "tory"),
+        *"s",
+        *("##" + c for c in "ailed"),
+    ]
+    command = [
+        *asked,
+        f"--reader={tmp_path / 'reader'}",
+        f"--out={tmp_path / 'none'}",
+        f"--pieces={least - 1}",
+    ]
     result = CliRunner().invoke(app, command)
-    assert result.exit_code and "E114" in result.output + str(result.exception) and not (tmp_path / "none").exists()
+    assert (
+        result.exit_code
+        and "E114" in result.output + str(result.exception)
+        and not (tmp_path / "none").exists()
+    )
 
 
 def test_saved_with_its_pipeline_and_loaded(reader, tmp_path):
@@ -202,7 +277,9 @@ def test_saved_with_its_pipeline_and_loaded(reader, tmp_path):
     nlp.to_disk(tmp_path / "nlp")
     again = spacy.load(tmp_path / "nlp").get_pipe("pii_context").reader
     text = "My teacher Zoë marked the essay ."
-    assert numpy.allclose(read(again, text, "Zoë"), read(reader, text, "Zoë"), atol=0.02)  # the head is saved in 16 bits
+    assert numpy.allclose(
+        read(again, text, "Zoë"), read(reader, text, "Zoë"), atol=0.02
+    )  # the head is saved in 16 bits
 
 
 def test_what_cannot_be_used_is_a_coded_error(reader, tmp_path, encoder):
@@ -235,12 +312,18 @@ def test_a_training_that_was_broken_off_goes_on(learned, encoder, tmp_path, monk
         training.train(models[1], texts, dev, settings, checkpoint=tmp_path / "at.pt")
     taken_up = training.train(models[2], texts, dev, settings, checkpoint=tmp_path / "at.pt")
     assert [row | {"seconds": 0} for row in told] == [row | {"seconds": 0} for row in taken_up]
-    assert all(torch.equal(mine, other) for mine, other in zip(models[0].parameters(), models[2].parameters(), strict=True))
+    assert all(
+        torch.equal(mine, other)
+        for mine, other in zip(models[0].parameters(), models[2].parameters(), strict=True)
+    )
 
 
 def test_the_mean_of_one_is_itself_and_of_two_lies_between(learned, tmp_path):
     model, vocabulary, _, (_, dev) = learned
-    states = [{name: value * factor for name, value in model.state_dict().items()} for factor in (1.0, 3.0, 2.0)]
+    states = [
+        {name: value * factor for name, value in model.state_dict().items()}
+        for factor in (1.0, 3.0, 2.0)
+    ]
     for n, state in enumerate(states):
         (tmp_path / f"{n}").mkdir()
         torch.save({"model": state}, tmp_path / f"{n}" / "checkpoint.pt")
@@ -248,22 +331,33 @@ def test_the_mean_of_one_is_itself_and_of_two_lies_between(learned, tmp_path):
     mean = training.mean_reader([tmp_path / "0", tmp_path / "1"])
     assert mean.to_bytes() == training.mean_reader([tmp_path / "2"]).to_bytes()
     same = training.new_model(training.mean_reader([tmp_path / "0"]), dropout=0.0)
-    assert training.accuracy(same, dev, training.Settings()) == training.accuracy(model, dev, training.Settings())
+    assert training.accuracy(same, dev, training.Settings()) == training.accuracy(
+        model, dev, training.Settings()
+    )
 
 
 def test_words_that_are_no_names_are_learned_from_too():
     gold = NLP.make_doc("Ana Lopez saw Rome and Old Mill Lane .")
-    gold.spans[SPANS_KEY], gold.spans[UNLABELLED_KEY] = [Span(gold, 0, 2, NAME_STUDENT)], [Span(gold, 3, 4, "X")]
+    gold.spans[SPANS_KEY], gold.spans[UNLABELLED_KEY] = (
+        [Span(gold, 0, 2, NAME_STUDENT)],
+        [Span(gold, 3, 4, "X")],
+    )
     rng = random.Random(1)
     drawn = [training.people_of_gold(gold, rng, strangers=0.5) for _ in range(60)]
     words = {gold[c.start : c.end].text for cands in drawn for c in cands if c.label == NAME_CITED}
-    assert {"Old", "Old Mill", "Mill"} <= words and not any("Rome" in word or "Ana" in word for word in words)
-    assert sum(len(cands) > 1 for cands in drawn) in range(15, 45) and all(cands[0].end == 2 for cands in drawn)
+    assert {"Old", "Old Mill", "Mill"} <= words and not any(
+        "Rome" in word or "Ana" in word for word in words
+    )
+    assert sum(len(cands) > 1 for cands in drawn) in range(15, 45) and all(
+        cands[0].end == 2 for cands in drawn
+    )
 
 
 def test_gold_that_leaves_roles_open_is_learned_from():
     logits = torch.tensor([[2.0, 0.0, 0.0, 0.0, 0.0, 0.0]])
-    either, only = torch.tensor([[[1.0, 0.0, 1.0, 0.0, 0.0, 0.0]], [[0.0, 0.0, 1.0, 0.0, 0.0, 0.0]]])
+    either, only = torch.tensor(
+        [[[1.0, 0.0, 1.0, 0.0, 0.0, 0.0]], [[0.0, 0.0, 1.0, 0.0, 0.0, 0.0]]]
+    )
     assert training.loss_of(logits, either) < training.loss_of(logits, only)
     assert training.loss_of(logits, torch.ones(1, 6)) == pytest.approx(0.0, abs=1e-6)
 
@@ -273,7 +367,12 @@ def test_documents_of_a_batch_are_read_as_each_alone_and_none_without_a_classifi
     before = context.find_spans(doc)
     context.reader = reader
     assert context.find_spans(doc) == before
-    texts = ("My teacher Zoë marked the essay .", "The sea .", "In the story Zoë sailed the sea .", " ")
+    texts = (
+        "My teacher Zoë marked the essay .",
+        "The sea .",
+        "In the story Zoë sailed the sea .",
+        " ",
+    )
     docs = [named(text, "Zoë") for text in texts]
     seen = [context.people(doc)[0] for doc in docs]
     together = context.rows(docs, seen)
@@ -286,10 +385,15 @@ def test_documents_of_a_batch_are_read_as_each_alone_and_none_without_a_classifi
 
 def test_a_classifier_learns_what_the_readers_word_is_worth(reader, context):
     context.reader = reader
-    texts = [(pattern.format(name, name), label) for name in NAMES for pattern, label in TEXTS.items()]
+    texts = [
+        (pattern.format(name, name), label) for name in NAMES for pattern, label in TEXTS.items()
+    ]
     docs = [named(pattern.format(name, name), name) for name in NAMES for pattern in TEXTS]
     rows = [context.rows([doc], [context.people(doc)[0]])[0][0] for doc in docs]
-    persons = [PersonExample(text, row, role_of(label), 1) for (text, label), row in zip(texts, rows, strict=True)]
+    persons = [
+        PersonExample(text, row, role_of(label), 1)
+        for (text, label), row in zip(texts, rows, strict=True)
+    ]
     context.classifier = fit(persons, l2=1.0)
     (found,) = context.find_spans(named("In the story Zoë sailed the sea .", "Zoë"))
     assert found.role == CHARACTER

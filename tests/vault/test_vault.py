@@ -17,7 +17,15 @@ from pii_components.surrogates.component import HipsSurrogate
 from pii_components.surrogates.keys import KEY_ENV
 from pii_components.vault import Release, Vault, VaultKey, reidentify, vault_kind
 from pii_components.vault import keys as vault_keys
-from pii_components.vault.vault import hide, info, pack_tokens, repair, rotate, unpack_tokens, verify
+from pii_components.vault.vault import (
+    hide,
+    info,
+    pack_tokens,
+    repair,
+    rotate,
+    unpack_tokens,
+    verify,
+)
 
 from ..tiny import cases
 
@@ -30,10 +38,15 @@ ROOT = Path(__file__).parents[2]
 
 
 def release(
-    old="By Ana Lopez, with Ana.", edits=((3, 12, "Mia Rossi", "NAME_STUDENT"), (19, 22, "Mia", "NAME_STUDENT")), *, id="7"
+    old="By Ana Lopez, with Ana.",
+    edits=((3, 12, "Mia Rossi", "NAME_STUDENT"), (19, 22, "Mia", "NAME_STUDENT")),
+    *,
+    id="7",
 ):
     new, offsets = apply_replacements(old, [Replacement(a, b, text) for a, b, text, _ in edits])
-    labels = {(e.new_start, e.new_end): label for e, (*_, label) in zip(offsets.edits, edits, strict=True)}
+    labels = {
+        (e.new_start, e.new_end): label for e, (*_, label) in zip(offsets.edits, edits, strict=True)
+    }
     return Release(id, old, new, hide(old, new, offsets, labels))
 
 
@@ -81,15 +94,26 @@ def test_restores_a_text(path):
 def test_of_a_doc(path):
     nlp = spacy.blank("en")
     doc = nlp("I am Ana Lopez, ana.lopez@uni.edu, and Ana read Buzan.")
-    found = [(2, 4, "NAME_STUDENT"), (5, 6, "EMAIL"), (8, 9, "NAME_STUDENT"), (10, 11, "NAME_CITED")]
-    write_spans(doc, [Candidate(start, end, label, 0.9, source="model") for start, end, label in found])
+    found = [
+        (2, 4, "NAME_STUDENT"),
+        (5, 6, "EMAIL"),
+        (8, 9, "NAME_STUDENT"),
+        (10, 11, "NAME_CITED"),
+    ]
+    write_spans(
+        doc, [Candidate(start, end, label, 0.9, source="model") for start, end, label in found]
+    )
     surrogates = HipsSurrogate()
     surrogates.set_key(b"a key for surrogates")
     surrogates(doc)
     with Vault.create(path, KEY) as vault:
         vault.append(doc, id="7", scope="thread:3")
         assert reidentify(nlp(doc._.deidentified), vault) == doc.text
-        assert [h.old for h in vault.find(doc._.deidentified).hidden] == ["Ana Lopez", "ana.lopez@uni.edu", "Ana"]
+        assert [h.old for h in vault.find(doc._.deidentified).hidden] == [
+            "Ana Lopez",
+            "ana.lopez@uni.edu",
+            "Ana",
+        ]
 
 
 @settings(max_examples=25, deadline=None)
@@ -98,7 +122,9 @@ def test_any_text_comes_back(tmp_path_factory, data):
     old = data.draw(st.text(max_size=40))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(old)), max_size=8)))
     pairs = list(zip(cuts[::2], cuts[1::2], strict=False))
-    edits = [(a, b, data.draw(st.text(alphabet="XYZ é\n", max_size=5)), "NAME_STUDENT") for a, b in pairs]
+    edits = [
+        (a, b, data.draw(st.text(alphabet="XYZ é\n", max_size=5)), "NAME_STUDENT") for a, b in pairs
+    ]
     doc = release(old, edits)
     path = tmp_path_factory.mktemp("v") / "v"
     with Vault.create(path, KEY) as vault:
@@ -110,7 +136,9 @@ def test_any_text_comes_back(tmp_path_factory, data):
 def test_pseudonyms_map_back(path):
     with Vault.create(path, KEY) as vault:
         for i, name in (("1", "Ana"), ("2", "Bo")):
-            vault.append(release(f"I am {name}", ((5, 5 + len(name), "[STUDENT_1]", "NAME_STUDENT"),), id=i))
+            vault.append(
+                release(f"I am {name}", ((5, 5 + len(name), "[STUDENT_1]", "NAME_STUDENT"),), id=i)
+            )
         assert vault.lookup("[STUDENT_1]") == ["Ana", "Bo"]
         assert vault.lookup("[STUDENT_1]", id="2") == ["Bo"]
         assert vault.lookup("[STUDENT_1]", scope="corpus") == vault.lookup("[STUDENT_9]") == []
@@ -142,13 +170,20 @@ def test_which_texts_are_known(vault, text, id, expected):
 def test_equal_texts_of_different_originals_need_their_ids(path):
     with Vault.create(path, KEY) as vault:
         for i, name in (("1", "Ana"), ("2", "Bo")):
-            vault.append(release(f"I am {name}", ((5, 5 + len(name), "[NAME]", "NAME_STUDENT"),), id=i))
-        assert code(reidentify, "I am [NAME]", vault) == code(reidentify, "I am [NAME]", vault, id="3") == "E460"
+            vault.append(
+                release(f"I am {name}", ((5, 5 + len(name), "[NAME]", "NAME_STUDENT"),), id=i)
+            )
+        assert (
+            code(reidentify, "I am [NAME]", vault)
+            == code(reidentify, "I am [NAME]", vault, id="3")
+            == "E460"
+        )
         assert reidentify("I am [NAME]", vault, id="2") == "I am Bo"
 
 
 @pytest.mark.parametrize(
-    ("key", "expected"), [(OTHER, "E453"), (VaultKey.from_passphrase("a key for tests, of no other use"), "E454")]
+    ("key", "expected"),
+    [(OTHER, "E453"), (VaultKey.from_passphrase("a key for tests, of no other use"), "E454")],
 )
 def test_wrong_key(vault, key, expected):
     assert code(opened, vault, key) == code(Vault.open, vault, key, write=True) == expected
@@ -188,7 +223,15 @@ def frames(path):
 
 
 @pytest.mark.parametrize(
-    "order", [[0, 2, 1, 3, 4], [0, 2, 3, 4], [0, 1, 1, 2, 3, 4], [1, 2, 3, 4], [0, 1, 2, 4], [0, 1, 2, 3, 4, 4]]
+    "order",
+    [
+        [0, 2, 1, 3, 4],
+        [0, 2, 3, 4],
+        [0, 1, 1, 2, 3, 4],
+        [1, 2, 3, 4],
+        [0, 1, 2, 4],
+        [0, 1, 2, 3, 4, 4],
+    ],
 )
 def test_moved_removed_and_repeated_records_are_seen(vault, order):
     header, found = frames(vault)
@@ -223,11 +266,16 @@ def test_a_crash_at_any_byte_loses_no_completed_document(vault):
     for cut in range(len(found[-2])):
         vault.write_bytes(safe + found[-2][:cut])
         assert code(opened, vault) == ("E455" if cut else "E456")
-        with pytest.warns(PiiWarning, match="W450" if cut else "W451"), Vault.open(vault, KEY, write=True) as book:
+        with (
+            pytest.warns(PiiWarning, match="W450" if cut else "W451"),
+            Vault.open(vault, KEY, write=True) as book,
+        ):
             assert book.documents == 2
             assert book.append(numbered(2))
         with Vault.open(vault, KEY) as book:
-            assert [reidentify(f"I am Mia number {n}.", book) for n in range(3)] == [f"I am Ana number {n}." for n in range(3)]
+            assert [reidentify(f"I am Mia number {n}.", book) for n in range(3)] == [
+                f"I am Ana number {n}." for n in range(3)
+            ]
 
 
 @pytest.mark.parametrize("tail", [b"\0", b"\0" * 27, b"\0" * 5000])
@@ -241,7 +289,12 @@ def test_blocks_that_never_reached_the_disk_are_no_tampering(vault, tail):
 def test_a_crash_while_it_was_made(path):
     Vault.create(path, KEY).close(seal=False)
     header, found = frames(path)
-    for data, broken in ((header, "E456"), (header + found[0][:40], "E455"), (header[:-1], "E451"), (b"", "E451")):
+    for data, broken in (
+        (header, "E456"),
+        (header + found[0][:40], "E455"),
+        (header[:-1], "E451"),
+        (b"", "E451"),
+    ):
         path.write_bytes(data)
         assert code(opened, path) == broken
     path.write_bytes(header)
@@ -259,7 +312,9 @@ def test_a_process_that_dies(path):
         "for n in range(3): vault.append(Release(str(n), f'I am Ana number {n}.', f'I am Mia number {n}.', hidden))\n"
         "os._exit(9)"
     )
-    done = subprocess.run([sys.executable, "-c", script, str(path), KEY.secret.decode()], check=False, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path), KEY.secret.decode()], check=False, cwd=ROOT
+    )
     assert done.returncode == 9
     assert code(opened, path) == "E456"
     with Vault.open(path, KEY, unfinished=True) as book:
@@ -377,11 +432,15 @@ def test_a_missing_package_is_told(monkeypatch, path):
 def test_a_vault_is_opened_without_the_pipeline():
     heavy = "[m for m in ('spacy', 'torch', 'cryptography') if m in sys.modules]"
     script = f"import sys, pii_components.vault.vault; print({heavy})"
-    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    out = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     assert out.stdout.strip() == "[]"
 
 
-TOKENS = st.tuples(st.text(min_size=1, max_size=4), st.booleans(), st.sampled_from(["O", "B-EMAIL", "I-EMAIL"]))
+TOKENS = st.tuples(
+    st.text(min_size=1, max_size=4), st.booleans(), st.sampled_from(["O", "B-EMAIL", "I-EMAIL"])
+)
 
 
 @given(st.lists(TOKENS, max_size=9))
@@ -389,5 +448,9 @@ def test_tokens_come_back(rows):
     tokens, spaces, labels = ([row[i] for row in rows] for i in range(3))
     text = "".join(token + " " * space for token, space in zip(tokens, spaces, strict=True))
     packed = pack_tokens(tokens, spaces, labels)
-    assert unpack_tokens(text, packed) == {"tokens": tokens, "trailing_whitespace": spaces, "labels": labels}
+    assert unpack_tokens(text, packed) == {
+        "tokens": tokens,
+        "trailing_whitespace": spaces,
+        "labels": labels,
+    }
     assert "labels" not in unpack_tokens(text, pack_tokens(tokens, spaces, None))

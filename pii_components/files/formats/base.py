@@ -137,7 +137,12 @@ def show_label(label: str) -> str:
 
 
 def settle(
-    text: str, found: Iterable[GoldSpan], masked: Iterable[Stretch] = (), *, number: int, tally: Tally
+    text: str,
+    found: Iterable[GoldSpan],
+    masked: Iterable[Stretch] = (),
+    *,
+    number: int,
+    tally: Tally,
 ) -> tuple[tuple[GoldSpan, ...], tuple[Stretch, ...]]:
     """Part gold that can be used from gold that is masked: outside of the text, overlapping, or in a stretch that is masked already.
 
@@ -223,7 +228,9 @@ def parse_spans(value: Any, number: int) -> list[GoldSpan]:
     for index, item in enumerate(value):
         if isinstance(item, dict):
             item = [item.get("start"), item.get("end"), item.get("label")]
-        if not (isinstance(item, list) and len(item) == 3 and _are_ints(item[:2]) and is_label(item[2])):
+        if not (
+            isinstance(item, list) and len(item) == 3 and _are_ints(item[:2]) and is_label(item[2])
+        ):
             raise PiiError(Errors.E623, number=number, index=index)
         out.append((item[0], item[1], item[2]))
     return out
@@ -233,14 +240,22 @@ def parse_masked(value: Any, number: int) -> list[Stretch]:
     """Masked stretches of a record: a list of `[start, end]`; None where it has none. RAISES (PiiError): E624, for another."""
     if value is None:
         return []
-    if not (isinstance(value, list) and all(isinstance(item, list) and len(item) == 2 and _are_ints(item) for item in value)):
+    if not (
+        isinstance(value, list)
+        and all(isinstance(item, list) and len(item) == 2 and _are_ints(item) for item in value)
+    ):
         raise PiiError(Errors.E624, number=number, name="masked", expected="a list of [start, end]")
     return [(start, end) for start, end in value]
 
 
 def is_label(value: object) -> bool:
     """Whether it can be a label in every form: a string, not empty, without white space, no half characters."""
-    return isinstance(value, str) and value != "" and not re.search(r"\s", value) and not has_half_pair(value)
+    return (
+        isinstance(value, str)
+        and value != ""
+        and not re.search(r"\s", value)
+        and not has_half_pair(value)
+    )
 
 
 def _are_ints(values: list[object]) -> bool:

@@ -34,7 +34,9 @@ from .base import (
 )
 
 SUFFIXES = (".txt", ".ann")
-_BOUND = re.compile(r"T\d+\t([^\t ]+) (-?\d{1,9} -?\d{1,9}(?:;-?\d{1,9} -?\d{1,9})*)\t(.*)", re.DOTALL)
+_BOUND = re.compile(
+    r"T\d+\t([^\t ]+) (-?\d{1,9} -?\d{1,9}(?:;-?\d{1,9} -?\d{1,9})*)\t(.*)", re.DOTALL
+)
 _IGNORED = {"R": "relations", "*": "relations", "E": "events", "A": "attributes", "M": "attributes"}
 _IGNORED |= {"N": "normalisations", "#": "notes"}
 _LINE_END = re.compile(r"[\r\n\u0085\u2028\u2029]+")
@@ -64,7 +66,9 @@ def read_brat(path: Path, options: ReadOptions) -> Items:
     def labelled(number: int, stem: str) -> LabelledText:
         if len(stems[stem]) < 2:
             raise PiiError(Errors.E630, number=number)
-        text, notes = (_decode(path / f"{stem}{suffix}", options.encoding, number) for suffix in SUFFIXES)
+        text, notes = (
+            _decode(path / f"{stem}{suffix}", options.encoding, number) for suffix in SUFFIXES
+        )
         return _labelled(number, _ident(stem), text, notes, options.tally)
 
     return each(enumerate(sorted(stems), 1), labelled)
@@ -98,10 +102,15 @@ def _labelled(number: int, ident: str, text: str, notes: str, tally: Tally) -> L
         label, offsets, words = bound.groups()
         if not is_label(label):
             raise PiiError(Errors.E629, number=number, line=line_number)
-        parts = [(int(start), int(end)) for start, end in (pair.split(" ") for pair in offsets.split(";"))]
+        parts = [
+            (int(start), int(end))
+            for start, end in (pair.split(" ") for pair in offsets.split(";"))
+        ]
         if label == MASKED_LABEL:
             lost.extend(_join(text, parts))
-        elif all(0 <= s < e <= len(text) for s, e in parts) and plain(" ".join(text[s:e] for s, e in parts)) != plain(words):
+        elif all(0 <= s < e <= len(text) for s, e in parts) and plain(
+            " ".join(text[s:e] for s, e in parts)
+        ) != plain(words):
             tally.mask(number, (parts[0][0], parts[-1][1], label), TEXT)
             lost.extend(where for s, e in parts if (where := within(text, s, e)))
         else:
@@ -153,10 +162,14 @@ class BratWriter(CorpusWriter):
 
     def record(self, essay: LabelledText, number: int) -> tuple[str, bytes, bytes]:
         name = file_name(essay.id)
-        if name.lower() in self._names:  # two names that differ in case are one file on some systems
+        if (
+            name.lower() in self._names
+        ):  # two names that differ in case are one file on some systems
             raise PiiError(Errors.E627, number=number)
         if not 0 < len(name.encode("utf-8")) <= 200:
-            raise PiiError(Errors.E640, number=number, form=self.form, reason="the id is no name for a file")
+            raise PiiError(
+                Errors.E640, number=number, form=self.form, reason="the id is no name for a file"
+            )
         if essay.meta:
             self.tally.notes["other fields left out"] += len(essay.meta)
         marks = sorted([*essay.spans, *((start, end, MASKED_LABEL) for start, end in essay.masked)])
@@ -164,11 +177,15 @@ class BratWriter(CorpusWriter):
             f"T{i}\t{label} {_fragments(essay.text, start, end)}\t{_SPACE.sub(' ', essay.text[start:end])}\n"
             for i, (start, end, label) in enumerate(marks, 1)
         ]
-        text = _MARK + essay.text if essay.text.startswith(_MARK) else essay.text  # readers take the first one for a mark
+        text = (
+            _MARK + essay.text if essay.text.startswith(_MARK) else essay.text
+        )  # readers take the first one for a mark
         try:
             data = text.encode("utf-8"), "".join(lines).encode("utf-8")
         except UnicodeError as err:
-            raise PiiError(Errors.E640, number=number, form=self.form, reason=type(err).__name__) from err
+            raise PiiError(
+                Errors.E640, number=number, form=self.form, reason=type(err).__name__
+            ) from err
         self._names.add(name.lower())
         return name, *data
 
@@ -179,7 +196,9 @@ class BratWriter(CorpusWriter):
     def replace(self) -> None:
         old = self.out.with_name(self.out.name + ".old")
         if self.out.is_dir():
-            if old.exists() or any(not item.is_file() or item.suffix not in SUFFIXES for item in self.out.iterdir()):
+            if old.exists() or any(
+                not item.is_file() or item.suffix not in SUFFIXES for item in self.out.iterdir()
+            ):
                 raise PiiError(Errors.E637, what=f"'{self.out}'")
             os.replace(self.out, old)
         os.replace(self.partial, self.out)

@@ -78,16 +78,34 @@ def read_entities(path: Path, *, encoding: str = "utf-8") -> Iterator[EntityRow 
             if isinstance(row, Skip):
                 yield row
             else:
-                yield _row(number, dict(zip(header, row, strict=False)), codec, whole=len(row) == len(header))
+                yield _row(
+                    number,
+                    dict(zip(header, row, strict=False)),
+                    codec,
+                    whole=len(row) == len(header),
+                )
 
 
 def _row(number: int, cells: Mapping[str, str], codec: str, *, whole: bool) -> EntityRow | Skip:
     if any(map(is_no_text, cells.values())):
         return Skip.of(Errors.E520, number=number, encoding=codec)
     at = _POSITIONS.fullmatch(cells.get("positions", "").strip())
-    if not whole or at is None or not cells["file_idx"].strip() or not cells["entity_text"] or not is_label(cells["type"]):
+    if (
+        not whole
+        or at is None
+        or not cells["file_idx"].strip()
+        or not cells["entity_text"]
+        or not is_label(cells["type"])
+    ):
         return Skip.of(Errors.E639, number=number)
-    return EntityRow(number, cells["file_idx"].strip(), int(at[1]), int(at[2]), cells["type"], cells["entity_text"])
+    return EntityRow(
+        number,
+        cells["file_idx"].strip(),
+        int(at[1]),
+        int(at[2]),
+        cells["type"],
+        cells["entity_text"],
+    )
 
 
 def read_joined(path: Path, options: ReadOptions) -> Items:
@@ -114,12 +132,22 @@ def read_joined(path: Path, options: ReadOptions) -> Items:
             number, ident, text, meta = item
             seen.add(ident)
             found, lost = place(text, rows.get(ident, []), tally=options.tally, number=number)
-            yield number, LabelledText(ident, text, *settle(text, found, lost, number=number, tally=options.tally), meta)
+            yield (
+                number,
+                LabelledText(
+                    ident,
+                    text,
+                    *settle(text, found, lost, number=number, tally=options.tally),
+                    meta,
+                ),
+            )
     missing = [row.number for ident, group in rows.items() if ident not in seen for row in group]
     yield from (Skip.of(Errors.E628, number=number) for number in sorted(missing))
 
 
-def read_texts(path: Path, options: ReadOptions) -> Iterator[tuple[int, str, str, dict[str, Any]] | Skip]:
+def read_texts(
+    path: Path, options: ReadOptions
+) -> Iterator[tuple[int, str, str, dict[str, Any]] | Skip]:
     """YIELDS (tuple[int, str, str, dict[str, Any]] | Skip): Number, id, text and other fields of each text; E626 where it has no id.
 
     RAISES (PiiError): E501 to E508, E625.
@@ -127,16 +155,24 @@ def read_texts(path: Path, options: ReadOptions) -> Iterator[tuple[int, str, str
     if path.is_file() and path.suffix.lower() in (".csv", ".tsv"):
         table = open_table(path, options)
         if not table.id_field:
-            raise PiiError(Errors.E625, what=path.name, name="id", needed=", ".join(USUAL_ID_FIELDS))
+            raise PiiError(
+                Errors.E625, what=path.name, name="id", needed=", ".join(USUAL_ID_FIELDS)
+            )
         hidden = {table.text_field, table.id_field, "spans", "masked", "meta"}
         for row in table:
             if isinstance(row, Record):
                 others = {name: cell for name, cell in row.others if name not in hidden}
-                yield (row.number, row.id, row.text, others) if row.id else Skip.of(Errors.E626, number=row.number)
+                yield (
+                    (row.number, row.id, row.text, others)
+                    if row.id
+                    else Skip.of(Errors.E626, number=row.number)
+                )
             else:
                 yield row
         return
-    source = open_source(path, text_field=options.text_field, id_field=options.id_field, encoding=options.encoding)
+    source = open_source(
+        path, text_field=options.text_field, id_field=options.id_field, encoding=options.encoding
+    )
     if isinstance(source, JsonSource):
         for item in source.objects():
             if isinstance(item, Skip):
@@ -155,16 +191,25 @@ def read_texts(path: Path, options: ReadOptions) -> Iterator[tuple[int, str, str
             yield found.number, name, found.text, {}
 
 
-def _text_of(number: int, values: dict[str, Any], text_field: str, id_field: str) -> tuple[int, str, str, dict[str, Any]]:
+def _text_of(
+    number: int, values: dict[str, Any], text_field: str, id_field: str
+) -> tuple[int, str, str, dict[str, Any]]:
     id_field = id_field or next((name for name in USUAL_ID_FIELDS if name in values), "")
     if values.get(id_field) in (None, ""):
         raise PiiError(Errors.E626, number=number)
     text = whole(values[text_field], number)
     hidden = {text_field, id_field, "tokens", "trailing_whitespace", "labels", "spans", "masked"}
-    return number, id_of(values[id_field], number), text, {k: v for k, v in values.items() if k not in hidden}
+    return (
+        number,
+        id_of(values[id_field], number),
+        text,
+        {k: v for k, v in values.items() if k not in hidden},
+    )
 
 
-def place(text: str, rows: list[EntityRow], *, number: int, tally: Tally) -> tuple[list[GoldSpan], list[Stretch]]:
+def place(
+    text: str, rows: list[EntityRow], *, number: int, tally: Tally
+) -> tuple[list[GoldSpan], list[Stretch]]:
     """Find the words of each row of a text. RETURNS (tuple[list[GoldSpan], list[Stretch]]): Spans, and stretches to mask."""
     once = {(row.start, row.end, row.label, row.words): row for row in rows}
     if len(once) < len(rows):
@@ -190,7 +235,10 @@ def place(text: str, rows: list[EntityRow], *, number: int, tally: Tally) -> tup
             taken.add(at)
         if row in found:
             drift = found[row][0] - row.start
-            tally.notes["offset corrected by the words close by"] += found[row] != (row.start, row.end)
+            tally.notes["offset corrected by the words close by"] += found[row] != (
+                row.start,
+                row.end,
+            )
     lost: list[Stretch] = []
     for row in (row for row in rows if row not in found):
         tally.mask(number, (row.start, row.end, row.label), TEXT)
@@ -219,7 +267,10 @@ def occurrences(text: str, words: str, low: int = 0, high: int | None = None) ->
     pattern = r"\s+".join(map(re.escape, words.split()))
     if not pattern:
         return []
-    found = [match.span() for match in re.compile(pattern).finditer(text, low, len(text) if high is None else high)]
+    found = [
+        match.span()
+        for match in re.compile(pattern).finditer(text, low, len(text) if high is None else high)
+    ]
     return [at for at in found if _is_whole(text, *at)] or found
 
 

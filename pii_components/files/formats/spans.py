@@ -44,14 +44,21 @@ COLUMNS = ("id", "text", "spans", "masked", "meta")
 
 def read_jsonl(path: Path, options: ReadOptions) -> Items:
     """YIELDS (tuple[int, LabelledText] | Skip): Each record; E5xx and E6xx of those that cannot be used."""
-    source = open_json(path, text_field=options.text_field, id_field=options.id_field, encoding=options.encoding)
+    source = open_json(
+        path, text_field=options.text_field, id_field=options.id_field, encoding=options.encoding
+    )
 
     def labelled(number: int, body: object, values: dict[str, Any]) -> LabelledText:
-        id_field = options.id_field or next((name for name in USUAL_ID_FIELDS if name in values), "")
+        id_field = options.id_field or next(
+            (name for name in USUAL_ID_FIELDS if name in values), ""
+        )
         if "spans" not in values:
             raise PiiError(Errors.E522, number=number, name="spans")
         text = whole(values[source.text_field], number)
-        found, masked = parse_spans(values["spans"], number), parse_masked(values.get("masked"), number)
+        found, masked = (
+            parse_spans(values["spans"], number),
+            parse_masked(values.get("masked"), number),
+        )
         own = {source.text_field, id_field, "spans", "masked", *TOKEN_FIELDS}
         meta = {name: value for name, value in values.items() if name not in own}
         gold = settle(text, found, masked, number=number, tally=options.tally)
@@ -66,8 +73,14 @@ class SpansWriter(LinesWriter):
     form = "jsonl"
 
     def row(self, essay: LabelledText, number: int) -> dict[str, Any]:
-        row: dict[str, Any] = {"id": essay.id, "text": essay.text, "spans": [list(span) for span in essay.spans]}
-        return row | ({"masked": [list(stretch) for stretch in essay.masked]} if essay.masked else {})
+        row: dict[str, Any] = {
+            "id": essay.id,
+            "text": essay.text,
+            "spans": [list(span) for span in essay.spans],
+        }
+        return row | (
+            {"masked": [list(stretch) for stretch in essay.masked]} if essay.masked else {}
+        )
 
 
 def read_csv(path: Path, options: ReadOptions) -> Items:
@@ -90,7 +103,9 @@ def read_csv(path: Path, options: ReadOptions) -> Items:
         gold = settle(text, found, stretches, number=number, tally=options.tally)
         return LabelledText(cells.get(source.id_field) or str(number), text, *gold, others | meta)
 
-    return each((item if isinstance(item, Skip) else (item.number, item.body) for item in source), labelled)
+    return each(
+        (item if isinstance(item, Skip) else (item.number, item.body) for item in source), labelled
+    )
 
 
 def open_table(path: Path, options: ReadOptions, *needed: str) -> CsvSource:
@@ -98,13 +113,22 @@ def open_table(path: Path, options: ReadOptions, *needed: str) -> CsvSource:
 
     needed (str): Columns that must be there beside the text. RAISES (PiiError): E501 to E508, E625.
     """
-    source = open_csv(path, text_field=options.text_field, id_field=options.id_field, encoding=options.encoding)
+    source = open_csv(
+        path, text_field=options.text_field, id_field=options.id_field, encoding=options.encoding
+    )
     for name in needed:
         if name not in source.header:
-            raise PiiError(Errors.E625, what=path.name, name=name, needed=", ".join((source.text_field, *needed)))
+            raise PiiError(
+                Errors.E625,
+                what=path.name,
+                name=name,
+                needed=", ".join((source.text_field, *needed)),
+            )
         if source.header.count(name) > 1:
             raise PiiError(Errors.E507, name=name)
-    source.id_field = source.id_field or next((name for name in USUAL_ID_FIELDS if name in source.header), "")
+    source.id_field = source.id_field or next(
+        (name for name in USUAL_ID_FIELDS if name in source.header), ""
+    )
     check_fields(source.header, source.id_field)
     return source
 
@@ -132,10 +156,26 @@ class TableWriter(CorpusWriter):
         return self._rows.line(list(COLUMNS)).encode("utf-8")
 
     def record(self, essay: LabelledText, number: int) -> bytes:
-        values = ([list(span) for span in essay.spans], [list(pair) for pair in essay.masked], dict(essay.meta))
-        spans, masked, meta = (as_json(value, number, self.form).decode("utf-8") for value in values)
-        row = self._rows.line([essay.id, essay.text, spans, masked if essay.masked else "", meta if essay.meta else ""])
+        values = (
+            [list(span) for span in essay.spans],
+            [list(pair) for pair in essay.masked],
+            dict(essay.meta),
+        )
+        spans, masked, meta = (
+            as_json(value, number, self.form).decode("utf-8") for value in values
+        )
+        row = self._rows.line(
+            [
+                essay.id,
+                essay.text,
+                spans,
+                masked if essay.masked else "",
+                meta if essay.meta else "",
+            ]
+        )
         try:
             return row.encode("utf-8")
         except UnicodeError as err:
-            raise PiiError(Errors.E640, number=number, form=self.form, reason=type(err).__name__) from err
+            raise PiiError(
+                Errors.E640, number=number, form=self.form, reason=type(err).__name__
+            ) from err

@@ -34,7 +34,15 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from ...errors import Errors, PiiError
 from ...labels import LABELS
-from ..json_text import HALF_ESCAPE, TOKEN_FIELDS, JsonBody, elements, join_tokens, open_json, scanned
+from ..json_text import (
+    HALF_ESCAPE,
+    TOKEN_FIELDS,
+    JsonBody,
+    elements,
+    join_tokens,
+    open_json,
+    scanned,
+)
 from ..record import Skip, has_half_pair, open_decoded, read_bytes, reason_of
 from .base import (
     IN_MASK,
@@ -100,8 +108,12 @@ def blank_pipeline() -> "Language":
 
     from ...ruler import tokenizer as tokenization
 
-    assert tokenization.create_student_tokenizer  # registered also where the package runs from its folder, not installed
-    nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
+    assert (
+        tokenization.create_student_tokenizer
+    )  # registered also where the package runs from its folder, not installed
+    nlp = spacy.blank(
+        "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
+    )
     nlp.max_length = 1 << 31  # the limit protects parsers, which are not there
     return nlp
 
@@ -111,7 +123,11 @@ def tokenize(essay: LabelledText, *, number: int, tally: Tally) -> Tokens:
     moves to the token. Spans and masked stretches do not overlap."""
     doc = blank_pipeline().make_doc(essay.text)
     found: list[GoldSpan] = []
-    masked = [stretch for start, end in essay.masked if (stretch := _touched(doc, start, end))[0] < stretch[1]]
+    masked = [
+        stretch
+        for start, end in essay.masked
+        if (stretch := _touched(doc, start, end))[0] < stretch[1]
+    ]
     rest = list(masked)
     for span in essay.spans:
         first, last = _touched(doc, span[0], span[1])
@@ -150,7 +166,9 @@ def _touched(doc: "Doc", start: int, end: int) -> Stretch:
     return first, bisect_left(tokens, end, lo=first, key=lambda i: doc[i].idx)
 
 
-def from_tokens(tokens: Any, spaces: Any, labels: Any, *, number: int, names: Sequence[str]) -> tuple[str, list[GoldSpan]]:
+def from_tokens(
+    tokens: Any, spaces: Any, labels: Any, *, number: int, names: Sequence[str]
+) -> tuple[str, list[GoldSpan]]:
     """A text and its spans from tokens, marks of trailing white space and BIO labels.
 
     tokens, spaces, labels (Any): As they stand in the file, in fields of these `names`. number (int): Of the record.
@@ -161,7 +179,13 @@ def from_tokens(tokens: Any, spaces: Any, labels: Any, *, number: int, names: Se
         if not isinstance(value, list):
             raise PiiError(Errors.E522, number=number, name=name)
     if not len(tokens) == len(spaces) == len(labels):
-        raise PiiError(Errors.E535, number=number, n_tokens=len(tokens), n_spaces=len(spaces), n_labels=len(labels))
+        raise PiiError(
+            Errors.E535,
+            number=number,
+            n_tokens=len(tokens),
+            n_spaces=len(spaces),
+            n_labels=len(labels),
+        )
     spans: list[GoldSpan] = []
     pos, before = 0, "O"
     for index, (token, space, label) in enumerate(zip(tokens, spaces, labels, strict=True)):
@@ -169,7 +193,9 @@ def from_tokens(tokens: Any, spaces: Any, labels: Any, *, number: int, names: Se
             raise PiiError(Errors.E523, number=number, type=type(token).__name__)
         if space not in (True, False):
             raise PiiError(Errors.E633, number=number, index=index)
-        if label != "O" and not (isinstance(label, str) and label[:2] in ("B-", "I-") and is_label(label[2:])):
+        if label != "O" and not (
+            isinstance(label, str) and label[:2] in ("B-", "I-") and is_label(label[2:])
+        ):
             raise PiiError(Errors.E537, number=number, index=index)
         end = pos + len(token)
         if label.startswith("I-") and before[2:] == label[2:]:
@@ -184,15 +210,25 @@ def from_tokens(tokens: Any, spaces: Any, labels: Any, *, number: int, names: Se
 
 
 def _from_fields(
-    values: dict[str, Any], number: int, tally: Tally, names: Sequence[str], id_name: str, text_name: str | None = None
+    values: dict[str, Any],
+    number: int,
+    tally: Tally,
+    names: Sequence[str],
+    id_name: str,
+    text_name: str | None = None,
 ) -> LabelledText:
     text, found = from_tokens(*(values.get(name) for name in names), number=number, names=names)
     given = values.get(text_name, text) if text_name else text
     if text != given:
         shown = str(given)
-        start = next((i for i, (a, b) in enumerate(zip(text, shown, strict=False)) if a != b), min(len(text), len(shown)))
+        start = next(
+            (i for i, (a, b) in enumerate(zip(text, shown, strict=False)) if a != b),
+            min(len(text), len(shown)),
+        )
         raise PiiError(Errors.E536, number=number, start=start)
-    spans, masked = settle(text, found, parse_masked(values.get("masked"), number), number=number, tally=tally)
+    spans, masked = settle(
+        text, found, parse_masked(values.get("masked"), number), number=number, tally=tally
+    )
     own = {id_name, text_name, *names, "masked"}
     meta = {name: value for name, value in values.items() if name not in own}
     return LabelledText(id_of(values.get(id_name), number), text, spans, masked, meta)
@@ -219,7 +255,12 @@ class KaggleWriter(LinesWriter):
 
     def row(self, essay: LabelledText, number: int) -> dict[str, Any]:
         ident = essay.id
-        is_number = ident.isascii() and ident.isdigit() and len(ident) <= _MAX_DIGITS and str(int(ident)) == ident
+        is_number = (
+            ident.isascii()
+            and ident.isdigit()
+            and len(ident) <= _MAX_DIGITS
+            and str(int(ident)) == ident
+        )
         fields = tokenize(essay, number=number, tally=self.tally).fields("labels")
         return {"document": int(ident) if is_number else ident, "full_text": essay.text} | fields
 
@@ -246,7 +287,9 @@ def read_hugging_face(path: Path, options: ReadOptions) -> Items:
     RAISES (PiiError): E501, E503, E634.
     """
 
-    def labelled(number: int, body: JsonBody, values: dict[str, Any], twice: set[str]) -> LabelledText:
+    def labelled(
+        number: int, body: JsonBody, values: dict[str, Any], twice: set[str]
+    ) -> LabelledText:
         for name in sorted(twice & {"id", *_HF_FIELDS, "masked"}):
             raise PiiError(Errors.E522, number=number, name=name)
         return _from_fields(values, number, options.tally, _HF_FIELDS, "id")
@@ -278,7 +321,10 @@ class HuggingFaceWriter(ArrayWriter):
         return b'{"data": ['
 
     def tail(self) -> bytes:
-        labels = ["O", *(f"{bio}-{label}" for label in (*LABELS, *sorted(self._others)) for bio in "BI")]
+        labels = [
+            "O",
+            *(f"{bio}-{label}" for label in (*LABELS, *sorted(self._others)) for bio in "BI"),
+        ]
         return b'\n],\n"label_list": ' + as_json(labels, 0, self.form) + b"}\n"
 
     def row(self, essay: LabelledText, number: int) -> dict[str, Any]:
@@ -364,9 +410,15 @@ def to_doc(essay: LabelledText, *, number: int, tally: Tally) -> "Doc":
 
     tokens = tokenize(essay, number=number, tally=tally)
     doc = tokens.doc
-    doc.spans[SPANS_KEY] = [Span(doc, start, end, label=label) for start, end, label in tokens.spans]
-    doc.spans[UNLABELLED_KEY] = [Span(doc, start, end, label=MASKED_LABEL) for start, end in tokens.masked]
-    doc.user_data[DATA_KEY] = as_json([essay.id, dict(essay.meta)], number, DocBinWriter.form).decode("utf-8")
+    doc.spans[SPANS_KEY] = [
+        Span(doc, start, end, label=label) for start, end, label in tokens.spans
+    ]
+    doc.spans[UNLABELLED_KEY] = [
+        Span(doc, start, end, label=MASKED_LABEL) for start, end in tokens.masked
+    ]
+    doc.user_data[DATA_KEY] = as_json(
+        [essay.id, dict(essay.meta)], number, DocBinWriter.form
+    ).decode("utf-8")
     return doc
 
 

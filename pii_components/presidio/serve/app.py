@@ -36,7 +36,17 @@ from ... import __version__
 from ...errors import Errors
 from ..engine import memory_zone
 from . import contract
-from .contract import INTERNAL, Answer, TimeIsUp, check_time, coded, compact, refusal, sorted_names, where
+from .contract import (
+    INTERNAL,
+    Answer,
+    TimeIsUp,
+    check_time,
+    coded,
+    compact,
+    refusal,
+    sorted_names,
+    where,
+)
 from .settings import ServeSettings
 
 if TYPE_CHECKING:
@@ -53,7 +63,13 @@ _FLASK = {
     404: "The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.",
     405: "The method is not allowed for the requested URL.",
 }
-_TELEMETRY_OFF = {"tracing": False, "metrics": False, "logs": False, "operation_spans": False, "auto_configure": False}
+_TELEMETRY_OFF = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
 _NO_TEXT = "text/html; charset=utf-8"  # what Flask says of a plain string
 Work = Callable[..., Answer]  # (content, deadline=...)
 
@@ -120,12 +136,23 @@ class Metrics:
         self.routes, self.entities = frozenset(routes), frozenset(entities)
         disable_created_metrics()  # else each counter has its date of birth beside it
         self.registry = registry = CollectorRegistry()
-        self.requests = Counter("pii_edu_requests", "Requests answered.", ("route", "method", "status"), registry=registry)
+        self.requests = Counter(
+            "pii_edu_requests",
+            "Requests answered.",
+            ("route", "method", "status"),
+            registry=registry,
+        )
         self.seconds = Histogram(
-            "pii_edu_request_seconds", "Time until the answer.", ("route",), buckets=SECONDS, registry=registry
+            "pii_edu_request_seconds",
+            "Time until the answer.",
+            ("route",),
+            buckets=SECONDS,
+            registry=registry,
         )
         self.texts = Counter("pii_edu_texts", "Texts processed.", ("route",), registry=registry)
-        self.found = Counter("pii_edu_found", "Spans found, by entity type.", ("entity",), registry=registry)
+        self.found = Counter(
+            "pii_edu_found", "Spans found, by entity type.", ("entity",), registry=registry
+        )
 
     def count(self, request: Request, status: int, seconds: float) -> None:
         """Count a request, and the texts that were processed for it. seconds (float): Until the answer."""
@@ -179,13 +206,27 @@ def _add_routes(app: FastAPI, services: Services, settings: ServeSettings, worke
 
         app.add_api_route(path, endpoint, methods=["GET", "HEAD"], response_model=None)
 
-    analyzer, anonymizer, deanonymizer = services.analyzer, services.anonymizer, services.deanonymizer
+    analyzer, anonymizer, deanonymizer = (
+        services.analyzer,
+        services.anonymizer,
+        services.deanonymizer,
+    )
     if settings.analyzer and analyzer is not None:
-        work = partial(contract.analyze, analyzer=analyzer, batch_size=settings.batch_size, zone=services.zone)
+        work = partial(
+            contract.analyze, analyzer=analyzer, batch_size=settings.batch_size, zone=services.zone
+        )
         # Where Presidio stumbles over a body that is no JSON, the answer is ours.
         post("/analyze", work, {status: coded(Errors.E851, status) for status in (400, 415)})
-        get("/recognizers", lambda language: sorted_names(lambda: [r.name for r in analyzer.get_recognizers(language)]))  # type: ignore[has-type]
-        get("/supportedentities", lambda language: sorted_names(lambda: analyzer.get_supported_entities(language)))
+        get(
+            "/recognizers",
+            lambda language: sorted_names(
+                lambda: [r.name for r in analyzer.get_recognizers(language)]
+            ),
+        )  # type: ignore[has-type]
+        get(
+            "/supportedentities",
+            lambda language: sorted_names(lambda: analyzer.get_supported_entities(language)),
+        )
     if settings.anonymizer and anonymizer is not None and deanonymizer is not None:
         unread = {400: refusal(contract.NO_JSON, 400), 415: refusal(contract.NOT_JSON_TYPE, 415)}
         post("/anonymize", partial(contract.anonymize, engine=anonymizer), unread)
@@ -194,7 +235,12 @@ def _add_routes(app: FastAPI, services: Services, settings: ServeSettings, worke
         get("/deanonymizers", lambda _: compact(deanonymizer.get_deanonymizers()))
     up = f"Presidio {'Analyzer' if settings.analyzer else 'Anonymizer'} service is up".encode()
     get("/health", lambda _: Answer(200, up, media_type=_NO_TEXT))
-    get("/metrics", lambda _: Answer(200, generate_latest(app.state.metrics.registry), media_type=CONTENT_TYPE_LATEST))
+    get(
+        "/metrics",
+        lambda _: Answer(
+            200, generate_latest(app.state.metrics.registry), media_type=CONTENT_TYPE_LATEST
+        ),
+    )
 
 
 def _openapi(paths: Collection[str]) -> dict[str, Any]:
@@ -206,7 +252,9 @@ def _openapi(paths: Collection[str]) -> dict[str, Any]:
     return document
 
 
-async def _answered(work: Work, worker: Worker, unread: dict[int, Answer], request: Request) -> Answer:
+async def _answered(
+    work: Work, worker: Worker, unread: dict[int, Answer], request: Request
+) -> Answer:
     """Read the body within the limits, let the worker do the rest within the time. unread: Answers to what is no JSON."""
     limits = worker.settings
     if not contract.is_json(request.headers.get("content-type", "")):
@@ -239,7 +287,9 @@ async def _body(request: Request, limit: int) -> bytes | None:
 
 
 def _sent(answer: Answer) -> Response:
-    headers = {"content-type": answer.media_type} | ({"retry-after": "1"} if answer.status == 503 else {})
+    headers = {"content-type": answer.media_type} | (
+        {"retry-after": "1"} if answer.status == 503 else {}
+    )
     return Response(answer.body, answer.status, headers=headers)
 
 
@@ -252,7 +302,10 @@ async def _flask_words(_: Request, error: Exception) -> Response:
 
 
 async def _observe(
-    metrics: Metrics, hosts: Collection[str], request: Request, call_next: Callable[[Request], Awaitable[Response]]
+    metrics: Metrics,
+    hosts: Collection[str],
+    request: Request,
+    call_next: Callable[[Request], Awaitable[Response]],
 ) -> Response:
     """Around everything: who may ask, what is counted, what is logged; nothing that goes wrong inside reaches the server's log.
     hosts: What a Host header may name; empty for anything."""

@@ -29,7 +29,9 @@ logger = logging.getLogger("pii_components.presidio")
 JSON = "application/json"
 INTERNAL = "Internal server error"
 NO_JSON = "The browser (or proxy) sent a request that this server could not understand."
-NOT_JSON_TYPE = "Did not attempt to load JSON data because the request Content-Type was not 'application/json'."
+NOT_JSON_TYPE = (
+    "Did not attempt to load JSON data because the request Content-Type was not 'application/json'."
+)
 
 
 class TimeIsUp(Exception):
@@ -54,7 +56,9 @@ class Answer(NamedTuple):
 
 def compact(value: Any, status: int = 200) -> Answer:
     """RETURNS (Answer): As Flask's `jsonify` writes it: no spaces, sorted keys, a newline at the end."""
-    return Answer(status, (json.dumps(value, separators=(",", ":"), sort_keys=True) + "\n").encode())
+    return Answer(
+        status, (json.dumps(value, separators=(",", ":"), sort_keys=True) + "\n").encode()
+    )
 
 
 def refusal(message: object, status: int) -> Answer:
@@ -86,9 +90,13 @@ def is_json(content_type: str) -> bool:
 
 
 def analyze(
-    content: Any, analyzer: AnalyzerEngine, *, batch_size: int = 16, deadline: float = inf,
+    content: Any,
+    analyzer: AnalyzerEngine,
+    *,
+    batch_size: int = 16,
+    deadline: float = inf,
     zone: Callable[[], AbstractContextManager[Any]] = nullcontext,
-) -> Answer:  # fmt: skip
+) -> Answer:
     """`POST /analyze`.
 
     deadline (float): By `time.monotonic()`, looked at between batches. zone (Callable): Opened for each batch; everything that belongs
@@ -117,7 +125,9 @@ def analyze(
             check_time(deadline)
             some = batch[start : start + batch_size]
             with zone():
-                for found in BatchAnalyzerEngine(analyzer).analyze_iterator(some, language, len(some), **options):
+                for found in BatchAnalyzerEngine(analyzer).analyze_iterator(
+                    some, language, len(some), **options
+                ):
                     rows.append(_row(found))
                     entities.extend(result.entity_type for result in found)
                     del found
@@ -126,7 +136,9 @@ def analyze(
     except TimeIsUp:
         raise
     except TypeError as err:
-        return refusal(f"Failed to parse /analyze request for AnalyzerEngine.analyze(). {_first(err)}", 400)
+        return refusal(
+            f"Failed to parse /analyze request for AnalyzerEngine.analyze(). {_first(err)}", 400
+        )
     except Exception as err:
         logger.warning("/analyze refused (%s)", where(err))
         return refusal(_first(err), 500)
@@ -155,7 +167,9 @@ def anonymize(content: Any, engine: AnonymizerEngine, *, deadline: float = inf) 
     """`POST /anonymize`. engine (AnonymizerEngine): With the operators that may be asked for. For the rest see `analyze`."""
 
     def each(text: Any, results: Any, operators: dict[str, Any]) -> EngineResult:
-        return engine.anonymize(text, AppEntitiesConvertor.analyzer_results_from_json(results), operators)
+        return engine.anonymize(
+            text, AppEntitiesConvertor.analyzer_results_from_json(results), operators
+        )
 
     return _operated(content, "anonymizers", "analyzer_results", each, deadline)
 
@@ -164,14 +178,20 @@ def deanonymize(content: Any, engine: DeanonymizeEngine, *, deadline: float = in
     """`POST /deanonymize`; as `anonymize`."""
 
     def each(text: Any, results: Any, operators: dict[str, Any]) -> EngineResult:
-        entities = AppEntitiesConvertor.deanonymize_entities_from_json({"anonymizer_results": results})
+        entities = AppEntitiesConvertor.deanonymize_entities_from_json(
+            {"anonymizer_results": results}
+        )
         return engine.deanonymize(text, entities, operators)
 
     return _operated(content, "deanonymizers", "anonymizer_results", each, deadline)
 
 
 def _operated(
-    content: Any, kind: str, field: str, each: Callable[[Any, Any, dict[str, Any]], EngineResult], deadline: float
+    content: Any,
+    kind: str,
+    field: str,
+    each: Callable[[Any, Any, dict[str, Any]], EngineResult],
+    deadline: float,
 ) -> Answer:
     """What the two have in common: one text or a list of them, the operators, the errors. kind, field: Where a request holds its
     operators and its results."""

@@ -78,9 +78,15 @@ def log_without_texts(*, quiet: bool = False) -> None:
 
 @contextmanager
 def build_services(
-    settings: ServeSettings, *, model: str, configuration: Configuration | None = None, return_cited: bool = False, key: bytes | None = None,
-    profile: str = "", vault: Vault | None = None,
-) -> Iterator[Services]:  # fmt: skip
+    settings: ServeSettings,
+    *,
+    model: str,
+    configuration: Configuration | None = None,
+    return_cited: bool = False,
+    key: bytes | None = None,
+    profile: str = "",
+    vault: Vault | None = None,
+) -> Iterator[Services]:
     """Make the engines that the settings ask for, and close the vault at the end.
 
     configuration (Configuration | None): Presidio's files, instead of our pipeline, `model`.
@@ -93,15 +99,22 @@ def build_services(
         if settings.anonymizer:
             # `Path` says that it is a file: a bare name in a request never is.
             chosen = (Path(profile) if profile.endswith(".toml") else profile) or None
-            anonymizer, deanonymizer = PiiEduAnonymizer(key=key, profile=chosen, vault=vault), PiiEduDeanonymizer(vault=vault)
+            anonymizer, deanonymizer = (
+                PiiEduAnonymizer(key=key, profile=chosen, vault=vault),
+                PiiEduDeanonymizer(vault=vault),
+            )
             if AHDSSurrogate is not None and "surrogate_ahds" in anonymizer.get_anonymizers():
-                anonymizer.remove_anonymizer(AHDSSurrogate)  # it sends texts to an address which the request names
+                anonymizer.remove_anonymizer(
+                    AHDSSurrogate
+                )  # it sends texts to an address which the request names
         if settings.analyzer:
             files = configuration or Configuration()
             if files.analyzer or files.nlp:
                 analyzer = _provided(files)
             else:
-                analyzer = build_analyzer(pipeline=model, return_cited=return_cited, recognizers=files.recognizers or None)
+                analyzer = build_analyzer(
+                    pipeline=model, return_cited=return_cited, recognizers=files.recognizers or None
+                )
             for language in analyzer.supported_languages:
                 analyzer.analyze(WARM_UP, language)
         yield Services(analyzer=analyzer, anonymizer=anonymizer, deanonymizer=deanonymizer)
@@ -117,12 +130,19 @@ def _provided(files: Configuration) -> AnalyzerEngine:
         raise PiiError(Errors.E853)
     analyzer, nlp, recognizers = (str(resolve_config(given)) if given else None for given in files)
     return AnalyzerEngineProvider(
-        analyzer_engine_conf_file=analyzer, nlp_engine_conf_file=nlp, recognizer_registry_conf_file=recognizers
+        analyzer_engine_conf_file=analyzer,
+        nlp_engine_conf_file=nlp,
+        recognizer_registry_conf_file=recognizers,
     ).create_engine()
 
 
 def serve(
-    app: FastAPI, settings: ServeSettings, sock: socket.socket, *, say: Callable[[str], Any], quiet: bool = False
+    app: FastAPI,
+    settings: ServeSettings,
+    sock: socket.socket,
+    *,
+    say: Callable[[str], Any],
+    quiet: bool = False,
 ) -> None:
     """Answer until a signal comes. sock (socket.socket): From `listen`. quiet (bool): Whether requests stay out of the log.
     say (Callable[[str], Any]): Gets one line when the server is ready, with the port that it got."""
@@ -135,11 +155,17 @@ def serve(
                 say(f"listening on http://{host}:{sock.getsockname()[1]}")
 
     config = uvicorn.Config(
-        app, server_header=False, proxy_headers=False, http="h11", ws="none", loop="asyncio", lifespan="on",
+        app,
+        server_header=False,
+        proxy_headers=False,
+        http="h11",
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
         log_config=None,  # as log_without_texts has set it
         access_log=False,  # queries may hold anything; the application logs its own line
         timeout_graceful_shutdown=max(1, round(settings.time_limit)),
-    )  # fmt: skip
+    )
     log_without_texts(quiet=quiet)
     with ExitStack() as stack:
         # uvicorn raises the signal once more when it has ended; by then there is nothing left to interrupt.

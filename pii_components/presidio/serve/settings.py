@@ -81,11 +81,15 @@ def listen(settings: ServeSettings) -> socket.socket:
     """
     with ExitStack() as failed:
         try:
-            family, kind, protocol, _, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
+            family, kind, protocol, _, address = socket.getaddrinfo(
+                settings.host, settings.port, type=socket.SOCK_STREAM
+            )[0]
             sock = failed.enter_context(socket.socket(family, kind, protocol))
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             sock.bind(address)
         except OSError as err:
-            raise PiiError(Errors.E859, host=settings.host, port=settings.port, reason=reason_of(err)) from None
+            raise PiiError(
+                Errors.E859, host=settings.host, port=settings.port, reason=reason_of(err)
+            ) from None
         failed.pop_all()
     return sock
