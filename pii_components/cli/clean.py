@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from typer import Argument, Option
 
 from .. import __version__
@@ -42,26 +41,43 @@ from ..files.writers import (
 )
 from ..release.run import RunState, load_state, state_path
 from . import common
+from .settings import read_settings
 
 EPILOG = (
+    "Settings for --config: text_column, id_column (for the report), student_column (one submission of each stays), time_column "
+    "(number or ISO date), per_student (latest, only or all), encoding, max_bytes, max_pages, language (others are left out), min_words, "
+    "similarity (cosine above which two texts are near-duplicates), keep (of these: none, as in the paper, or first), contamination "
+    "(share of texts with anomalous characters, to .5), pool_below, seed. "
     "Exit codes: 0 all done; 1 done, but records could not be read (the report lists them); 2 refused, nothing was written; "
     "130 interrupted, --resume goes on. A threshold of 0 leaves its step out. Beside clean.jsonl, clean.cleaning.json holds "
     "counts, codes, ids, no text; the id of a file is its path, which may hold a name."
 )
-_DEFAULTS = CleaningOptions(language="")
 _SAVE_EVERY = 200
 _LIBRARIES = ("pypdfium2", "pycld2", "scikit-learn", "scipy", "numpy")
 
 
+@dataclass(frozen=True)
+class CleanSettings(CleaningOptions):
+    """The thresholds, and the columns that are read."""
+
+    text_column: str = ""
+    id_column: str = ""
+    student_column: str = ""
+    time_column: str = ""
+    encoding: str = "utf-8"
+
+
 @dataclass(slots=True)
 class CleanRun:
-    """One run. columns (dict[str, str]): Names of the columns text, id, student and time, empty where there are none; and encoding.
-    on_progress (Callable): Gets a stage, how far, and of how many. whole, removed, total: What `go` found out."""
+    """One run.
+
+    on_progress (Callable): Gets a stage, how far, and of how many.
+    whole, removed, total: What `go` found out.
+    """
 
     path: Path
     out: Path
-    options: CleaningOptions
-    columns: dict[str, str]
+    options: CleanSettings
     on_progress: Callable[[str, int, int], None] = lambda stage, done, size: None
     source: Source = field(init=False)
     whole: WholeCorpus = field(default_factory=WholeCorpus)
@@ -70,9 +86,9 @@ class CleanRun:
 
     def __post_init__(self) -> None:
         self.source = self._open()
-        for name in ("student", "time"):
-            if self.columns[name]:
-                check_column(self.source, self.columns[name], f"--{name}-column")
+        for name in ("student_column", "time_column"):
+            if column := getattr(self.options, name):
+                check_column(self.source, column, name)
 
     @property
     def report_path(self) -> Path:
@@ -85,7 +101,7 @@ class CleanRun:
         return partial_path(self.out)
 
     def go(self, *, resume: bool = False, overwrite: bool = False) -> None:
-        """Do it all. RAISES (PiiError): E509, E510, E512 to E514; E540; E552; E653; E005."""
+        """Do it all. RAISES (PiiError): E465, E472, E510, E512 to E514, E552; E653; E005."""
         self._check_places(resume=resume, overwrite=overwrite)
         self._read(load_state(state_path(self.out)) if resume else None)
         codes = [code for (_, _, code), _ in self._rows()]
@@ -110,34 +126,29 @@ class CleanRun:
         self._finish([number for number, _, _ in kept])
 
     def _open(self) -> Source:
-        columns, options = self.columns, self.options
+        options = self.options
         if self.path.is_dir() or self.path.suffix.lower() == ".pdf":
             limits = {"max_bytes": options.max_bytes, "max_pages": options.max_pages}
-            return open_submissions(self.path, encoding=columns["encoding"], **limits)
+            return open_submissions(self.path, encoding=options.encoding, **limits)
         return open_source(
             self.path,
-            text_field=columns["text"],
-            id_field=columns["id"],
-            encoding=columns["encoding"],
+            text_field=options.text_column,
+            id_field=options.id_column,
+            encoding=options.encoding,
         )
 
     def _check_places(self, *, resume: bool, overwrite: bool) -> None:
-        check_places(self.path, self.out, self.report_path, self.partial, state_path(self.out))
+        for place in (self.out, self.report_path, self.partial, state_path(self.out)):
+            common.check_apart("output", place, input=self.path)
         if resume and overwrite:
-            raise PiiError(Errors.E540)
+            raise PiiError(Errors.E465, first="--resume", second="--overwrite")
         if not resume and not overwrite:
             common.check_free(self.out, self.report_path, self.partial)
 
     def _read(self, old: RunState | None) -> None:
         """First stage: every record by itself."""
-        settings = {
-            name: str(value) for name, value in {**asdict(self.options), **self.columns}.items()
-        }
-        settings = {
-            "input": self.source.fingerprint(),
-            "version of pii-edu": __version__,
-            **settings,
-        }
+        settings = {"input": self.source.fingerprint(), "version of pii-edu": __version__}
+        settings |= {name: str(value) for name, value in asdict(self.options).items()}
         for name, value in settings.items():
             if old is not None and old.settings.get(name) != value:
                 raise PiiError(Errors.E514, what=f"setting '{name}'" if name != "input" else name)
@@ -165,7 +176,7 @@ class CleanRun:
 
     def _chosen(self) -> frozenset[int] | None:
         """The submissions that stay; None without a student column."""
-        how, student, time = self.options.per_student, self.columns["student"], self.columns["time"]
+        how, student, time = self.options.per_student, self.options.student_column, self.options.time_column
         if not student or how == "all":
             return None
         time_of = (lambda record: value_of(record, self.source, time)) if time else None
@@ -176,20 +187,15 @@ class CleanRun:
         )
 
     def _row(self, item: Record | Skip, skip: Skip | None) -> bytes:
+        row = [item.number, self._name_of(item), skip.code if skip else ""]
+        if isinstance(item, Record) and not skip:
+            row += [item.text, as_line(item, self.source)]
+        return (json.dumps(row) + "\n").encode("ascii")
+
+    def _name_of(self, item: Record | Skip) -> str:
         if isinstance(item, Record):
-            name = item.id
-        else:
-            name = (
-                self.source.files[item.number - 1]
-                if isinstance(self.source, SubmissionSource)
-                else ""
-            )
-        rest = (
-            [item.text, as_line(item, self.source)] if isinstance(item, Record) and not skip else []
-        )
-        return (json.dumps([item.number, name, skip.code if skip else "", *rest]) + "\n").encode(
-            "ascii"
-        )
+            return item.id
+        return self.source.files[item.number - 1] if isinstance(self.source, SubmissionSource) else ""
 
     def _save(self, rows: GrowingFile, state: RunState) -> None:
         state.offset = rows.sync()
@@ -246,10 +252,7 @@ class CleanRun:
                 "kind": self.source.kind,
                 "hidden_files_passed_over": getattr(self.source, "hidden", 0),
             },
-            "settings": {
-                **asdict(self.options),
-                **{f"{name}_column": v for name, v in self.columns.items() if v},
-            },
+            "settings": asdict(self.options),
             "steps": [asdict(step) for step in count_steps(self.total, self.removed, self.options)],
             "notes": [self.whole.note] if self.whole.note else [],
             "near_duplicates": {
@@ -259,13 +262,6 @@ class CleanRun:
             },
             "removed": removed,
         }
-
-
-def check_places(source: Path, *places: Path) -> None:
-    """Refuse to write over what is read, or into it. RAISES (PiiError): E509."""
-    origin = source.resolve()
-    if any(origin == place.resolve() or origin in place.resolve().parents for place in places):
-        raise PiiError(Errors.E509)
 
 
 def _version(package: str) -> str | None:
@@ -287,97 +283,41 @@ def clean(
     out: Annotated[
         Path, Option("--out", "-o", help="What is written: JSON Lines, with the columns of INPUT.")
     ],
-    text_field: common.TextOpt = "",
-    id_field: Annotated[
-        str, Option("--id-column", "--id-field", help="Column or field of the id, for the report.")
-    ] = "",
-    student: str = Option(
-        "", "--student-column", help="Column of the student: one submission of each stays."
-    ),
-    time: str = Option(
-        "", "--time-column", help="Time of a submission, number or ISO date [the order of INPUT]."
-    ),
-    per_student: str = Option(
-        _DEFAULTS.per_student,
-        help="Which stays: latest; only (students with one, as in the CRAPII paper); all.",
-    ),
-    encoding: common.EncodingOpt = "utf-8",
-    max_bytes: int = Option(_DEFAULTS.max_bytes, help="Larger files are left out."),
-    max_pages: int = Option(_DEFAULTS.max_pages, help="Longer PDFs are left out."),
-    language: str = Option("en", help='Texts in another one are left out; "" for any.'),
-    min_words: int = Option(
-        _DEFAULTS.min_words, help="Texts with fewer words between white space are left out."
-    ),
-    similarity: float = Option(
-        _DEFAULTS.similarity, help="Cosine above which two texts are near-duplicates."
-    ),
-    keep: str = Option(_DEFAULTS.keep, help="Of near-duplicates: none, as in the paper, or first."),
-    contamination: float = Option(
-        _DEFAULTS.contamination, help="Share of texts with anomalous characters, to .5."
-    ),
-    pool_below: float = Option(
-        _DEFAULTS.pool_below, help="Signs fewer texts have share a column; 0 as in the paper."
-    ),
-    seed: int = Option(_DEFAULTS.seed, help="Of the search for anomalous characters."),
+    config: common.ConfigOpt = None,
     resume: common.ResumeOpt = False,
     overwrite: common.OverwriteOpt = False,
-    quiet: common.QuietOpt = False,
-    debug: common.DebugOpt = False,
 ) -> None:
     """Clean a corpus as CRAPII was: size, pages, language, length, near-duplicates, anomalous characters.
 
     Writes OUT and a report; shows how many records each step left.
     """
-    with common.guard(debug):
-        options = CleaningOptions(
-            max_bytes=max_bytes,
-            max_pages=max_pages,
-            language=language,
-            min_words=min_words,
-            similarity=similarity,
-            keep=keep,
-            contamination=contamination,
-            pool_below=pool_below,
-            per_student=per_student,
-            seed=seed,
-        )
-        columns = {
-            "text": text_field,
-            "id": id_field,
-            "student": student,
-            "time": time,
-            "encoding": encoding,
-        }
-        run = CleanRun(source, out, options, columns)
+    with common.guard():
+        run = CleanRun(source, out, read_settings(CleanSettings, config))
         try:
-            _go(run, resume=resume, overwrite=overwrite, quiet=quiet)
+            with common.progress(of_files=True) as bar:
+                task = bar.add_task("reading", total=None)
+                run.on_progress = lambda stage, done, size: bar.update(
+                    task, description=stage, completed=done, total=max(size, 1)
+                )
+                run.go(resume=resume, overwrite=overwrite)
         except KeyboardInterrupt:
             common.say(PiiError(Errors.E534, partial=f"'{run.partial}'"))
             raise typer.Exit(common.INTERRUPTED) from None
-        if not quiet:
-            steps = count_steps(run.total, run.removed, options)
-            rows = (
-                (step.about, f"{step.removed:,}" if step.removed else "", f"{step.remaining:,}")
-                for step in steps
-            )
-            names = ("selection step", "removed", "remaining")
-            common.console(stderr=True).print(common.table_of(rows, *names, right=names[1:]))
-            if run.whole.note:
-                common.say(run.whole.note)
-            common.tell_hidden(run.source)
-            common.say(f"wrote '{run.out}' and '{run.report_path}'")
+        if not common.global_option("quiet"):
+            _show(run)
         unreadable = any(item.step == "text" for item in run.removed)
-    raise typer.Exit(common.DONE_WITH_SKIPS if unreadable else common.DONE)
+    raise typer.Exit(common.exit_code(unreadable))
 
 
-def _go(run: CleanRun, *, resume: bool, overwrite: bool, quiet: bool) -> None:
-    screen = common.console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns, console=screen, disable=quiet or not screen.is_terminal, transient=True
-    ) as bar:
-        task = bar.add_task("reading", total=None)
-        run.on_progress = lambda stage, done, size: bar.update(
-            task, description=stage, completed=done, total=max(size, 1)
-        )
-        run.go(resume=resume, overwrite=overwrite)
+def _show(run: CleanRun) -> None:
+    """How many records each step left, and where it was written."""
+    rows = []
+    for step in count_steps(run.total, run.removed, run.options):
+        removed = f"{step.removed:,}" if step.removed else ""
+        rows.append((step.about, removed, f"{step.remaining:,}"))
+    names = ("selection step", "removed", "remaining")
+    common.console(stderr=True).print(common.table_of(rows, *names, right=names[1:]))
+    if run.whole.note:
+        common.say(run.whole.note)
+    common.tell_hidden(run.source)
+    common.say(f"wrote '{run.out}' and '{run.report_path}'")

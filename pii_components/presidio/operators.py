@@ -298,7 +298,7 @@ class HipsOperator(_Operator):
     ) -> SurrogateSettings:
         """Check what a user gave. document (bool): Whether it is known; then the default of the scope is the profile's, else "corpus".
 
-        RAISES (OperatorError): E830 to E833; E002, E402, E422 to E426 for key, profile and labels.
+        RAISES (OperatorError): E830 to E833; E002, E402, E422 to E425 for key, profile and labels.
         """
         given = {"profile": "crapii", **cls.merged(params)}
         for name, (types, expected) in _PARAMS.items():

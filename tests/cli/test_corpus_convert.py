@@ -69,7 +69,7 @@ def test_there_and_back(folder, out, options, form):
 
 
 def test_skipped_records_are_listed(folder):
-    run = corpus_convert("bad.jsonl", "a.spacy", "--quiet", "--report", "r.json")
+    run = corpus_convert("bad.jsonl", "a.spacy", "--quiet", "--config", "report=r.json")
     assert run.exit_code == 1 and "E624" in run.output and "Ina" not in run.output
     assert json.loads((folder / "r.json").read_text())["skipped"] == {
         "count": 1,
@@ -111,15 +111,15 @@ def test_entities_with_a_text_source(folder):
         (("in.jsonl", "a.spacy", "--from", "conll"), "E620"),
         (("in.jsonl", "in.jsonl"), "E638"),
         (("in.jsonl", "bad.jsonl"), "E636"),
-        (("in.jsonl", "a.spacy", "--report", "bad.jsonl"), "E636"),
-        (("in.jsonl", "a.spacy", "--report", "in.jsonl"), "E638"),
-        (("in.jsonl", "a.spacy", "--report", "a.spacy"), "E638"),
-        (("bad.jsonl", "a.spacy", "--strict"), "E532"),
+        (("in.jsonl", "a.spacy", "--config", "report=bad.jsonl"), "E636"),
+        (("in.jsonl", "a.spacy", "--config", "report=in.jsonl"), "E638"),
+        (("in.jsonl", "a.spacy", "--config", "report=a.spacy"), "E638"),
+        (("bad.jsonl", "a.spacy", "--config", "strict=true"), "E532"),
         (("in.jsonl", "a.spacy", "--from", "csv"), "E506"),
         (("in.jsonl", "a.spacy", "--from", "bio"), "E634"),
         (("in.jsonl", "a.spacy", "--from", "entities"), "E622"),
         (("in.jsonl", "a.spacy", "--text-column", "words"), "E505"),
-        (("in.jsonl", "a.spacy", "--encoding", "rot13"), "E508"),
+        (("in.jsonl", "a.spacy", "--config", "encoding=rot13"), "E508"),
         (("in.jsonl", "a.spacy", "--text-source", "bad.jsonl"), "E642"),
     ],
 )

@@ -78,14 +78,13 @@ def test_every_form_comes_back_byte_for_byte(folder, pii_edu, name):
 FORMULAS = '"=id",essay,note,mark\r\n=1,=SUM(A1) Ina Sorel,@x,-3.5\r\n2,- I am Ina Sorel,\'t,+1\r\n3,\tInk,=1,-\r\n'
 
 
-@pytest.mark.parametrize("safe", ["--spreadsheet-safe", "--no-spreadsheet-safe"])
+@pytest.mark.parametrize("safe", ["--config", "spreadsheet_safe=true", "--config", "spreadsheet_safe=false"])
 def test_no_cell_of_a_release_is_a_formula_and_the_original_comes_back(folder, pii_edu, safe):
     put(folder / "in.csv", FORMULAS)
     names = [
         "--id-column",
         "=id",
-        "--ids",
-        "keep",
+        "--config", "ids=keep",
         "--keep",
         "note",
         "--keep",
@@ -93,8 +92,7 @@ def test_no_cell_of_a_release_is_a_formula_and_the_original_comes_back(folder, p
         safe,
         "--vault",
         "x.vault",
-        "--sweep",
-        "hide",
+        "--config", "sweep=hide",
     ]
     assert pii_edu("deidentify", "in.csv", "--out", "clean.csv", *names).exit_code == 0
     with open(folder / "clean.csv", encoding="utf-8", newline="") as file:
@@ -139,8 +137,7 @@ def test_tokens_and_labels_of_kaggle_come_back(folder, pii_edu):
         "clean.json",
         "--vault",
         "v",
-        "--labels-out",
-        "gold.spacy",
+        "--config", "labels_out=gold.spacy",
     )
     assert run.exit_code == 0, run.output
     for released in read_corpus(folder / "clean.json"):
@@ -282,7 +279,7 @@ def test_a_passphrase_is_asked_for(folder, pii_edu, monkeypatch):
         "b.txt",
         "--vault",
         "v",
-        "--vault-passphrase",
+        "--config", "vault_passphrase=true",
         stdin=f"{words}\n{words}\n",
     )
     assert run.exit_code == 0, run.output
@@ -322,14 +319,14 @@ def test_a_passphrase_is_asked_for(folder, pii_edu, monkeypatch):
     [
         (["--out", "o.csv", "--vault", "o.csv"], "E472"),
         (["--out", "o.csv", "--vault", "in.csv"], "E472"),
-        (["--out", "o.csv", "--vault", "v", "--labels-out", "v"], "E472"),
-        (["--out", "o.csv", "--labels-out", "in.csv"], "E472"),
-        (["--out", "o.csv", "--labels-out", "there.jsonl"], "E510"),
-        (["--out", "o.csv", "--labels-out", "l.xyz"], "E621"),
-        (["--out", "o.csv", "--labels-out", "l.jsonl", "--labels-to", "entities"], "E620"),
+        (["--out", "o.csv", "--vault", "v", "--config", "labels_out=v"], "E472"),
+        (["--out", "o.csv", "--config", "labels_out=in.csv"], "E472"),
+        (["--out", "o.csv", "--config", "labels_out=there.jsonl"], "E510"),
+        (["--out", "o.csv", "--config", "labels_out=l.xyz"], "E621"),
+        (["--out", "o.csv", "--config", "labels_out=l.jsonl", "--labels-to", "entities"], "E620"),
         (["--out", "o.csv", "--labels-to", "bio"], "E473"),
-        (["--out", "o.csv", "--vault-key-file", "k"], "E473"),
-        (["--out", "o.csv", "--vault", "v", "--vault-key-file", "k", "--vault-passphrase"], "E465"),
+        (["--out", "o.csv", "--config", "vault_key_file=k"], "E473"),
+        (["--out", "o.csv", "--vault", "v", "--config", "vault_key_file=k", "--config", "vault_passphrase=true"], "E465"),
     ],
 )
 def test_refused_before_anything_is_written(folder, pii_edu, args, code):
@@ -381,10 +378,8 @@ def test_an_interrupted_run_goes_on_with_vault_and_labels(folder, pii_edu, fork,
         "o.csv",
         "--vault",
         "v",
-        "--labels-out",
-        "gold.jsonl",
-        "--batch-size",
-        "4",
+        "--config", "labels_out=gold.jsonl",
+        "--config", "batch_size=4",
         "-q",
     )
     child = fork(*args)
@@ -434,8 +429,7 @@ def test_labels_in_every_form(folder, pii_edu):
             "o.jsonl",
             "--id-column",
             "id",
-            "--labels-out",
-            name,
+            "--config", f"labels_out={name}",
             "--labels-to",
             form,
             "--overwrite",
@@ -474,8 +468,7 @@ def test_labels_of_tags_and_of_what_was_removed(folder, pii_edu):
         "o.txt",
         "--profile",
         "p.toml",
-        "--labels-out",
-        "l.jsonl",
+        "--config", "labels_out=l.jsonl",
         "--vault",
         "v",
     )
@@ -526,10 +519,8 @@ def test_nothing_sensitive_in_any_file_or_message(folder, process):
         "o.csv",
         "--vault",
         "v",
-        "--labels-out",
-        "gold.spacy",
-        "--report",
-        "r.json",
+        "--config", "labels_out=gold.spacy",
+        "--config", "report=r.json",
     )
     assert run.returncode == 1 and run.stdout == "" and "31 documents, 1 skipped" in run.stderr
     files = [path for path in folder.rglob("*") if path.is_file() and path.name != "e.csv"]

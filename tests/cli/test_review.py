@@ -60,7 +60,7 @@ def made(folder, pii_edu):
     """A run over `ROWS`, with its review file."""
     put(folder / "in.csv", csv_of())
     run = pii_edu(
-        "deidentify", "in.csv", "--out", "clean.csv", "--id-column", "id", "--review-out", RUN
+        "deidentify", "in.csv", "--out", "clean.csv", "--id-column", "id", "--review-dir", RUN
     )
     assert run.exit_code == 0, run.output
     return folder / RUN
@@ -81,8 +81,7 @@ def again(pii_edu, *options: str, name: str = "in.csv"):
         "final.csv",
         "--id-column",
         "id",
-        "--report",
-        "final.json",
+        "--config", "report=final.json",
         "--overwrite",
         *options,
     )
@@ -123,7 +122,7 @@ def test_each_form_of_input_is_opened_again_with_its_release(form, folder, pii_e
     name, out = {"folder": ("essays", "clean"), "zip": ("essays.zip", "clean.zip")}.get(
         form, (f"in.{form}", f"clean.{form}")
     )
-    assert pii_edu("deidentify", name, "--out", out, "--review-out", "deep/run").exit_code == 0
+    assert pii_edu("deidentify", name, "--out", out, "--review-dir", "deep/run").exit_code == 0
     review = Review.open(folder / "deep/run")
     documents = [review.document(n) for n in range(1, 5)]
     assert [d["text"] for d in documents] == list(TEXTS.values())
@@ -154,7 +153,7 @@ def test_what_the_sweep_found_in_the_release_is_shown_in_the_original(folder, pi
             ]
         ),
     )
-    assert pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--review-out", RUN).exit_code == 0
+    assert pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--review-dir", RUN).exit_code == 0
     review = Review.open(folder / RUN)
     (item,) = (i for i in review.document(3)["items"] if i["state"] == "suspect")
     assert (
@@ -178,12 +177,12 @@ def test_what_the_sweep_found_in_the_release_is_shown_in_the_original(folder, pi
 
 def test_killed_and_taken_up_it_has_the_same_bytes(folder, pii_edu, fork):
     put(folder / "in.csv", table(60))
-    assert pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--review-out", RUN).exit_code == 0
+    assert pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--review-dir", RUN).exit_code == 0
     whole = (folder / RUN).read_bytes()
     for path in folder.iterdir():
         if path.name != "in.csv":
             path.unlink()
-    args = ["deidentify", "in.csv", "--out", "clean.csv", "--review-out", RUN, "--batch-size", "2"]
+    args = ["deidentify", "in.csv", "--out", "clean.csv", "--review-dir", RUN, "--config", "batch_size=2"]
     child = fork(*args)
     wait_for_items(folder / "clean.csv.state.json", 20)
     os.kill(child, signal.SIGKILL)
@@ -201,7 +200,7 @@ def test_killed_when_all_but_the_output_had_its_name_it_is_taken_up_too(
     folder, pii_edu, monkeypatch
 ):
     put(folder / "in.csv", csv_of())
-    args = ["deidentify", "in.csv", "--out", "clean.csv", "--review-out", RUN, "--map", "map.csv"]
+    args = ["deidentify", "in.csv", "--out", "clean.csv", "--review-dir", RUN, "--id-map", "map.csv"]
     with monkeypatch.context() as patched:
         patched.setattr(Output, "finish", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
         assert pii_edu(*args).exit_code == 130
@@ -252,7 +251,7 @@ def test_every_kind_of_decision_is_applied_and_all_else_stays(opened, made, fold
     opened.decide(1, ADD, *at(1, "Marla Quist"), "NAME_STUDENT")
     opened.decide(1, RELABEL, *at(1, "Buzan"), "NAME_CONNECTED")
     opened.decide(3, REJECT, *at(3, "Jörn Übel"))
-    run = again(pii_edu, "--decisions", f"{RUN}.decisions.jsonl", "--review-out", "second.jsonl")
+    run = again(pii_edu, "--decisions", f"{RUN}.decisions.jsonl", "--review-dir", "second.jsonl")
     assert run.exit_code == 0, run.output
     review = Review.open(folder / "second.jsonl")
     first, third = review.document(1)["release"], review.document(3)["release"]
@@ -273,7 +272,7 @@ def test_every_kind_of_decision_is_applied_and_all_else_stays(opened, made, fold
         "documents": 2,
         "not_read": "",
     }
-    assert again(pii_edu, "--decisions", f"{RUN}.decisions.jsonl", "--sweep", "hide").exit_code == 0
+    assert again(pii_edu, "--decisions", f"{RUN}.decisions.jsonl", "--config", "sweep=hide").exit_code == 0
     assert (
         "20418837" in (folder / "final.csv").read_text()
         and "Jörn Übel" in (folder / "final.csv").read_text()
@@ -414,7 +413,7 @@ def test_an_input_that_changed_is_refused(opened, made, folder, pii_edu):
         and json.loads((folder / "final.json").read_text())["decisions"]["not_read"] == "E579"
     )
     put(folder / "in.csv", csv_of())
-    assert "[E560]" in again(pii_edu, *decided, "--engine", "ray").stderr
+    assert "[E560]" in again(pii_edu, *decided, "--config", "engine=ray").stderr
     for bad in (
         b"",
         b'{"x": 1}\n',

@@ -47,7 +47,7 @@ def page(request, chromium, folder, pii_edu):
     put(folder / "in.csv", csv_of())
     assert (
         pii_edu(
-            "deidentify", "in.csv", "--out", "clean.csv", "--id-column", "id", "--review-out", RUN
+            "deidentify", "in.csv", "--out", "clean.csv", "--id-column", "id", "--review-dir", RUN
         ).exit_code
         == 0
     )

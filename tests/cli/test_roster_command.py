@@ -139,7 +139,7 @@ def test_text_is_shown_on_the_screen_only(value, terminal, shown, essays, pii_ed
         (["--roster", "none.csv"], "E207"),
         (["--roster", "essays.jsonl"], "E208"),
         (["--show-leaks", "maybe"], "E519"),
-        (["--roster", "class.csv", "--engine", "ray"], "E560"),
+        (["--roster", "class.csv", "--config", "engine=ray"], "E560"),
         (["--roster", "class.csv", "--out", "class.csv", "--overwrite"], "E472"),
     ],
 )
@@ -184,8 +184,7 @@ def test_a_run_is_taken_up_with_the_same_list_only(essays, pii_edu, monkeypatch)
                 "out.jsonl",
                 "--roster",
                 "class.csv",
-                "--batch-size",
-                "1",
+                "--config", "batch_size=1",
             ).exit_code
             == 3
         )

@@ -438,7 +438,7 @@ def run(*args, source=ASSETS):
 
 def test_the_command_writes_lines_that_the_corpus_readers_read(tmp_path):
     out = tmp_path / "made" / "chats.jsonl"
-    args = ("--out", out, "--per-group", 3, "--seed", 46)
+    args = ("--out", out, "--per-group", 3, "--config", "seed=46")
     result = run(*args)
     assert result.exit_code == 0, result.output
     rows = [json.loads(line) for line in out.read_text("utf8").splitlines()]

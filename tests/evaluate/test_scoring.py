@@ -58,7 +58,7 @@ def pii_edu(*arguments):
 
 
 def score(*arguments):
-    found = pii_edu("evaluate", "score", *arguments, "--resamples", "5")
+    found = pii_edu("evaluate", "score", *arguments, "--config", "resamples=5")
     assert not any(word in found.output for word in WORDS)
     return found
 
@@ -125,13 +125,13 @@ def test_predictions_that_do_not_fit_are_refused(what, rows, code, gold, tmp_pat
     assert found.exit_code == 2 and f"[{code}]" in found.output
     assert not (tmp_path / "m.json").exists()
     if what == "overlapping":
-        assert score(gold, tmp_path / "found.jsonl", "--allow-overlaps").exit_code == 0
+        assert score(gold, tmp_path / "found.jsonl", "--config", "allow_overlaps=true").exit_code == 0
 
 
 def test_labels_may_be_renamed(gold, tmp_path):
     path = detected(tmp_path / "found.jsonl", [("a1", 0, 9, "PERSON")])
-    assert score(gold, path, "--map", "PERSON=NAME_STUDENT").exit_code == 0
-    found = score(gold, path, "--map", "PERSON=PLANET")
+    assert score(gold, path, "--config", "rename=PERSON=NAME_STUDENT").exit_code == 0
+    found = score(gold, path, "--config", "rename=PERSON=PLANET")
     assert found.exit_code == 2 and "[E737]" in found.output
 
 
@@ -184,7 +184,7 @@ def test_gold_that_cannot_be_used_is_passed_over_and_told(tmp_path):
     assert [view["bag"][n] for n in ("tp", "fp", "fn")] == [1, 1, 1]
     unknown = corpus(tmp_path / "unknown.jsonl", GOLD | {"a2": [[11, 21, "PERSON"]]})
     assert "[E724]" in score(unknown, unknown).output
-    found = score(gold, as_detected(tmp_path / "found"), "--strict")
+    found = score(gold, as_detected(tmp_path / "found"), "--config", "strict=true")
     assert found.exit_code == 2 and "[E727]" in found.output
 
 
@@ -211,7 +211,7 @@ def test_compare_takes_systems_from_the_registry(gold, tmp_path):
 def test_run_and_compare_from_a_pipeline(gold, tmp_path, nlp):
     model, out, saved = tmp_path / "model", tmp_path / "m.json", tmp_path / "saved"
     nlp.to_disk(model)
-    common = ["--resamples", "5", "--out", out, "--quiet"]
+    common = ["--config", "resamples=5", "--out", out, "--quiet"]
     found = pii_edu("evaluate", "run", gold, "--pipeline", model, *common)
     assert found.exit_code == 0, found.output
     report = json.loads(out.read_text())
@@ -245,7 +245,7 @@ def test_roles_are_judged_as_the_pipeline_gives_them(tmp_path):
     out = tmp_path / "m.json"
     for arguments in (["evaluate", "run", "--pipeline"], ["compare", "--systems"]):
         system = f"one={tmp_path / 'model'}" if arguments[0] == "compare" else tmp_path / "model"
-        found = pii_edu(*arguments, system, gold, "--resamples", "5", "--out", out, "--quiet")
+        found = pii_edu(*arguments, system, gold, "--config", "resamples=5", "--out", out, "--quiet")
         assert found.exit_code == 0, found.output
         (report,) = json.loads(out.read_text())["systems"].values()
         assert report["roles"]["per_role"]["CONNECTED"]["recall"] == 1

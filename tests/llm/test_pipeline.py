@@ -157,7 +157,7 @@ def test_a_run_that_a_wrong_key_ends_is_taken_up(pii_edu, folder):
     with serving(
         lambda body, number: keep(body, number) if good[0] or number <= 40 else (401, {})
     ) as (endpoint, fake):
-        args = (*DEIDENTIFY, config(folder, endpoint), "--batch-size", "8")
+        args = (*DEIDENTIFY, config(folder, endpoint), "--config", "batch_size=8")
         done = pii_edu(*args)
         assert done.exit_code == 3 and "E913" in done.stderr, done.stderr
         good[0], before = True, len(fake.asked)
@@ -168,7 +168,7 @@ def test_a_run_that_a_wrong_key_ends_is_taken_up(pii_edu, folder):
 
 @pytest.mark.parametrize(
     "args",
-    [("--allow-remote",), ("--prices", "p.toml"), ("--llm", "none.cfg"), ("--llm", "llm.cfg")],
+    [("--config", "allow_remote=true",), ("--config", "prices=p.toml"), ("--llm", "none.cfg"), ("--llm", "llm.cfg")],
 )
 def test_options_that_do_not_fit_are_refused(pii_edu, folder, args):
     put(folder / "in.txt", TEXT)
@@ -191,8 +191,7 @@ def test_an_estimate_says_which_text_is_too_long(pii_edu, folder, model):
         "llm",
         "estimate",
         "long.txt",
-        "--model",
-        model,
+        "--config", f"model={model}",
         "--llm",
         config(folder, "http://127.0.0.1:9/v1"),
     )
@@ -206,7 +205,7 @@ def test_an_estimate_sends_nothing(pii_edu, folder, model):
     form = VERIFIER.replace('key_env = ""', 'key_env = "NOT_SET"')
     asked = config(folder, "https://api.openai.com/v1", form)
     done = pii_edu(
-        "llm", "estimate", "in.csv", "--model", model, "--llm", asked, "--text-column", "essay"
+        "llm", "estimate", "in.csv", "--config", f"model={model}", "--llm", asked, "--text-column", "essay"
     )
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
@@ -304,7 +303,7 @@ def corpus(folder: Path, n: int) -> Path:
 def test_export_and_validate(pii_edu, folder, model, task, expected):
     corpus(folder, 100)
     done = pii_edu(
-        "llm", "export", "gold.jsonl", "--task", task, "--out", "train.jsonl", "--model", model
+        "llm", "export", "gold.jsonl", "--task", task, "--out", "train.jsonl", "--config", f"model={model}"
     )
     assert done.exit_code == 0, done.output
     lines = [json.loads(line) for line in (folder / "train.jsonl").read_text().splitlines()]
@@ -336,7 +335,7 @@ def test_export_with_reasoning(pii_edu, folder, model):
     )
     assert pii_edu(*export).exit_code == 2
     with serving(lambda body, number: completion("It seems so.\nResponse: T")) as (endpoint, fake):
-        args = (*export, "--llm", config(folder, endpoint), "--model", model)
+        args = (*export, "--llm", config(folder, endpoint), "--config", f"model={model}")
         done = pii_edu(*args)
     assert done.exit_code == 0 and "15 of them T by default" in done.stderr, done.stderr
     assert len(fake.asked) == 15 + 15 * 6

@@ -70,4 +70,4 @@ def test_groups_are_read_sorted_and_without_overlaps(nlp):
     doc.spans["pii"] = [Span(doc, 0, 1)]
     with pytest.raises(PiiError) as err:
         read_group(doc, "pii")
-    assert err.value.code == "E006"
+    assert err.value.code == "E001"
