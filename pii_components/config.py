@@ -77,7 +77,8 @@ class Configured:
         return _HAS_OUR_TOKENS[lookups]
 
     def _is_our_tokenizer(self, doc: Doc) -> bool:
-        shape = doc.vocab.lex_attr_getters.get(SHAPE)
+        getters: Any = doc.vocab.lex_attr_getters  # type: ignore[attr-defined]
+        shape = getters.get(SHAPE)
         ours = getattr(shape, "__module__", "").startswith(str(__package__))
         nlp = self._pipeline()
         if ours and nlp is not None and nlp.vocab is doc.vocab:  # else the component was sourced

@@ -112,9 +112,7 @@ class Errors(metaclass=_Codes):
     E515 = "The interrupted run used another key: its surrogates would not match. Give the same --key-file, or use --overwrite."
     E516 = "Model '{model}' is not installed; use: pip install en_pii_edu, or give the path of a pipeline (--config model=PATH)."
     E517 = "Model '{model}' could not be loaded ({reason}); install the spaCy that it was made for, or give the path of another pipeline."
-    E518 = (
-        "Model '{model}' has no component '{factory}', so it cannot {what}; use en_pii_edu."
-    )
+    E518 = "Model '{model}' has no component '{factory}', so it cannot {what}; use en_pii_edu."
     E519 = "'{value}' is no {what}; use {allowed}."
     E520 = "Record {number} cannot be read as {encoding}; if it is plain text, save it as UTF-8, or name its encoding: --config encoding=cp1252."
     E521 = "Record {number} is no JSON object (line {line}); repair it."
@@ -130,7 +128,9 @@ class Errors(metaclass=_Codes):
     E529 = "The tokens of record {number} do not join to its text and cannot be replaced; use --drop tokens."
     E530 = "Record {number} is an empty file."
     E531 = "The input cannot be read past record {number} ({reason}); what comes after is missing in the output."
-    E532 = "Stopped at the first record that had to be skipped, because of the setting strict: {skip}"
+    E532 = (
+        "Stopped at the first record that had to be skipped, because of the setting strict: {skip}"
+    )
     E533 = "Unexpected error of type {type}; what was done stays. Run `pii-edu --debug ...` to see where it happened (shows text)."
     E534 = "Interrupted; what was done stays in {partial}. Take the run up again with --resume."
     E535 = "Record {number} has {n_tokens} tokens, {n_spaces} marks of white space and {n_labels} labels; they must be as many."

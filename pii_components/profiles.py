@@ -180,7 +180,9 @@ class Profile:
             self._check(value in choices, setting, value, ", ".join(choices))
         for setting, (least, most) in _RANGES.items():
             number = getattr(self, setting)
-            self._check(least <= number <= most, setting, number, f"a number from {least} to {most}")
+            self._check(
+                least <= number <= most, setting, number, f"a number from {least} to {most}"
+            )
         for value, new in self.other.items():
             fits = isinstance(new, str) and bool(new) and new.casefold() != value.casefold()
             self._check(fits, "other", "not usable", "a text for each value, and not that value")

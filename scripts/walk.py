@@ -157,17 +157,16 @@ def arguments_of(model: str, out: str) -> list[str]:
         "ets",
         "--roster",
         "roster.csv",
-        "--sweep",
-        "hide",
-        "--map",
+        "--config",
+        "sweep=hide",
+        "--id-map",
         f"{out}.csv",
         "--vault",
         f"{out}.vault",
-        "--report",
-        f"{out}.json",
-        "--model",
-        model,
-        "--quiet",
+        "--config",
+        f"report={out}.json",
+        "--config",
+        f"model={model}",
     ]
 
 
@@ -393,8 +392,8 @@ def watch(
     rules.add_pipe("hips_surrogate")
     rules.to_disk(place / "rules")
     runs = {
-        "dry_run": ["--dry-run", "--model", "rules"],
-        "rules": ["--out", "a.csv", "--sweep", "off", "--model", "rules"],
+        "dry_run": ["--dry-run", "--config", "model=rules"],
+        "rules": ["--out", "a.csv", "--config", "sweep=off", "--config", "model=rules"],
         "pipeline": [
             "--out",
             "b.csv",
@@ -402,8 +401,8 @@ def watch(
             "ets",
             "--roster",
             "roster.csv",
-            "--model",
-            model,
+            "--config",
+            f"model={model}",
         ],
     }
     found: dict[str, Any] = {"rows": rows, "bytes": path.stat().st_size}
@@ -422,7 +421,6 @@ def watched(place: Path, seconds: int, *given: str) -> dict[str, Any]:
         "text",
         "--id-column",
         "id",
-        "--quiet",
         *given,
     )
     start, samples, process = time.monotonic(), [], started(place, *arguments)

@@ -75,7 +75,8 @@ def common(
     context: typer.Context,
     *,
     version: Annotated[
-        bool, Option("--version", callback=_version, is_eager=True, help="Show versions, and leave.")
+        bool,
+        Option("--version", callback=_version, is_eager=True, help="Show versions, and leave."),
     ] = False,
     quiet: Annotated[bool, Option("--quiet", "-q", help="Print errors only.")] = False,
     debug: Annotated[
@@ -102,8 +103,7 @@ app.command("audit")(audit)
 
 @app.command()
 def demo(
-    *,
-    profile: Annotated[str, Option(help=PROFILE_HELP)] = "", config: ConfigOpt = None
+    *, profile: Annotated[str, Option(help=PROFILE_HELP)] = "", config: ConfigOpt = None
 ) -> None:
     """Show an essay before and after, in colours. Everyone in it is invented."""
     with guard():

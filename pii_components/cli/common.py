@@ -259,11 +259,16 @@ def vault_key(
     key = VaultKey.from_env(kind=kind, shared=shared is None)
     if key is not None:
         return key
-    if kind == PASSPHRASE and sys.stdin.isatty():
+    if kind == PASSPHRASE and can_ask():
         return ask_passphrase()
     if shared is not None and shared.kept and kind != PASSPHRASE:
         return VaultKey(shared.secret, KEY, shared.origin)
     raise PiiError(Errors.E464, env=PASSPHRASE_ENV if kind == PASSPHRASE else VAULT_KEY_ENV)
+
+
+def can_ask() -> bool:
+    """Whether somebody sits at the terminal."""
+    return sys.stdin.isatty()
 
 
 def ask_passphrase(*, new: bool = False) -> VaultKey:
@@ -362,3 +367,11 @@ def check_free(*places: Path) -> None:
     for place in places:
         if place.exists() and not (place.is_dir() and not any(place.iterdir())):
             raise PiiError(Errors.E510, what=f"'{place}'")
+
+
+def check_outputs(source: Path, *places: Path, overwrite: bool) -> None:
+    """Refuse to write on, in or around INPUT, and over what exists. RAISES (PiiError): E472, E510."""
+    for place in places:
+        check_apart("output", place, input=source)
+    if not overwrite:
+        check_free(*places)

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,7 +27,7 @@ from ..files.labelled import FORMS, check_places, guess_form, open_corpus_writer
 from ..files.labelled import convert as convert_corpus
 from ..files.record import Skip, show_fields
 from ..files.sources import open_source
-from ..files.writers import as_line, check_column, replace_file, value_of
+from ..files.writers import check_column, replace_file, value_of
 from . import common
 from .clean import EPILOG as CLEAN_EPILOG
 from .clean import clean
@@ -49,7 +49,7 @@ _CONVERT_EPILOG = (
 _SPLIT_EPILOG = (
     "Settings for --config: method (folds; or paper: 25, 15, 60 % by the seeds of the JEDM paper, in the order of INPUT), folds, seed, "
     "student_column (all texts of one go to one fold), similarity (cosine above which texts are near-duplicates and go to one fold; "
-    f"0 for none), parts (new folder for the parts as files), form (of a labelled INPUT), {_READING}. "
+    f"0 for none), form (of a labelled INPUT), {_READING}. "
     "Exit codes: 0 all done; 1 done, but records were skipped (the report lists them); 2 refused, nothing was written. "
     "Beside folds.jsonl, folds.split.json holds what each part has; no text."
 )
@@ -81,7 +81,7 @@ class ReadingSettings:
     strict: bool = key(False)
 
     @property
-    def columns(self) -> dict[str, str]:
+    def columns(self) -> dict[str, Any]:
         """Options of `open_source`."""
         return {
             "text_field": self.text_column,
@@ -262,9 +262,7 @@ class BuildSettings:
             ("perturbed", 0 <= self.perturbed <= 1, "a number from 0 to 1"),
         ):
             if not fits:
-                raise PiiError(
-                    Errors.E650, name=name, value=getattr(self, name), allowed=allowed
-                )
+                raise PiiError(Errors.E650, name=name, value=getattr(self, name), allowed=allowed)
 
 
 def _first(found: Mapping[str, int]) -> str:
@@ -292,7 +290,9 @@ def check(
             line = f"{first} and {second} share {share:.0%} of the shorter one's word trigrams"
             screen.print(line, markup=False)
         if not common.global_option("quiet"):
-            line = f"{found.essays} essays, {found.clean} of them without private people and details"
+            line = (
+                f"{found.essays} essays, {found.clean} of them without private people and details"
+            )
             screen.print(line, highlight=False)
             rows = ((label, found.labels[label], n) for label, n in sorted(found.slots.items()))
             screen.print(common.table_of(rows, "label", "essays", "slots"))
@@ -331,7 +331,6 @@ class SplitSettings(ReadingSettings):
     seed: int = key(0)
     student_column: str = key("")
     similarity: float = key(0.9)
-    parts: str = key("")
     form: str = key("")
 
     def __post_init__(self) -> None:
@@ -345,86 +344,60 @@ class SplitSettings(ReadingSettings):
 
 
 @dataclass(slots=True)
-class Input:
-    """A corpus that can be read again and again, labelled (`form`) or not.
-
-    skips (list[Skip]): Records of the last reading that could not be used.
-    """
-
-    path: Path
-    settings: SplitSettings
-    form: str = ""
-    skips: list[Skip] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.form = self.settings.form
-        if self.form or not self.path.exists():
-            return
-        reading = self.settings
-        try:
-            self.form = guess_form(
-                self.path, encoding=reading.encoding, text_field=reading.text_column
-            )
-        except PiiError as err:
-            if err.code != "E621":
-                raise
-
-    def read(self) -> Iterator[tuple[LabelledText, str, str]]:
-        """YIELDS (tuple[LabelledText, str, str]): A document; its student; its line, if the corpus is not labelled."""
-        self.skips = []
-        return self._labelled() if self.form else self._unlabelled()
-
-    def _labelled(self) -> Iterator[tuple[LabelledText, str, str]]:
-        name, options = self.settings.student_column, self.settings.options
-        fields: dict[str, None] = {}
-        for essay in read_corpus(self.path, self.form, on_skip=self.skips.append, **options):
-            fields.update(dict.fromkeys(essay.meta))
-            yield essay, _text_of(essay.meta.get(name)), ""
-        if name and name not in fields:
-            shown = show_fields(fields)
-            raise PiiError(Errors.E652, option="student_column", name=name, fields=shown)
-
-    def _unlabelled(self) -> Iterator[tuple[LabelledText, str, str]]:
-        name = self.settings.student_column
-        source = open_source(self.path, **self.settings.columns)
-        if name:
-            check_column(source, name, "student_column")
-        for item in source:
-            if isinstance(item, Skip):
-                self.skips.append(item)
-                continue
-            student = _text_of(value_of(item, source, name)) if name else ""
-            yield LabelledText(item.id, item.text), student, as_line(item, source)
-
-
-def _text_of(value: Any) -> str:
-    return "" if value is None else str(value).strip()
-
-
-@dataclass(slots=True)
 class Documents:
-    """What a split needs to know of the documents of a corpus, in their order."""
+    """What a split needs to know of the documents of a corpus, in their order; skips: what could not be read."""
 
+    form: str = "unlabelled"
     ids: list[str] = field(default_factory=list)
     labels: list[Counter[str]] = field(default_factory=list)
     students: list[str] = field(default_factory=list)
-    copies: Any = ()
+    rows: list[Any] = field(default_factory=list)
+    skips: list[Skip] = field(default_factory=list)
 
-    @classmethod
-    def of(cls, corpus: Input, similarity: float) -> "Documents":
-        """Read a corpus. similarity (float): Above which two texts are near-duplicates; 0 to look for none."""
-        documents, rows, hasher = cls(), list[Any](), TrigramHasher()
-        for essay, student, _ in corpus.read():
-            documents.ids.append(essay.id)
-            documents.students.append(student)
-            documents.labels.append(Counter(label for _, _, label in essay.spans))
-            if similarity:
-                rows.append(hasher(essay.text))
-        check_ids(documents.ids)
-        if rows:
-            found = duplicates_of(rows, threshold=similarity, highest=False)
-            documents.copies = found.groups
-        return documents
+
+def read_documents(path: Path, settings: SplitSettings) -> Documents:
+    """Read a corpus, labelled or not."""
+    form = settings.form
+    if not form:
+        with suppress(PiiError):
+            form = guess_form(path, encoding=settings.encoding, text_field=settings.text_column)
+    documents = Documents(form or "unlabelled")
+    hasher = TrigramHasher()
+    read = _labelled(path, form, settings, documents) if form else _plain(path, settings, documents)
+    for essay, student in read:
+        documents.ids.append(essay.id)
+        documents.students.append("" if student is None else str(student).strip())
+        documents.labels.append(Counter(label for _, _, label in essay.spans))
+        if settings.similarity and settings.method == FOLDS:
+            documents.rows.append(hasher(essay.text))
+    check_ids(documents.ids)
+    return documents
+
+
+def _labelled(
+    path: Path, form: str, settings: SplitSettings, documents: Documents
+) -> Iterator[tuple[LabelledText, Any]]:
+    name, fields = settings.student_column, dict[str, None]()
+    for essay in read_corpus(path, form, on_skip=documents.skips.append, **settings.options):
+        fields.update(dict.fromkeys(essay.meta))
+        yield essay, essay.meta.get(name)
+    if name and name not in fields:
+        shown = show_fields(fields)
+        raise PiiError(Errors.E652, option="student_column", name=name, fields=shown)
+
+
+def _plain(
+    path: Path, settings: SplitSettings, documents: Documents
+) -> Iterator[tuple[LabelledText, Any]]:
+    name, source = settings.student_column, open_source(path, **settings.columns)
+    if name:
+        check_column(source, name, "student_column")
+    for item in source:
+        if isinstance(item, Skip):
+            documents.skips.append(item)
+        else:
+            student = value_of(item, source, name) if name else ""
+            yield LabelledText(item.id, item.text), student
 
 
 @corpus_app.command(epilog=_SPLIT_EPILOG)
@@ -448,91 +421,53 @@ def split(
     """Split a corpus: folds that keep students and near-duplicates together and labels even, or the split of the JEDM paper."""
     with common.guard():
         settings = read_settings(SplitSettings, config)
-        folder = Path(settings.parts) if settings.parts else None
         report_path = out.with_name(out.stem + ".split.json")
-        places = [out, report_path, *([folder] if folder else [])]
-        for place in places:
-            common.check_apart("output", place, input=source)
-        if not overwrite:
-            common.check_free(*places)
-        corpus = Input(source, settings)
-        by_fold = settings.method == FOLDS
-        documents = Documents.of(corpus, settings.similarity if by_fold else 0)
-        ids, labels = documents.ids, documents.labels
-        groups = group_documents(
-            len(ids), students=documents.students, copies=documents.copies
-        )
-        parts = paper_split(len(ids))
-        if by_fold:
-            parts = _folds(groups, documents, settings)
-        counts = count_parts(parts, labels, groups)
-        part_of = {i: name for name, part in parts.items() for i in part}
-        in_order = [part_of[i] for i in range(len(ids))]
-        if folder is not None:
-            _write_parts(corpus, folder, in_order, list(parts))
-        used = {name: getattr(settings, name) for name in _FOLD_SETTINGS} if by_fold else {}
+        common.check_outputs(source, out, report_path, overwrite=overwrite)
+        documents = read_documents(source, settings)
+        groups, parts = make_parts(documents, settings)
+        counts = count_parts(parts, documents.labels, groups)
         report = {
             "program": "pii-edu corpus split",
             "version": __version__,
-            "method": settings.method,
-            "settings": used,
-            "form": corpus.form or "unlabelled",
-            "documents": len(ids),
+            "settings": asdict(settings),
+            "form": documents.form,
+            "documents": len(documents.ids),
             "groups": len(groups),
             "parts": {name: asdict(part) for name, part in counts.items()},
-            "skipped": _listed(corpus.skips),
+            "skipped": _listed(documents.skips),
         }
         _write_json(report_path, report)
-        numbers = {name: k for k, name in enumerate(parts)}
-        lines = []
-        for ident, name in zip(ids, in_order, strict=True):
-            row = {"fold": numbers[name]} if by_fold else {"split": name}
-            lines.append(json.dumps({"id": ident} | row) + "\n")
-        replace_file(out, "".join(lines))
+        row_of: dict[int, dict[str, Any]] = {}
+        for k, (name, part) in enumerate(parts.items()):
+            row = {"fold": k} if settings.method == FOLDS else {"split": name}
+            row_of.update(dict.fromkeys(part, row))
+        lines = [json.dumps({"id": name} | row_of[i]) for i, name in enumerate(documents.ids)]
+        replace_file(out, "".join(line + "\n" for line in lines))
         if not common.global_option("quiet"):
-            _tell_split(counts, corpus.skips)
-            common.say(f"wrote '{out}' and '{report_path}'")
-    raise typer.Exit(common.exit_code(corpus.skips))
+            _tell_split(counts, documents.skips)
+        common.tell(f"wrote '{out}' and '{report_path}'")
+    raise typer.Exit(common.exit_code(documents.skips))
 
 
-_FOLD_SETTINGS = ("folds", "seed", "similarity", "student_column")
-
-
-def _folds(groups: Any, documents: Documents, settings: SplitSettings) -> dict[str, tuple[int, ...]]:
+def make_parts(
+    documents: Documents, settings: SplitSettings
+) -> tuple[Any, dict[str, tuple[int, ...]]]:
+    """RETURNS (tuple): Groups of documents that stay together; numbers of the documents of each part."""
+    copies: Any = ()
+    if documents.rows:
+        found = duplicates_of(documents.rows, threshold=settings.similarity, highest=False)
+        copies = found.groups
+    n = len(documents.ids)
+    groups = group_documents(n, students=documents.students, copies=copies)
+    if settings.method == PAPER:
+        return groups, paper_split(n)
     fold_of = stratified_folds(
         groups, documents.labels, ids=documents.ids, folds=settings.folds, seed=settings.seed
     )
     parts = {}
     for k in range(settings.folds):
         parts[f"fold_{k}"] = tuple(i for i, fold in enumerate(fold_of) if fold == k)
-    return parts
-
-
-def _write_parts(corpus: Input, folder: Path, part_of: list[str], names: list[str]) -> None:
-    """A file per part, in the form of INPUT where it is one that is written, else JSON Lines."""
-    form = FORMS.get(corpus.form)
-    if form is None:
-        for name in names:
-            lines = [
-                line
-                for (_, _, line), part in zip(corpus.read(), part_of, strict=True)
-                if part == name
-            ]
-            replace_file(folder / f"{name}.jsonl", "".join(line + "\n" for line in lines))
-        return
-    form = form if form.writer else FORMS["jsonl"]
-    suffix = (
-        form.suffixes[0] if form.suffixes else {"kaggle-jsonl": ".jsonl"}.get(form.name, ".json")
-    )
-    with ExitStack() as stack:
-        writers = {
-            name: stack.enter_context(open_corpus_writer(folder / f"{name}{suffix}", form.name))
-            for name in names
-        }
-        for number, ((essay, _, _), part) in enumerate(zip(corpus.read(), part_of, strict=True), 1):
-            writers[part].write(essay, number=number)
-        for writer in writers.values():
-            writer.finish()
+    return groups, parts
 
 
 def _tell_split(counts: dict[str, PartCounts], skips: list[Skip]) -> None:
@@ -550,5 +485,3 @@ def _tell_split(counts: dict[str, PartCounts], skips: list[Skip]) -> None:
         common.say(skip.error)
     if skips:
         common.say(f"{len(skips)} records skipped")
-
-

@@ -1,8 +1,8 @@
 """`pii-edu deidentify`: from settings to a finished OUTPUT and its report.
 
-    deidentify          options become `RunSettings`
-    Job.to_files        checks what is read and where is written, then the run of release/run.py, then the report
-    Job.to_stdout       one text from standard input to standard output, without a report
+deidentify          options become `RunSettings`
+Job.to_files        checks what is read and where is written, then the run of release/run.py, then the report
+Job.to_stdout       one text from standard input to standard output, without a report
 """
 
 import hmac
@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Annotated, Any
 
@@ -43,7 +44,6 @@ from ..release.run import (
     Run,
     RunState,
     SweepLog,
-    Swept,
     batches,
     check_resume,
     load_state,
@@ -61,24 +61,13 @@ EPILOG = (
 )
 INPUT_HELP = "A .txt, .docx, .pdf, .csv, .tsv, .jsonl, .json or .parquet file, a folder or .zip of .txt, .docx and .pdf, or - for standard input."
 PROFILE_HELP = "What happens to each label: a name (see pii-edu profiles) or a TOML file [crapii]."
-# Settings that must be the same when a run is taken up again; those that name a file that is read, by its content.
-SAME = (
-    "text_column",
-    "id_column",
-    "drop",
-    "keep",
-    "encoding",
-    "spreadsheet_safe",
-    "sweep",
-    "thread",
-    "ids",
-    "operating_point",
-    "labels_out",
-    "labels_format",
-    "id_map",
-    "headers_out",
-    "review_dir",
-)
+# Settings that may be other ones when a run is taken up again: they change no byte of OUTPUT. Files that are read count by their content.
+CHANGEABLE = {
+    *("out", "report", "show_leaks", "batch_size", "strict", "engine", "workers"),
+    *("dry_run", "resume", "overwrite", "key_file", "vault", "vault_key_file", "vault_passphrase"),
+    *("model", "profile", "scope", "headers", "roster", "decisions", "llm", "prices"),
+    "allow_remote",
+}
 
 
 def deidentify(
@@ -147,14 +136,14 @@ def deidentify(
             resume=resume,
             overwrite=overwrite,
         )
-        job = Job(source, settings, stack)
-        code = job.to_stdout() if job.writes_stdout else job.to_files()
+        code = Job(source, settings, stack).run()
     raise typer.Exit(code)
 
 
 def review_file(place: Path) -> Path:
     """What a run writes for its review: a file in the folder of --review-dir."""
-    return place if place.suffix == ".jsonl" else place / "review.jsonl"
+    is_file = place.suffix == ".jsonl" or place.is_file()
+    return place if is_file else place / "review.jsonl"
 
 
 def decisions_file(place: Path) -> Path:
@@ -200,10 +189,7 @@ class Job:
         self.settings, self.stack = settings, stack
         self.path = Path(source)
         self.key = common.load_key(settings.key_file)
-        self.writes_stdout = source == "-" and settings.out in ("", "-")
         settings.refuse_in_workers(common.global_option("debug"), "--debug")
-        settings.refuse_in_workers(self.writes_stdout, "standard input without --out")
-        self.beside = self._places_beside()
         self.models = LanguageModels.of(settings)
         self.roster = read_roster(settings.roster)
         self.in_threads = (settings.scope or Profile.load(settings.profile).scope) == THREAD
@@ -212,21 +198,17 @@ class Job:
         self.decided = decisions_file(Path(settings.decisions)) if settings.decisions else None
         self.decisions = Decisions.load(self.decided) if self.decided else None
         self.data = sys.stdin.buffer.read() if source == "-" else None
-        self.target = Path(settings.out or self._own_name())
-
-    def _places_beside(self) -> dict[str, Path]:
-        settings = self.settings
+        self.writes_stdout = source == "-" and settings.out in ("", "-")
+        # What goes to standard output is written to a file before: half of a text is never printed.
+        folder = Path(stack.enter_context(TemporaryDirectory())) if self.writes_stdout else None
+        self.target = folder / "out.txt" if folder else Path(settings.out or self._own_name())
         given = {
             "labels": settings.labels_out,
             "map": settings.id_map,
             "headers": settings.headers_out,
             "review": str(review_file(Path(settings.review_dir))) if settings.review_dir else "",
         }
-        if self.writes_stdout:
-            for name in ("labels_out", "id_map", "headers_out", "review_dir", "decisions"):
-                need(getattr(settings, name), name, False, "--out")
-            need(settings.dry_run, "--dry-run", False, "--out")
-        return {name: Path(place) for name, place in given.items() if place}
+        self.beside = {name: Path(place) for name, place in given.items() if place}
 
     def _own_name(self) -> str:
         """A name for OUTPUT where the user gives none."""
@@ -291,34 +273,7 @@ class Job:
             shared=self.key,
         )
 
-    # --- standard input to standard output
-
-    def to_stdout(self) -> int:
-        """One text, without a report. RETURNS (int): Exit code."""
-        if self.in_threads:
-            raise PiiError(Errors.E570)
-        source = open_source(self.path, encoding=self.settings.encoding, data=self.data)
-        secret = self.vault_secret()
-        item = next(iter(source))
-        if isinstance(item, Skip):
-            raise item.error
-        engine = self.load()
-        result = engine.results([item])[0]
-        if isinstance(result, Skip):
-            raise result.error
-        if self.vault is not None and secret is not None:
-            with common.open_for_run(self.vault, secret) as book:
-                book.append(result.release(item, engine.profile.scope))
-        write_stdout(item, result.text)
-        if self.models:
-            summary.tell_sent(self.models.report(engine, Report()))
-        if not self.key.kept:
-            common.tell(self.key.note, "dim")
-        return common.DONE
-
-    # --- to files
-
-    def to_files(self) -> int:
+    def run(self) -> int:
         """All of INPUT to OUTPUT and what stands beside it. RETURNS (int): Exit code."""
         settings = self.settings
         self.check_places()
@@ -351,9 +306,7 @@ class Job:
         for place in (self.target, partial_path(self.target), state_path(self.target)):
             common.check_apart("output", place, input=given)
         if self.vault is not None:
-            common.check_apart(
-                "vault", self.vault, input=given, output=self.target, **self.beside
-            )
+            common.check_apart("vault", self.vault, input=given, output=self.target, **self.beside)
         for name, place in self.beside.items():
             others = {other: path for other, path in self.beside.items() if other != name}
             common.check_apart(f"file of {name}", place, input=given, output=self.target, **others)
@@ -405,10 +358,8 @@ class Job:
             return out / REPORT_NAME
         plain, named = out.with_name(REPORT_NAME), out.with_name(out.name + ".report.json")
         places = (plain, page_path(plain))
-        if named.exists() or out in places:
-            return named
-        taken = any(place.exists() for place in places)
-        return named if taken and not settings.overwrite else plain
+        is_taken = not settings.overwrite and any(place.exists() for place in places)
+        return named if is_taken or out in places or named.exists() else plain
 
     def learn(self, engine: Engine) -> None:
         """First reading of the input: its names, those of each thread, and what is swept. RAISES (PiiError): E571."""
@@ -466,7 +417,7 @@ class Job:
         """What must be the same when a run is taken up again."""
         settings, profile = self.settings, engine.profile
         content = json.dumps(profile.to_dict(), sort_keys=True).encode()
-        same = {name: str(getattr(settings, name)) for name in SAME}
+        same = {k: str(value) for k, value in vars(settings).items() if k not in CHANGEABLE}
         same |= {
             "input": source.fingerprint(),
             "text column": " ".join(source.text_fields),
@@ -540,30 +491,27 @@ class Job:
             return common.REFUSED
         head = self.report_head(run)
         if self.decisions:
-            head["decisions"] = {
-                "documents": len(run.engine.decisions),
-                "not_read": lacking.code if lacking else "",
-            }
+            not_read = lacking.code if lacking else ""
+            head["decisions"] = {"documents": len(run.engine.decisions), "not_read": not_read}
         if self.models:
             head["llm"] = self.models.report(run.engine, counts)
-        swept = None
-        if run.sweep is not None:
-            swept = run.sweep.sweep(run.source)
+        swept = run.sweep.sweep(run.source) if run.sweep is not None else None
+        if swept is not None:
             head["sweep"] = swept.as_json(self.settings.sweep)
         save_report(report_path, run, head)
         run.end()
-        self.tell_end(run, report_path, swept)
+        if self.writes_stdout:
+            sys.stdout.buffer.write(self.target.read_bytes())
+            sys.stdout.buffer.flush()
+        else:
+            summary.tell_end(run, report_path, swept)
+        if swept is not None and swept.n_found and self.settings.show_leaks:
+            summary.show_leaks(swept)
         if self.models:
             summary.tell_sent(head["llm"])
         if lacking:
             common.say(lacking)
         return common.exit_code(counts.n_skipped or lacking)
-
-    def tell_end(self, run: Run, report_path: Path, swept: Swept | None) -> None:
-        """What was done, and what is to be reviewed."""
-        summary.tell_end(run, report_path, swept)
-        if swept is not None and swept.n_found and self.settings.show_leaks:
-            summary.show_leaks(swept)
 
     def report_head(self, run: Run) -> dict[str, Any]:
         """What the report says of the settings, and of the files that were written."""

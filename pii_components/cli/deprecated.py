@@ -81,10 +81,10 @@ class TranslatingGroup(TyperGroup):
 
 def translate(group: Any, args: list[str]) -> list[str]:
     """RETURNS (list[str]): The arguments of `pii-edu`, with the new names."""
-    for old, new in COMMANDS.items():
+    for old, words in COMMANDS.items():
         if tuple(args[: len(old)]) == old:
-            _warn(" ".join(old), "pii-edu " + " ".join(new))
-            args = [*new, *args[len(old) :]]
+            _warn(" ".join(old), "pii-edu " + " ".join(words))
+            args = [*words, *args[len(old) :]]
     for old, instead in GONE.items():
         if tuple(args[: len(old)]) == old:
             say(f"'pii-edu {' '.join(old)}' is gone: {instead}")
@@ -94,9 +94,9 @@ def translate(group: Any, args: list[str]) -> list[str]:
     known = {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
     if not depth or not known:
         return args
-    first, words = [], iter(args[depth:])
+    first, rest = [], iter(args[depth:])
     translated = args[:depth]
-    for word in words:
+    for word in rest:
         name, equals, value = word.partition("=")
         if name in GLOBAL and name not in known:
             _warn(name, f"pii-edu {GLOBAL[name]} {' '.join(args[:depth])} ...")
@@ -107,7 +107,7 @@ def translate(group: Any, args: list[str]) -> list[str]:
             translated.append(word)
             continue
         if not equals and (new.startswith("--") or new.endswith("=")):
-            value = next(words, "")
+            value = next(rest, "")
         translated += _new_words(name, new, value)
     return first + translated
 

@@ -21,7 +21,6 @@ EPILOG = (
     "resamples, seed, strict; of score also rename (OLD=NEW) and allow_overlaps. "
     "Exit codes: 0 all done; 2 refused, nothing was written; 3 an unexpected error; 130 interrupted."
 )
-FILES = "files"
 # Fields of essays and of what is found in them: they have no place in a metrics file.
 RECORD = frozenset({"text", "full_text", "tokens", "spans", "start_char", "data_sha256"})
 
@@ -230,7 +229,9 @@ class Job:
         if not global_option("quiet"):
             print_score(report, to=console())
             if n := self.masked["count"]:
-                shown = f"{n} gold labels cannot be used; the places where they stand are passed over"
+                shown = (
+                    f"{n} gold labels cannot be used; the places where they stand are passed over"
+                )
                 screen.print(shown, markup=False)
         if self.out:
             write_report(report, Path(self.out))
@@ -244,36 +245,17 @@ def systems() -> None:
     print(known_systems().replace(", ", "\n"))
 
 
-def read_metrics(paths: list[Path]) -> dict[str, dict[str, Any]]:
-    """Metrics files by name; those in a merged file come out one by one, and a name that is there twice gets a number.
-
-    RAISES (PiiError): E501, if one cannot be read; E775, if it holds something else.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    for path in paths:
-        for name, part in _parts(path).items():
-            if not RECORD.isdisjoint(part):
-                raise PiiError(Errors.E775, file=path.name, reason="a record of an essay or a span")
-            n = sum(known == name or known.startswith(f"{name} (") for known in found)
-            found[f"{name} ({n + 1})" if n else name] = part
-    return found
-
-
-def _parts(path: Path) -> dict[str, dict[str, Any]]:
+def read_metrics(path: Path) -> dict[str, Any]:
+    """RETURNS (dict[str, Any]): A metrics file. RAISES (PiiError): E501, if it cannot be read; E775, if it holds something else."""
     try:
         content = json.loads(path.read_text(encoding="utf8"))
     except OSError as err:
         raise PiiError(Errors.E501, what=f"'{path}'", reason=reason_of(err)) from err
     except ValueError as err:
         raise PiiError(Errors.E775, file=path.name, reason="not JSON") from err
-    merged = isinstance(content, dict) and set(content) == {"format", FILES}
-    parts = content[FILES] if merged else {path.name: content}
-    if not (isinstance(parts, dict) and parts):
-        raise PiiError(Errors.E775, file=path.name, reason="no object with names and values")
-    for part in parts.values():
-        if not (isinstance(part, dict) and part):
-            raise PiiError(Errors.E775, file=path.name, reason="no object with names and values")
-    return parts
+    if not (isinstance(content, dict) and content) or not RECORD.isdisjoint(content):
+        raise PiiError(Errors.E775, file=path.name, reason="no object, or a record of an essay")
+    return content
 
 
 def table(
@@ -287,7 +269,7 @@ def table(
     with guard():
         from ..evaluate.tables import markdown_table
 
-        print(markdown_table(list(read_metrics(files).values()), subset=subset))
+        print(markdown_table([read_metrics(file) for file in files], subset=subset))
 
 
 evaluate_app = typer.Typer(

@@ -77,9 +77,7 @@ def estimate(
     raise typer.Exit(common.exit_code(skips))
 
 
-def _texts(
-    source: Source, limit: int, skips: common.Skips, counts: Counter[str]
-) -> Iterator[str]:
+def _texts(source: Source, limit: int, skips: common.Skips, counts: Counter[str]) -> Iterator[str]:
     """YIELDS (str): Each text that can be processed; the others are skips."""
     for item in source:
         if isinstance(item, Skip):
@@ -156,7 +154,9 @@ def export(
         usual = "base_train" if settings.task == DETECTOR else "verifier_train"
         documents = part_of(read, settings.part or usual)
         counts: Counter[str] = Counter()
-        lines = [json.dumps(one, ensure_ascii=False) for one in _examples(documents, settings, counts)]
+        lines = [
+            json.dumps(one, ensure_ascii=False) for one in _examples(documents, settings, counts)
+        ]
         if not lines:
             part = settings.part or "the part"
             raise PiiError(Errors.E945, part=part, corpus=f"'{Path(corpus).name}'")
@@ -164,7 +164,9 @@ def export(
         made = check_file(target)
         verdicts = ""
         if settings.task == VERIFIER:
-            verdicts = f", {counts['T']} T, {counts['F']} F, {counts['defaulted']} of them T by default"
+            verdicts = (
+                f", {counts['T']} T, {counts['F']} F, {counts['defaulted']} of them T by default"
+            )
         common.say(
             f"wrote '{target}': {made.examples} examples{verdicts}, about {made.tokens} tokens an epoch, {made.answers} of them answers"
         )

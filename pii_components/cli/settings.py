@@ -67,7 +67,9 @@ class RunSettings:
         section="What is read",
     )
     id_column: str = key("", "Column or field that names a document.")
-    keep: tuple[str, ...] = key((), "Columns that are released as they are, though they look personal.")
+    keep: tuple[str, ...] = key(
+        (), "Columns that are released as they are, though they look personal."
+    )
     drop: tuple[str, ...] = key((), "Columns that are left out.")
     encoding: str = key("utf-8", "Encoding of input that is not Unicode; often cp1252.")
     spreadsheet_safe: bool = key(
@@ -88,7 +90,9 @@ class RunSettings:
         "report",
         "Surnames hidden in one text, in clear in another: report, hide (reads INPUT twice) or off.",
     )
-    ids: str = key("", "File names and IDs: keep or pseudonym. Empty: those that hold names change.")
+    ids: str = key(
+        "", "File names and IDs: keep or pseudonym. Empty: those that hold names change."
+    )
     key_file: str = key(
         "", "Secret key (see pii-edu keygen), else PII_EDU_KEY. Same key, same surrogates."
     )
@@ -148,7 +152,9 @@ def need(given: object, name: str, other: object, needed: str) -> None:
         raise PiiError(Errors.E473, option=name, needed=needed)
 
 
-def read_settings(record: type[Settings], configs: Iterable[str] | None, **options: Any) -> Settings:
+def read_settings(
+    record: type[Settings], configs: Iterable[str] | None, **options: Any
+) -> Settings:
     """The settings of one call.
 
     configs (Iterable[str] | None): Run files, or KEY=VALUE; a later one wins.

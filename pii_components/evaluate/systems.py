@@ -377,7 +377,7 @@ class AzureSystem(System):
             from azure.core.credentials import AzureKeyCredential
         except ImportError as err:
             raise PiiError(
-                Errors.E005, package=package, what="the Azure baseline", extra="azure"
+                Errors.E005, package=package, what="the Azure baseline", extra="presidio"
             ) from err
         self.name = name
         self.client: Any = TextAnalyticsClient(

@@ -415,7 +415,7 @@ class Spool:
             from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
         except ImportError as err:
             raise PiiError(
-                Errors.E005, package="cryptography", what="the review page", extra="serve"
+                Errors.E005, package="cryptography", what="the review page", extra="presidio"
             ) from err
         self._cipher = ChaCha20Poly1305(ChaCha20Poly1305.generate_key())
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (lives as long as the page)

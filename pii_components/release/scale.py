@@ -339,7 +339,7 @@ def _ray() -> Any:
     try:
         return import_module("ray")
     except ImportError as err:
-        raise PiiError(Errors.E005, package="ray", what="this engine", extra=RAY) from err
+        raise PiiError(Errors.E005, package="ray", what="this engine", extra="engines") from err
 
 
 def _spark() -> Any:
@@ -348,7 +348,7 @@ def _spark() -> Any:
         import_module("pyarrow")
         return import_module("pyspark.sql")
     except ImportError as err:
-        raise PiiError(Errors.E005, package="pyspark", what="this engine", extra=SPARK) from err
+        raise PiiError(Errors.E005, package="pyspark", what="this engine", extra="engines") from err
 
 
 @dataclass(frozen=True)

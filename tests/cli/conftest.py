@@ -84,7 +84,9 @@ def pii_edu(folder, model):
     def run(*args: str, stdin: bytes | str = "", model: str = model):
         takes_model = args and args[0] in ("deidentify", "detect", "demo") and "--help" not in args
         own = ["--config", f"model={model}"] if takes_model else []
-        return CliRunner().invoke(app, [*map(str, args[:1]), *own, *map(str, args[1:])], input=stdin)
+        return CliRunner().invoke(
+            app, [*map(str, args[:1]), *own, *map(str, args[1:])], input=stdin
+        )
 
     return run
 

@@ -156,7 +156,15 @@ def test_names_of_files_do_not_go_out(folder, pii_edu, ids):
     put(folder / "in/Chidi Okafor.TXT", "")
     put(folder / "in/notes.docx", "PK")
     run = pii_edu(
-        "deidentify", "in", "--out", "clean", "--config", "labels_out=labels.jsonl", "--vault", "v", *ids
+        "deidentify",
+        "in",
+        "--out",
+        "clean",
+        "--config",
+        "labels_out=labels.jsonl",
+        "--vault",
+        "v",
+        *ids,
     )
     assert run.exit_code == 1 and ("2 documents have a pseudonym" in run.stderr) == (not ids), (
         run.output
@@ -215,7 +223,9 @@ def test_ids_become_pseudonyms_and_come_back(folder, pii_edu, form, ids, n):
 
 def test_name_in_the_name_of_the_only_file(folder, pii_edu):
     put(folder / "in/Ilse_Okoro.txt", ESSAY)
-    assert pii_edu("deidentify", "in/Ilse_Okoro.txt", "--config", "labels_out=l.jsonl").exit_code == 0
+    assert (
+        pii_edu("deidentify", "in/Ilse_Okoro.txt", "--config", "labels_out=l.jsonl").exit_code == 0
+    )
     assert not any(name in everything(folder, "in") for name in NOBODY)
 
 

@@ -176,7 +176,8 @@ def test_dry_run_writes_nothing_and_says_what_would_be(folder, pii_edu):
         "--id-map",
         "map.csv",
         "--dry-run",
-        "--config", "model=no_such_model",
+        "--config",
+        "model=no_such_model",
     )
     assert (
         run.exit_code == 1
@@ -214,7 +215,8 @@ def test_map_of_a_table(folder, pii_edu):
             "o.csv",
             "--id-column",
             "id",
-            "--config", "ids=pseudonym",
+            "--config",
+            "ids=pseudonym",
             "--id-map",
             "m.csv",
         ).exit_code

@@ -39,14 +39,14 @@ def cluster():
 
     def start(how: str):
         if how == RAY and how not in begun:
-            ray = pytest.importorskip("ray", reason="the extra [ray] is not installed")
+            ray = pytest.importorskip("ray", reason="the extra [engines] is not installed")
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
             ray.init(
                 num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
             )
             begun[how] = ray
         if how == SPARK and how not in begun:
-            sql = pytest.importorskip("pyspark.sql", reason="the extra [spark] is not installed")
+            sql = pytest.importorskip("pyspark.sql", reason="the extra [engines] is not installed")
             try:
                 builder = sql.SparkSession.builder.master("local[2,4]").config(
                     "spark.ui.enabled", "false"
@@ -83,9 +83,10 @@ def test_engines_write_the_same_bytes(how, form, folder, pii_edu, cluster):
     lines = "".join(json.dumps(one) + "\n" for one in objects)
     name = f"in.{'jsonl' if form == 'jsonl' else 'csv'}"
     put(folder / name, {"jsonl": lines, "hide": SWEPT}.get(form, table(N)))
-    options = {"hide": ["--config", "sweep=hide", "--config", "scope=corpus"], "labels": ["--labels-out"]}.get(
-        form, []
-    )
+    options = {
+        "hide": ["--config", "sweep=hide", "--config", "scope=corpus"],
+        "labels": ["--labels-out"],
+    }.get(form, [])
     codes = []
     for engine in ("local", how):
         out = Path(engine)
@@ -95,8 +96,10 @@ def test_engines_write_the_same_bytes(how, form, folder, pii_edu, cluster):
             name,
             "--out",
             str(out / name),
-            "--config", f"engine={engine}",
-            "--config", "batch_size=3",
+            "--config",
+            f"engine={engine}",
+            "--config",
+            "batch_size=3",
             *more,
         )
         codes.append(run.exit_code)
@@ -156,7 +159,10 @@ def workers_of(how: str) -> list[int]:
 def test_a_killed_worker_loses_and_repeats_nothing(how, folder, pii_edu, cluster):
     cluster(how)
     put(folder / "in.csv", table(3000))
-    assert pii_edu("deidentify", "in.csv", "--out", "whole.csv", "--config", "batch_size=7").exit_code == 0
+    assert (
+        pii_edu("deidentify", "in.csv", "--out", "whole.csv", "--config", "batch_size=7").exit_code
+        == 0
+    )
     before, killed = set(workers_of(how)) if how == RAY else set(), []
 
     def kill() -> None:
@@ -175,8 +181,10 @@ def test_a_killed_worker_loses_and_repeats_nothing(how, folder, pii_edu, cluster
         "in.csv",
         "--out",
         "clean.csv",
-        "--config", "batch_size=7",
-        "--config", f"engine={how}",
+        "--config",
+        "batch_size=7",
+        "--config",
+        f"engine={how}",
         "--overwrite",
     )
     thread.join(60)

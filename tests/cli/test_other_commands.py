@@ -180,7 +180,9 @@ def test_an_operating_point_is_used_or_refused(pii_edu, folder):
     assert "[E518]" in pii_edu("deidentify", "in.csv", "--config", "operating_point=recall").stderr
     assert (
         "[E560]"
-        in pii_edu("deidentify", "in.csv", "--config", "operating_point=recall", "--config", "engine=ray").stderr
+        in pii_edu(
+            "deidentify", "in.csv", "--config", "operating_point=recall", "--config", "engine=ray"
+        ).stderr
     )
     records = list(
         islice(

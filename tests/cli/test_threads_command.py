@@ -38,7 +38,15 @@ def released(folder, name="out.jsonl") -> list[str]:
 
 def run_threads(pii_edu, *args, source="posts.jsonl", out="out.jsonl"):
     return pii_edu(
-        "deidentify", source, "--out", out, "--config", "scope=thread", "--config", "thread=topic", *args
+        "deidentify",
+        source,
+        "--out",
+        out,
+        "--config",
+        "scope=thread",
+        "--config",
+        "thread=topic",
+        *args,
     )
 
 
@@ -76,7 +84,13 @@ def test_order_and_batches_do_not_matter(sweep, folder, pii_edu):
     put_rows(folder, [ROWS[i] for i in mixed], "mixed.jsonl")
     assert (
         run_threads(
-            pii_edu, "--config", f"sweep={sweep}", "--config", "batch_size=2", source="mixed.jsonl", out="other.jsonl"
+            pii_edu,
+            "--config",
+            f"sweep={sweep}",
+            "--config",
+            "batch_size=2",
+            source="mixed.jsonl",
+            out="other.jsonl",
         ).exit_code
         == 0
     )
@@ -120,7 +134,10 @@ def test_the_vault_gives_the_originals_back_and_knows_the_thread(folder, pii_edu
     [
         (["posts.jsonl", "--config", "scope=thread"], "E570"),
         (["posts.jsonl", "--config", "scope=thread", "--config", "thread=course"], "E571"),
-        (["posts.jsonl", "--config", "scope=thread", "--config", "thread=course", "--dry-run"], "E571"),
+        (
+            ["posts.jsonl", "--config", "scope=thread", "--config", "thread=course", "--dry-run"],
+            "E571",
+        ),
         (["posts.jsonl", "--config", "thread=topic"], "E473"),
         (["posts.csv", "--config", "scope=thread", "--config", "thread=course"], "E652"),
         (["folder", "--config", "scope=thread"], "E571"),
@@ -158,7 +175,9 @@ def test_names_of_files_have_the_surrogates_of_the_texts(folder, pii_edu):
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, "utf8")
-    run = pii_edu("deidentify", "in", "--out", "out", "--config", "scope=thread", "--id-map", "map.csv")
+    run = pii_edu(
+        "deidentify", "in", "--out", "out", "--config", "scope=thread", "--id-map", "map.csv"
+    )
     assert run.exit_code == 0, run.output
     with open(folder / "map.csv", encoding="utf8", newline="") as file:
         names = {row["in"]: row["out"] for row in csv.DictReader(file)}
@@ -177,7 +196,15 @@ def test_names_of_files_have_the_surrogates_of_the_texts(folder, pii_edu):
         assert names[name].split("/")[-1].removesuffix(".txt")[1:].isdecimal()
     assert len({names[name].casefold() for name in ("g3/ina_sorel.txt", "g3/Ina_Sorel.txt")}) == 2
     again = pii_edu(
-        "deidentify", "in", "--out", "out", "--config", "scope=thread", "--id-map", "map.csv", "--overwrite"
+        "deidentify",
+        "in",
+        "--out",
+        "out",
+        "--config",
+        "scope=thread",
+        "--id-map",
+        "map.csv",
+        "--overwrite",
     )
     assert again.exit_code == 0 and {path.name for path in (folder / "out").rglob("*.txt")} == {
         n.split("/")[-1] for n in names.values()
@@ -198,8 +225,10 @@ def test_ids_of_a_table_have_them_too(folder, pii_edu):
         "posts.csv",
         "--out",
         "out.csv",
-        "--config", "scope=thread",
-        "--config", "thread=topic",
+        "--config",
+        "scope=thread",
+        "--config",
+        "thread=topic",
         "--id-column",
         "post",
     )
@@ -216,10 +245,13 @@ def test_ids_of_a_table_have_them_too(folder, pii_edu):
         "posts.csv",
         "--out",
         "k.csv",
-        "--config", "scope=thread",
-        "--config", "thread=topic",
+        "--config",
+        "scope=thread",
+        "--config",
+        "thread=topic",
         "--id-column",
         "post",
-        "--config", "ids=keep",
+        "--config",
+        "ids=keep",
     )
     assert kept.exit_code == 0 and "sorel_ina_1,a," in (folder / "k.csv").read_text("utf8")

@@ -139,7 +139,15 @@ def test_table_counts_every_record_once(tmp_path):
         table["duplicates"] == (4, 28) and table["anomalies"] == (0, 28) and len(lines(out)) == 28
     )
     once = put_jsonl(tmp_path / "once.jsonl", [essay(n) for n in (1, 2, 1, 1)])
-    run(once, "--out", tmp_path / "first.jsonl", "--config", "contamination=0", "--config", "keep=first")
+    run(
+        once,
+        "--out",
+        tmp_path / "first.jsonl",
+        "--config",
+        "contamination=0",
+        "--config",
+        "keep=first",
+    )
     assert [row["text"] for row in lines(tmp_path / "first.jsonl")] == [essay(1), essay(2)]
 
 
@@ -307,9 +315,12 @@ def test_clean_a_table_by_student(tmp_path):
         path,
         "--out",
         out,
-        "--config", "student_column=student",
-        "--config", "time_column=when",
-        "--config", "id_column=number",
+        "--config",
+        "student_column=student",
+        "--config",
+        "time_column=when",
+        "--config",
+        "id_column=number",
     )
     assert result.exit_code == 1, result.output
     found = [(row["number"], row["student"], row["note"]) for row in lines(out)]
@@ -345,7 +356,9 @@ def test_places_that_are_taken(tmp_path):
     assert "E472" in run(tmp_path / "in", "--out", tmp_path / "in" / "o.jsonl").output
     assert (
         "E651"
-        in run(tmp_path / "in", "--out", tmp_path / "p.jsonl", "--config", "student_column=s").output
+        in run(
+            tmp_path / "in", "--out", tmp_path / "p.jsonl", "--config", "student_column=s"
+        ).output
     )
 
 

@@ -215,9 +215,12 @@ def test_folds_of_a_labelled_corpus(labelled, tmp_path):
         labelled,
         "--out",
         out,
-        "--config", "folds=4",
-        "--config", "student_column=student",
-        "--config", f"parts={tmp_path / 'parts'}",
+        "--config",
+        "folds=4",
+        "--config",
+        "student_column=student",
+        "--config",
+        f"parts={tmp_path / 'parts'}",
     )
     assert result.exit_code == 0, result.output
     fold = {row["id"]: row["fold"] for row in lines(out)}
@@ -244,9 +247,12 @@ def test_the_split_of_the_paper_for_a_table(tmp_path):
         path,
         "--out",
         out,
-        "--config", "method=paper",
-        "--config", "id_column=number",
-        "--config", f"parts={tmp_path / 'parts'}",
+        "--config",
+        "method=paper",
+        "--config",
+        "id_column=number",
+        "--config",
+        f"parts={tmp_path / 'parts'}",
     )
     assert result.exit_code == 0, result.output
     expected = {f"n{i}": name for name, part in paper_split(40).items() for i in part}
@@ -258,7 +264,14 @@ def test_the_split_of_the_paper_for_a_table(tmp_path):
     first = (out.read_bytes(), (tmp_path / "split.split.json").read_bytes())
     assert (
         run(
-            path, "--out", out, "--config", "method=paper", "--config", "id_column=number", "--overwrite"
+            path,
+            "--out",
+            out,
+            "--config",
+            "method=paper",
+            "--config",
+            "id_column=number",
+            "--overwrite",
         ).exit_code
         == 0
     )

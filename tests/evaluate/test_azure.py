@@ -92,7 +92,7 @@ def connect(service):
     pytest.importorskip("presidio_analyzer", reason="needs presidio-analyzer")
     pytest.importorskip(
         "azure.ai.textanalytics",
-        reason='needs azure-ai-textanalytics: pip install "en_pii_edu[azure]"',
+        reason='needs azure-ai-textanalytics: pip install "en_pii_edu[presidio]"',
     )
     from azure.core.pipeline.transport import RequestsTransport
 

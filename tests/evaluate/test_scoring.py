@@ -125,7 +125,9 @@ def test_predictions_that_do_not_fit_are_refused(what, rows, code, gold, tmp_pat
     assert found.exit_code == 2 and f"[{code}]" in found.output
     assert not (tmp_path / "m.json").exists()
     if what == "overlapping":
-        assert score(gold, tmp_path / "found.jsonl", "--config", "allow_overlaps=true").exit_code == 0
+        assert (
+            score(gold, tmp_path / "found.jsonl", "--config", "allow_overlaps=true").exit_code == 0
+        )
 
 
 def test_labels_may_be_renamed(gold, tmp_path):
@@ -245,7 +247,9 @@ def test_roles_are_judged_as_the_pipeline_gives_them(tmp_path):
     out = tmp_path / "m.json"
     for arguments in (["evaluate", "run", "--pipeline"], ["compare", "--systems"]):
         system = f"one={tmp_path / 'model'}" if arguments[0] == "compare" else tmp_path / "model"
-        found = pii_edu(*arguments, system, gold, "--config", "resamples=5", "--out", out, "--quiet")
+        found = pii_edu(
+            *arguments, system, gold, "--config", "resamples=5", "--out", out, "--quiet"
+        )
         assert found.exit_code == 0, found.output
         (report,) = json.loads(out.read_text())["systems"].values()
         assert report["roles"]["per_role"]["CONNECTED"]["recall"] == 1

@@ -168,7 +168,15 @@ def test_a_run_that_a_wrong_key_ends_is_taken_up(pii_edu, folder):
 
 @pytest.mark.parametrize(
     "args",
-    [("--config", "allow_remote=true",), ("--config", "prices=p.toml"), ("--llm", "none.cfg"), ("--llm", "llm.cfg")],
+    [
+        (
+            "--config",
+            "allow_remote=true",
+        ),
+        ("--config", "prices=p.toml"),
+        ("--llm", "none.cfg"),
+        ("--llm", "llm.cfg"),
+    ],
 )
 def test_options_that_do_not_fit_are_refused(pii_edu, folder, args):
     put(folder / "in.txt", TEXT)
@@ -191,7 +199,8 @@ def test_an_estimate_says_which_text_is_too_long(pii_edu, folder, model):
         "llm",
         "estimate",
         "long.txt",
-        "--config", f"model={model}",
+        "--config",
+        f"model={model}",
         "--llm",
         config(folder, "http://127.0.0.1:9/v1"),
     )
@@ -205,7 +214,15 @@ def test_an_estimate_sends_nothing(pii_edu, folder, model):
     form = VERIFIER.replace('key_env = ""', 'key_env = "NOT_SET"')
     asked = config(folder, "https://api.openai.com/v1", form)
     done = pii_edu(
-        "llm", "estimate", "in.csv", "--config", f"model={model}", "--llm", asked, "--text-column", "essay"
+        "llm",
+        "estimate",
+        "in.csv",
+        "--config",
+        f"model={model}",
+        "--llm",
+        asked,
+        "--text-column",
+        "essay",
     )
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
@@ -303,7 +320,15 @@ def corpus(folder: Path, n: int) -> Path:
 def test_export_and_validate(pii_edu, folder, model, task, expected):
     corpus(folder, 100)
     done = pii_edu(
-        "llm", "export", "gold.jsonl", "--task", task, "--out", "train.jsonl", "--config", f"model={model}"
+        "llm",
+        "export",
+        "gold.jsonl",
+        "--task",
+        task,
+        "--out",
+        "train.jsonl",
+        "--config",
+        f"model={model}",
     )
     assert done.exit_code == 0, done.output
     lines = [json.loads(line) for line in (folder / "train.jsonl").read_text().splitlines()]
