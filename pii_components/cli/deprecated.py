@@ -61,7 +61,7 @@ _SETTINGS = (
     "vault-key-file labels-out sweep ids llm prices engine workers text-source student-column time-column "
     "per-student max-bytes max-pages language min-words similarity keep contamination pool-below seed scale "
     "carriers perturbed profile splits names resamples service vault nlp-conf-file recognizers time-limit "
-    "max-waiting folds parts method"
+    "max-waiting folds method"
 )
 _SHOWN = {"no": "false", "screen": "true", "always": "true"}
 OPTIONS |= {

@@ -14,9 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
-from pii_components.cli.app import app
 from pii_components.corpus.chats import (
     NAME_FORMS,
     Chat,
@@ -33,7 +31,6 @@ from pii_components.corpus.chats import (
 )
 from pii_components.corpus.people import CULTURES, GROUPS, given_names, surnames
 from pii_components.errors import PiiError
-from pii_components.files.labelled import read_corpus
 from pii_components.labels import LABELS
 from pii_components.names.letters import fold
 
@@ -427,65 +424,3 @@ def test_the_authored_chats_keep_to_the_format_and_say_nothing_twice(authored, t
         words = re.findall(r"[a-z']+", turn.text.lower())
         for i in range(len(words) - 8):
             assert shingles.setdefault(tuple(words[i : i + 9]), chat.id) == chat.id
-
-
-# The command
-
-
-def run(*args, source=ASSETS):
-    return CliRunner().invoke(app, ["corpus", "chats", "--input", str(source), *map(str, args)])
-
-
-def test_the_command_writes_lines_that_the_corpus_readers_read(tmp_path):
-    out = tmp_path / "made" / "chats.jsonl"
-    args = ("--out", out, "--per-group", 3, "--config", "seed=46")
-    result = run(*args)
-    assert result.exit_code == 0, result.output
-    rows = [json.loads(line) for line in out.read_text("utf8").splitlines()]
-    assert Counter((row["gender"], row["culture"]) for row in rows) == dict.fromkeys(GROUPS, 3)
-    assert len({row["id"] for row in rows}) == 30
-    read = list(read_corpus(out))
-    assert [[list(span) for span in essay.spans] for essay in read] == [
-        row["spans"] for row in rows
-    ]
-    assert not any(essay.masked for essay in read)
-    before = out.read_bytes()
-    assert (
-        run(*args).exit_code == 2
-        and run(*args, "--overwrite").exit_code == 0
-        and out.read_bytes() == before
-    )
-
-
-def test_the_command_takes_one_part_of_the_chats(authored, tmp_path):
-    parts, made = {chat.id: chat.part for chat in authored}, {}
-    for part in ("test", "rest"):
-        out = tmp_path / f"{part}.jsonl"
-        assert run("--out", out, "--per-group", 2, "--part", part).exit_code == 0
-        made[part] = {
-            parts[json.loads(line)["chat"]] for line in out.read_text("utf8").splitlines()
-        }
-    assert made["test"] == {"test"} and "test" not in made["rest"]
-    (tmp_path / "a.txt").write_text("student: <STUDENT>", "utf8")
-    for source, part in ((tmp_path / "a.txt", "test"), (ASSETS, "tset")):
-        result = run("--out", tmp_path / "x", "--part", part, source=source)
-        assert result.exit_code == 2 and "[E" in result.output and part in result.output
-
-
-def test_the_command_lists_placeholders(tmp_path):
-    (tmp_path / "a.txt").write_text("student: <PARROT> <STUDENT> <STUDENT>", "utf8")
-    result = run("--list", source=tmp_path)
-    assert (
-        result.exit_code == 0
-        and re.search(r"STUDENT\D+2\D", result.output)
-        and "not in the table" in result.output
-    )
-
-
-@pytest.mark.parametrize(
-    "options", [[], ["--out", "x.jsonl", "--called", "x"], ["--out", "x.jsonl", "--input", "none"]]
-)
-def test_the_command_refuses_in_one_coded_line(tmp_path, monkeypatch, options):
-    monkeypatch.chdir(tmp_path)
-    result = run(*options)
-    assert result.exit_code == 2 and "[E" in result.output and not list(tmp_path.iterdir())

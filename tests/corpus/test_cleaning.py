@@ -363,33 +363,27 @@ def test_places_that_are_taken(tmp_path):
 
 
 @pytest.mark.parametrize("form", ["jsonl", "pdf"])
-def test_an_interrupted_run_ends_as_one_run(tmp_path, monkeypatch, form):
-    monkeypatch.setattr(clean_run, "_SAVE_EVERY", 4)
+def test_an_interrupted_run_leaves_nothing_and_the_next_is_whole(tmp_path, monkeypatch, form):
     texts = [essay(i % 12) if i != 5 else "short" for i in range(14)]
     path = tmp_path / "in" if form == "pdf" else put_jsonl(tmp_path / "in.jsonl", texts)
     for i, text in enumerate(texts if form == "pdf" else ()):
         write_pdf(path / f"{i:02}.pdf", text)
-    assert run(path, "--out", tmp_path / "whole.jsonl", "--quiet").exit_code == 0
-    real, calls, out = clean_run.check_record, [], tmp_path / "o.jsonl"
+    assert run(path, "--out", tmp_path / "whole.jsonl").exit_code == 0
+    calls, out = [], tmp_path / "o.jsonl"
 
     def break_off(*args):
         calls.append(1)
         if len(calls) == 10:
             raise KeyboardInterrupt
-        return real(*args)
+        return check_record(*args)
 
     monkeypatch.setattr(clean_run, "check_record", break_off)
-    result = run(path, "--out", out)
-    assert result.exit_code == 130 and "E534" in result.output and not out.exists()
-    assert "E510" in run(path, "--out", out).output
-    assert "E514" in run(path, "--out", out, "--resume", "--config", "min_words=40").output
-    result = run(path, "--out", out, "--resume")
-    assert result.exit_code == 0, result.output
-    assert len(calls) == 10 + 6  # the eight that were safe are not done again
+    before = sorted(tmp_path.iterdir())
+    assert run(path, "--out", out).exit_code == 130 and sorted(tmp_path.iterdir()) == before
+    assert run(path, "--out", out).exit_code == 0
     for name in ("{}.jsonl", "{}.cleaning.json"):
-        assert (tmp_path / name.format("o")).read_bytes() == (
-            tmp_path / name.format("whole")
-        ).read_bytes()
+        made, whole = (tmp_path / name.format(stem) for stem in ("o", "whole"))
+        assert made.read_bytes() == whole.read_bytes()
 
 
 def test_codes_of_steps():

@@ -107,7 +107,7 @@ def test_predictions_in_every_form_score_the_same(form, gold, tmp_path):
     assert not any(word in out.read_text() for word in WORDS)
     assert (
         report["command"]
-        == f"pii-edu evaluate score gold.jsonl {report['command'].split()[4]} --profile crapii"
+        == f"pii-edu evaluate score gold.jsonl {report['command'].split()[4]} --config profile=crapii"
     )
 
 
@@ -201,26 +201,29 @@ def test_gold_is_read_in_other_forms(gold, tmp_path, suffix):
     assert all(doc.tokens for doc in read_gold(other))
 
 
-def test_compare_takes_systems_from_the_registry(gold, tmp_path):
-    found = pii_edu("compare", gold, "--systems", "no-such-system")
+def test_run_takes_systems_from_the_registry(gold, tmp_path):
+    found = pii_edu("evaluate", "run", gold, "--systems", "no-such-system")
     assert found.exit_code == 2 and "[E740]" in found.output
-    for arguments in (["--list"], [gold, "--list"]):
-        found = pii_edu("compare", *arguments)
-        assert found.exit_code == 0 and "presidio-md" in found.output.splitlines()
-    assert pii_edu("compare").exit_code == 2
+    found = pii_edu("evaluate", "systems")
+    assert found.exit_code == 0 and "presidio-md" in found.output.splitlines()
+    assert pii_edu("evaluate", "run").exit_code == 2
 
 
 def test_run_and_compare_from_a_pipeline(gold, tmp_path, nlp):
     model, out, saved = tmp_path / "model", tmp_path / "m.json", tmp_path / "saved"
     nlp.to_disk(model)
-    common = ["--config", "resamples=5", "--out", out, "--quiet"]
-    found = pii_edu("evaluate", "run", gold, "--pipeline", model, *common)
+    common = ["--config", "resamples=5", "--out", out]
+    found = pii_edu("--quiet", "evaluate", "run", gold, "--systems", model, *common)
     assert found.exit_code == 0, found.output
     report = json.loads(out.read_text())
-    assert report["command"] == "pii-edu evaluate run gold.jsonl --pipeline model --profile crapii"
+    assert (
+        report["command"]
+        == "pii-edu evaluate run gold.jsonl --systems model --config profile=crapii"
+    )
     assert report["systems"]["model"]["views"]["all"]["bag"]["tp"] == 2
     found = pii_edu(
-        "compare",
+        "evaluate",
+        "run",
         gold,
         "--systems",
         f"one={model},two={model}",
@@ -245,10 +248,10 @@ def test_roles_are_judged_as_the_pipeline_gives_them(tmp_path):
     made.to_disk(tmp_path / "model")
     gold = corpus(tmp_path / "gold.jsonl", {"a2": [[11, 21, "NAME_CONNECTED"]]})
     out = tmp_path / "m.json"
-    for arguments in (["evaluate", "run", "--pipeline"], ["compare", "--systems"]):
-        system = f"one={tmp_path / 'model'}" if arguments[0] == "compare" else tmp_path / "model"
+    for system in (tmp_path / "model", f"one={tmp_path / 'model'}"):
         found = pii_edu(
-            *arguments, system, gold, "--config", "resamples=5", "--out", out, "--quiet"
+            *("--quiet", "evaluate", "run", gold, "--systems", system),
+            *("--config", "resamples=5", "--out", out),
         )
         assert found.exit_code == 0, found.output
         (report,) = json.loads(out.read_text())["systems"].values()
@@ -264,7 +267,6 @@ def test_a_metrics_file_that_cannot_be_written_is_refused_before_any_work(place,
     # The gold is not there: had any work begun, that would be the error.
     for command in (
         ["evaluate", "run", "none.jsonl"],
-        ["compare", "none.jsonl"],
         ["evaluate", "score", "none.jsonl", "none.jsonl"],
     ):
         result = pii_edu(*command, "--out", tmp_path / place)

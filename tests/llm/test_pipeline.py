@@ -41,7 +41,7 @@ key_env = ""
 backoff = 0.01
 tries = 2
 """
-DEIDENTIFY = ("deidentify", "in.csv", "--out", "out.csv", "--text-column", "essay", "--llm")
+DEIDENTIFY = ("deidentify", "in.csv", "--out", "out.csv", "--text-column", "essay", "--config")
 MARKER = VERIFIER.replace("Verifier", "MarkerNER").replace("control = {control}\n", "")
 
 
@@ -111,7 +111,7 @@ def test_deidentify_with_a_verifier_reports_what_it_sent(pii_edu, folder):
         return completion("F" if '"20000001"' in body["messages"][-1]["content"] else "T")
 
     with serving(answer) as (endpoint, fake):
-        done = pii_edu(*DEIDENTIFY, config(folder, endpoint))
+        done = pii_edu(*DEIDENTIFY, f"llm={config(folder, endpoint)}")
     assert done.exit_code == 0, done.output
     assert len(fake.asked) == 6  # a name and a number in each
     out = (folder / "out.csv").read_text()
@@ -138,7 +138,7 @@ def test_a_document_without_an_answer_is_set_aside_and_the_others_are_done(pii_e
 
     put(folder / "in.csv", table(3))
     with serving(answer) as (endpoint, _):
-        done = pii_edu(*DEIDENTIFY, config(folder, endpoint, MARKER))
+        done = pii_edu(*DEIDENTIFY, f"llm={config(folder, endpoint, MARKER)}")
     assert done.exit_code == 1 and "E557" in done.stderr and "E914" in done.stderr
     assert [line.split(",")[0] for line in (folder / "out.csv").read_text().splitlines()] == [
         "id",
@@ -157,7 +157,7 @@ def test_a_run_that_a_wrong_key_ends_is_taken_up(pii_edu, folder):
     with serving(
         lambda body, number: keep(body, number) if good[0] or number <= 40 else (401, {})
     ) as (endpoint, fake):
-        args = (*DEIDENTIFY, config(folder, endpoint), "--config", "batch_size=8")
+        args = (*DEIDENTIFY, f"llm={config(folder, endpoint)}", "--config", "batch_size=8")
         done = pii_edu(*args)
         assert done.exit_code == 3 and "E913" in done.stderr, done.stderr
         good[0], before = True, len(fake.asked)
@@ -174,8 +174,8 @@ def test_a_run_that_a_wrong_key_ends_is_taken_up(pii_edu, folder):
             "allow_remote=true",
         ),
         ("--config", "prices=p.toml"),
-        ("--llm", "none.cfg"),
-        ("--llm", "llm.cfg"),
+        ("--config", "llm=none.cfg"),
+        ("--config", "llm=llm.cfg"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(pii_edu, folder, args):
@@ -188,7 +188,9 @@ def test_options_that_do_not_fit_are_refused(pii_edu, folder, args):
 
 def test_what_was_sent_is_told_on_standard_error_where_there_is_no_report(pii_edu, folder):
     with serving(keep) as (endpoint, fake):
-        done = pii_edu("deidentify", "-", "--llm", config(folder, endpoint), stdin=TEXT.encode())
+        done = pii_edu(
+            "deidentify", "-", "--config", f"llm={config(folder, endpoint)}", stdin=TEXT.encode()
+        )
     assert done.exit_code == 0 and "Sorel" not in done.stdout and len(fake.asked) == 1
     assert "gpt-4o-mini: 1 calls" in done.stderr and "on this machine" in done.stderr
 
