@@ -48,6 +48,7 @@ OPTIONS = {
     "--no-crapii": "crapii=false",
     "--crapii": "crapii=true",
     "--uncut": "uncut=true",
+    "--reasoning": "reasoning=true",
     "--return-cited": "return_cited=true",
     "--allow-overlaps": "allow_overlaps=true",
     "--from": "form=",
@@ -61,7 +62,7 @@ _SETTINGS = (
     "vault-key-file labels-out sweep ids llm prices engine workers text-source student-column time-column "
     "per-student max-bytes max-pages language min-words similarity keep contamination pool-below seed scale "
     "carriers perturbed profile splits names resamples service vault nlp-conf-file recognizers time-limit "
-    "max-waiting folds method"
+    "max-waiting folds method part labels"
 )
 _SHOWN = {"no": "false", "screen": "true", "always": "true"}
 OPTIONS |= {

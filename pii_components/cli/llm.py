@@ -24,7 +24,8 @@ from .settings import MODEL, RunSettings, key, need, read_settings
 
 EPILOG = "Exit codes: 0 all done; 1 done, but records were skipped; 2 refused, nothing was written or sent; 130 interrupted."
 EXPORT_EPILOG = (
-    "Settings for --config: labels (to mark; the paper's four), profile (says which gold is private), form (of CORPUS), model. "
+    "Settings for --config: part (of the paper's split: base_train, verifier_train, test; or all), reasoning (a verifier that reasons first, as "
+    "the models of --llm do), labels (to mark; the paper's four), profile (says which gold is private), form (of CORPUS), model. "
     + EPILOG
 )
 TASKS = DETECTOR, VERIFIER = ("detector", "verifier")
@@ -45,14 +46,13 @@ def estimate(
     *,
     source: Annotated[str, Argument(metavar="INPUT", help="What deidentify reads.")],
     llm: LlmOpt,
-    text_column: common.TextsOpt = None,
     config: common.ConfigOpt = None,
 ) -> None:
     """Count what would be sent, and print what it would cost, as JSON. Nothing is sent; tokens are estimated from characters."""
     with common.guard():
         from ..llm.pipeline import add_components, report
 
-        settings = read_settings(RunSettings, config, text_column=text_column, llm=llm)
+        settings = read_settings(RunSettings, config, llm=llm)
         table = Prices.load(settings.prices or None)
         engine = load_engine(
             settings.model,
@@ -115,8 +115,8 @@ class ExportSettings:
     def __post_init__(self) -> None:
         if self.task not in TASKS:
             raise PiiError(Errors.E519, value=self.task, what="task", allowed=", ".join(TASKS))
-        need(self.reasoning, "--reasoning", self.task == VERIFIER, "--task verifier")
-        need(self.reasoning, "--reasoning", self.llm, "--llm")
+        need(self.reasoning, "reasoning", self.task == VERIFIER, "--task verifier")
+        need(self.reasoning, "reasoning", self.llm, "--llm")
 
 
 @llm_app.command(epilog=EXPORT_EPILOG)
@@ -130,12 +130,6 @@ def export(
     task: Annotated[
         str, Option(help="detector: copy and mark; verifier: T or F for what a pipeline found.")
     ] = DETECTOR,
-    part: Annotated[
-        str, Option(help="base_train, verifier_train or test of the paper, or all [by the task].")
-    ] = "",
-    reasoning: Annotated[
-        bool, Option("--reasoning", help="A verifier that reasons first, as models of --llm do.")
-    ] = False,
     llm: LlmOpt = "",
     config: common.ConfigOpt = None,
     overwrite: common.OverwriteOpt = False,
@@ -144,9 +138,7 @@ def export(
     with common.guard():
         from ..llm.finetune import check_file, part_of
 
-        settings = read_settings(
-            ExportSettings, config, task=task, part=part, reasoning=reasoning, llm=llm
-        )
+        settings = read_settings(ExportSettings, config, task=task, llm=llm)
         target = Path(out)
         check_places(Path(corpus), target, overwrite=overwrite)
         skips = common.Skips(common.say)
@@ -158,8 +150,8 @@ def export(
             json.dumps(one, ensure_ascii=False) for one in _examples(documents, settings, counts)
         ]
         if not lines:
-            part = settings.part or "the part"
-            raise PiiError(Errors.E945, part=part, corpus=f"'{Path(corpus).name}'")
+            named = settings.part or "the part"
+            raise PiiError(Errors.E945, part=named, corpus=f"'{Path(corpus).name}'")
         replace_file(target, "".join(line + "\n" for line in lines))
         made = check_file(target)
         verdicts = ""

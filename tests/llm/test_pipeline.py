@@ -223,8 +223,8 @@ def test_an_estimate_sends_nothing(pii_edu, folder, model):
         f"model={model}",
         "--llm",
         asked,
-        "--text-column",
-        "essay",
+        "--config",
+        "text_column=essay",
     )
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
@@ -356,7 +356,8 @@ def test_export_with_reasoning(pii_edu, folder, model):
         "gold.jsonl",
         "--task",
         "verifier",
-        "--reasoning",
+        "--config",
+        "reasoning=true",
         "--out",
         "t.jsonl",
     )
