@@ -83,7 +83,7 @@ def serve(
             ) from err
         names = rest.ServeSettings.model_fields["allowed_hosts"].default
         settings = rest.ServeSettings(
-            service=service,
+            service=service,  # type: ignore[arg-type]  # checked above
             model=model,
             config=analyzer_conf_file,
             recognizers=recognizers,

@@ -216,14 +216,13 @@ def _labels_of(
     for span in spans:
         if not 0 <= span.start <= span.end <= len(text):
             raise OperatorError(Errors.E838, start=span.start, end=span.end, length=len(text))
-        said = {
-            (getattr(result, "recognition_metadata", None) or {}).get(LABEL_KEY)
-            for result in results
-            if span.entity_type == result.entity_type and span.intersects(result)
-        }
-        said = said & set(LABELS) if span.entity_type not in labels else set()
+        said: set[str] = set()
+        for result in results if span.entity_type not in labels else ():
+            about = getattr(result, "recognition_metadata", None) or {}
+            if span.entity_type == result.entity_type and span.intersects(result):
+                said.add(about.get(LABEL_KEY, ""))
         label = label_of(span.entity_type, labels)
-        found.append(max(said, key=PRIORITY.__getitem__, default=label))
+        found.append(max(said & set(LABELS), key=PRIORITY.__getitem__, default=label))
     return found
 
 

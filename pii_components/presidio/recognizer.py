@@ -86,6 +86,7 @@ class StudentPiiRecognizer(LocalRecognizer):
         """
         for option in unknown:
             raise PiiError(Errors.E803, what="StudentPiiRecognizer", name=option, allowed=_OPTIONS)
+        self.name: str
         self.naming = Naming(labels, return_cited)
         self.pipeline = pipeline
         check_source(pipeline, supported_language)
@@ -221,7 +222,8 @@ def build_analyzer(
     """
     engine = PiiEduNlpEngine(pipeline=pipeline, labels=labels, return_cited=return_cited)
     engine.load()
-    ((language, nlp),) = (engine.nlp or {}).items()
+    pipelines: dict[str, Language] = engine.nlp or {}
+    ((language, nlp),) = pipelines.items()
     # The pipeline is loaded once, here; the rest is the file's to say, if it is the user's.
     forced: dict[str, Any] = {
         "pipeline": nlp,

@@ -213,8 +213,7 @@ def create_app(settings: ServeSettings | None = None, services: Services | None 
     if analyzer is not None:
         work = partial(_analyze, analyzer=analyzer, batch_size=settings.batch_size)
         post("/analyze", work, vars(AnalyzerRequest({})))
-        recognizers = analyzer.get_recognizers
-        get("/recognizers", partial(_sorted, lambda lang: [r.name for r in recognizers(lang)]))
+        get("/recognizers", partial(_sorted, partial(_recognizers, analyzer)))
         get("/supportedentities", partial(_sorted, analyzer.get_supported_entities))
     if anonymizer is not None and deanonymizer is not None:
         fields = ("text", "analyzer_results", "anonymizers")
@@ -291,6 +290,10 @@ def _first(error: Exception) -> object:
     return error.args[0] if error.args else INTERNAL
 
 
+def _recognizers(analyzer: Any, language: str | None) -> list[str]:
+    return [recognizer.name for recognizer in analyzer.get_recognizers(language)]
+
+
 def _sorted(names: Callable[[str | None], list[str]], language: str | None) -> Response:
     """RETURNS (Response): Names, sorted; Presidio's order is that of a set."""
     try:
@@ -318,7 +321,7 @@ def _operate(content: Any, deadline: float, *, engine: AnonymizerEngine | Deanon
                 f"({len(text)} text items, {len(results)} '{field}' items)"
             )
         pairs = _in_time(zip(text, results, strict=True), deadline)
-        done = [_operate_one(engine, *pair, operators) for pair in pairs]
+        done = [_operate_one(engine, part, found, operators) for part, found in pairs]
         return json.dumps(done, default=vars)
     except (HTTPException, TimeoutError):
         raise

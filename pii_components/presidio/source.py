@@ -89,7 +89,7 @@ def make_recognizer(entry: str | Mapping[str, Any], language: str) -> EntityReco
 def _candidate(doc: Doc, result: RecognizerResult, labels: Mapping[str, str]) -> Candidate | None:
     """RETURNS (Candidate | None): The whole tokens of a result; None if there is nothing but space."""
     span = doc.char_span(result.start, result.end, alignment_mode="expand")
-    tokens = [token.i for token in span if not token.is_space]
+    tokens = [token.i for token in span or () if not token.is_space]
     if not tokens:
         return None
     # For a data steward; names of types and patterns, nothing from the text.
