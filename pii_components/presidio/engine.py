@@ -35,10 +35,10 @@ _SURROGATES = "hips_surrogate"
 # Values of tables that are no text.
 _PLAIN = (bool, int, float, type(None))
 # An installed package, a folder, or a pipeline that is loaded.
-Source = str | Path | Language
+PipelineSource = str | Path | Language
 
 
-def open_pipeline(source: Source) -> Language:
+def open_pipeline(source: PipelineSource) -> Language:
     """Load a pipeline, unless it is loaded; without surrogates, which Presidio's anonymizer is there for.
 
     RETURNS (Language): It writes `doc.spans["pii"]`.
@@ -70,7 +70,7 @@ def memory_zone(nlp: Language) -> AbstractContextManager[Any]:
     return nlp.memory_zone() if fine else nullcontext()
 
 
-def check_source(source: Source, language: str) -> None:
+def check_source(source: PipelineSource, language: str) -> None:
     """Check that a pipeline can be had, without loading it.
 
     RAISES (PiiError): E804 if there is none, E805 if it cannot be read, E806 if it is for another language.
@@ -91,7 +91,7 @@ def check_source(source: Source, language: str) -> None:
         raise PiiError(Errors.E806, language=language, allowed=spoken)
 
 
-def name_of(source: Source) -> str:
+def name_of(source: PipelineSource) -> str:
     """RETURNS (str): The name of a pipeline, without the folders above it."""
     if isinstance(source, Language):
         return f"{source.lang}_{source.meta['name']}"
@@ -123,7 +123,7 @@ class PiiEduNlpEngine(SpacyNlpEngine):
         models: Sequence[Mapping[str, str]] | None = None,
         ner_model_configuration: NerModelConfiguration | None = None,
         *,
-        pipeline: Source = DEFAULT_PIPELINE,
+        pipeline: PipelineSource = DEFAULT_PIPELINE,
         labels: str = PRESIDIO,
         return_cited: bool = False,
     ) -> None:
@@ -132,11 +132,11 @@ class PiiEduNlpEngine(SpacyNlpEngine):
             of each pipeline; they win over `pipeline`.
         ner_model_configuration (NerModelConfiguration | None): Its labels to ignore, names for our labels and
             entities with low scores win over ours.
-        pipeline (Source): An installed package, a folder, or a pipeline that is loaded.
+        pipeline (PipelineSource): An installed package, a folder, or a pipeline that is loaded.
         labels, return_cited: See `settings.Naming`.
         RAISES (PiiError): E801 for options; E804 to E806 for a pipeline that is not there or of another language.
         """
-        self._sources: dict[str, Source] = {}
+        self._sources: dict[str, PipelineSource] = {}
         for model in models or ():
             self._validate_model_params(dict(model))
             self._sources[model["lang_code"]] = model["model_name"]

@@ -29,7 +29,7 @@ from ..spans import SPANS_KEY, Candidate, read_spans
 from .engine import (
     DEFAULT_PIPELINE,
     PiiEduNlpEngine,
-    Source,
+    PipelineSource,
     check_source,
     name_of,
     open_pipeline,
@@ -68,7 +68,7 @@ class StudentPiiRecognizer(LocalRecognizer):
         context: Sequence[str] = (),
         *,
         version: str = __version__,
-        pipeline: Source = DEFAULT_PIPELINE,
+        pipeline: PipelineSource = DEFAULT_PIPELINE,
         labels: str = PRESIDIO,
         return_cited: bool = False,
         **unknown: Any,
@@ -78,7 +78,7 @@ class StudentPiiRecognizer(LocalRecognizer):
         supported_entities (Sequence[str] | None): What may be returned; None for all that the pipeline finds.
         context (Sequence[str]): Words near a span that raise its score by Presidio's rule; none are needed, the
             pipeline reads the context itself.
-        pipeline (Source): An installed package, a folder, or a pipeline that is loaded. It is loaded at the first
+        pipeline (PipelineSource): An installed package, a folder, or a pipeline that is loaded. It is loaded at the first
             text that comes without a Doc of such a pipeline, and never downloaded.
         labels, return_cited: See `settings.Naming`.
         RAISES (PiiError): E801 to E803 for options, E804 to E806 for a pipeline that is not there or of another
@@ -202,7 +202,7 @@ CONFIG_MODEL_MAP |= dict.fromkeys(
 
 def build_analyzer(
     *,
-    pipeline: Source = DEFAULT_PIPELINE,
+    pipeline: PipelineSource = DEFAULT_PIPELINE,
     labels: str = PRESIDIO,
     return_cited: bool = False,
     supported_entities: Sequence[str] | None = None,

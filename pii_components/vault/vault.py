@@ -81,7 +81,7 @@ class Release:
             (row["start_char"], row["end_char"]): row["label"]
             for row in doc._.surrogate_spans or ()
         }
-        return cls(id, doc.text, new, hide(doc.text, new, offsets, labels), scope)
+        return cls(id, doc.text, new, record_edits(doc.text, new, offsets, labels), scope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Entry:
         return cls(**{**data, **own})
 
 
-def hide(
+def record_edits(
     old: str, new: str, offsets: OffsetMap, labels: Mapping[tuple[int, int], str]
 ) -> tuple[Hidden, ...]:
     """What was replaced in a text, in order; stretches that stayed the same are left out. labels: Label of a stretch of the new text."""

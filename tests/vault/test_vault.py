@@ -18,9 +18,9 @@ from pii_components.surrogates.keys import KEY_ENV
 from pii_components.vault import Release, Vault, VaultKey, reidentify, vault_kind
 from pii_components.vault import keys as vault_keys
 from pii_components.vault.vault import (
-    hide,
     info,
     pack_tokens,
+    record_edits,
     rotate,
     unpack_tokens,
     verify,
@@ -46,7 +46,7 @@ def release(
     labels = {
         (e.new_start, e.new_end): label for e, (*_, label) in zip(offsets.edits, edits, strict=True)
     }
-    return Release(id, old, new, hide(old, new, offsets, labels))
+    return Release(id, old, new, record_edits(old, new, offsets, labels))
 
 
 def numbered(n):
