@@ -81,6 +81,7 @@ class StudentPiiRecognizer(LocalRecognizer):
         pipeline (PipelineSource): An installed package, a folder, or a pipeline that is loaded. It is loaded at the first
             text that comes without a Doc of such a pipeline, and never downloaded.
         labels, return_cited: See `settings.Naming`.
+        unknown: Refused.
         RAISES (PiiError): E801 to E803 for options, E804 to E806 for a pipeline that is not there or of another
             language.
         """
