@@ -84,7 +84,6 @@ def start(model: str) -> tuple[subprocess.Popen[str], str]:
             "serve",
             "--port",
             "0",
-            "--quiet",
             "--time-limit",
             "600",
             "--model",
@@ -97,8 +96,8 @@ def start(model: str) -> tuple[subprocess.Popen[str], str]:
     assert process.stderr is not None
     said = []
     for line in process.stderr:
-        if line.startswith("listening on "):
-            return process, line.split()[-1]
+        if found := re.search(r"running on (http://\S+)", line):
+            return process, found[1]
         said.append(line)
     raise SystemExit(f"the server did not start:\n{''.join(said)}")
 

@@ -1,6 +1,6 @@
 """Language models beside our pipeline: who is hidden, authors and characters that are hidden too, essays that give orders, seconds and dollars.
 
-    python -m scripts.llm_study --systems en_pii_edu,prompting=llm:configs/llm/marker_gguf.cfg,... --out metrics/llm_study.json --plot
+    python -m scripts.llm_study --systems en_pii_edu,prompting=llm:configs/llm/marker.cfg,... --out metrics/llm_study.json --plot
     docs/llm_study.svg
 
 The essays are authored ones that training has not seen, filled with invented people. "any T protects" hides what any of the systems hides: a veto of

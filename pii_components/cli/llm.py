@@ -16,6 +16,7 @@ from ..files.sources import open_source
 from ..files.writers import replace_file
 from ..labels import LABELS
 from ..llm.cost import Prices
+from ..llm.cost import estimate as tokens_of
 from ..profiles import Profile
 from ..release.engine import load_engine, surrogate_pipes
 from . import common
@@ -135,10 +136,10 @@ def export(
     overwrite: common.OverwriteOpt = False,
     debug: common.DebugOpt = False,
 ) -> None:
-    """Write a file to fine-tune a chat model with, and check it."""
+    """Write a file to fine-tune a chat model with."""
     with common.guard(debug):
         from ..files.labelled import check_places
-        from ..llm.finetune import check_file, detector_examples, part_of, verifier_examples
+        from ..llm.finetune import detector_examples, part_of, verifier_examples
         from ..llm.marker import MARKS_LABELS, make_marker_task
         from ..llm.verifier import make_verifier_task
 
@@ -170,15 +171,13 @@ def export(
         if not lines:
             raise PiiError(Errors.E945, part=part or "the part", corpus=f"'{Path(corpus).name}'")
         replace_file(target, "".join(line + "\n" for line in lines))
-        made = check_file(target)
         told = (
             f", {counts['T']} T, {counts['F']} F, {counts['defaulted']} of them T by default"
             if task == VERIFIER
             else ""
         )
-        common.say(
-            f"wrote '{target}': {made.examples} examples{told}, about {made.tokens} tokens an epoch, {made.answers} of them answers"
-        )
+        tokens = tokens_of(sum(map(len, lines)))
+        common.say(f"wrote '{target}': {len(lines)} examples{told}, about {tokens} tokens an epoch")
     raise typer.Exit(common.DONE_WITH_SKIPS if skips else common.DONE)
 
 
@@ -190,22 +189,6 @@ def _reasoning_model(config: str, allow_remote: bool) -> Any:
     nlp = spacy.blank("en")
     add_components(nlp, config, allow_remote=allow_remote, alone=True)
     return next(part for _, part in llm_parts(nlp))._model
-
-
-@llm_app.command(epilog="Exit codes: 0 it can be used; 2 it cannot, and the first problem is told.")
-def validate(
-    *,
-    path: Annotated[str, Argument(metavar="FILE", help="JSON Lines with messages.")],
-    debug: common.DebugOpt = False,
-) -> None:
-    """Check a file to fine-tune a chat model with."""
-    with common.guard(debug):
-        from ..llm.finetune import check_file
-
-        made = check_file(Path(path))
-        print(
-            f"{made.examples} examples, about {made.tokens} tokens an epoch, {made.answers} of them answers"
-        )
 
 
 __all__ = ["LlmOpt", "PricesOpt", "RemoteOpt", "llm_app"]

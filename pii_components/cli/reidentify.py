@@ -168,30 +168,21 @@ def verify(
     key_file: common.VaultKeyOpt = "",
     passphrase: common.PassphraseOpt = False,
     head: str = Option("", help="Head that report.json noted: nothing up to there may be missing."),
+    repair: bool = Option(
+        False, "--repair", help="Drop a record that a crash has cut off, and close the vault."
+    ),
 ) -> None:
     """Check every record of VAULT, its order, and its end.
 
     Records that are removed from the end up to where an earlier run had closed the vault are only seen with --head.
     """
     with common.guard():
-        found = vault_tools.verify(
-            vault, common.vault_key(vault, key_file=key_file, ask=passphrase), head=head
-        )
+        key = common.vault_key(vault, key_file=key_file, ask=passphrase)
+        with common.told(partial(common.console().print, markup=False)):
+            found = vault_tools.verify(vault, key, head=head, repair=repair)
         common.console().print(
             f"{found['documents']} documents, {found['sessions']} sessions, whole; head {found['head']}"
         )
-
-
-@vault_app.command()
-def repair(
-    *, vault: VaultArg, key_file: common.VaultKeyOpt = "", passphrase: common.PassphraseOpt = False
-) -> None:
-    """Drop a record that a crash has cut off at the end of VAULT, and close it. Whole records stay; changed ones stay an error."""
-    with common.guard():
-        key = common.vault_key(vault, key_file=key_file, ask=passphrase)
-        with common.told(partial(common.console().print, markup=False)):
-            n = vault_tools.repair(vault, key)
-        common.console().print(f"{n} documents, closed")
 
 
 @vault_app.command()

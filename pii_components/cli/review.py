@@ -9,13 +9,14 @@ FastAPI and uvicorn are imported when the page is asked for, and not before.
 """
 
 import secrets
+import socket
 import webbrowser
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
-from ..errors import Errors, PiiError
+from ..errors import Errors, PiiError, reason_of
 from ..files.formats.base import Tally
 from ..files.labelled import check_places, open_corpus_writer, write_corpus
 from ..release.review import Review, decisions_path
@@ -54,13 +55,12 @@ def review(
             _export(path, kept, Path(export), export_to, overwrite=overwrite)
             return
         try:
-            from ..presidio.serve.settings import ServeSettings, listen
             from ..release.review_page import answer, create_app
         except ImportError as err:
             raise PiiError(
                 Errors.E005, package=err.name, what="pii-edu review", extra="serve"
             ) from err
-        with locked(kept), listen(ServeSettings(port=port)) as sock:
+        with locked(kept), _listen(port) as sock:
             say("reading INPUT and OUTPUT once")
             opened, token = Review.open(path, kept), secrets.token_urlsafe(32)
             try:
@@ -83,6 +83,13 @@ def review(
                 )
             finally:
                 opened.close()
+
+
+def _listen(port: int) -> socket.socket:
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except OSError as err:
+        raise PiiError(Errors.E859, host="127.0.0.1", port=port, reason=reason_of(err)) from None
 
 
 def _export(path: Path, kept: Path, out: Path, form: str, *, overwrite: bool) -> None:

@@ -24,7 +24,7 @@ from ..files.record import Record, Skip
 from ..labels import HEADER, NAME_STUDENT
 from ..offsets import OffsetMap
 from ..profiles import Profile
-from ..vault.vault import Hidden, Release, hide, pack_tokens
+from ..vault.vault import Hidden, Release, pack_tokens, record_edits
 from .columns import NO_THREAD, THREAD
 from .review import Decided, apply_decisions, text_hash
 from .sweep import Surnames, add_swept
@@ -383,7 +383,7 @@ class Engine:
                 if row["label"] == HEADER
             ),
             left_over=stands_elsewhere(record.text, values, spans),
-            hidden=hide(record.text, text, offsets, labels_at),
+            hidden=record_edits(record.text, text, offsets, labels_at),
             labels=moved(
                 [(s.start_char, s.end_char, s.label) for s in spans] if gold is None else gold,
                 offsets,
