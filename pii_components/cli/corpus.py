@@ -25,7 +25,7 @@ from ..corpus.split import (
 )
 from ..errors import Errors, PiiError
 from ..files.formats.base import LabelledText, Tally
-from ..files.labelled import FORMS, check_places, guess_form, open_corpus_writer, read_corpus
+from ..files.labelled import FORMS, check_places, form_of, open_corpus_writer, read_corpus
 from ..files.labelled import convert as convert_corpus
 from ..files.record import Skip, show_fields
 from ..files.sources import open_source
@@ -108,7 +108,7 @@ def convert(
         report_path = Path(report) if report else out.with_name(out.name + ".report.json")
         if not source.exists():
             raise PiiError(Errors.E501, what=f"'{source}'", reason="it does not exist")
-        from_form = from_form or guess_form(source, encoding=encoding, text_field=text_field)
+        from_form = from_form or form_of(source)
         to_form = open_corpus_writer(out, to_form).form
         check_places(source, report_path, text_path, out, overwrite=overwrite)
         skips = common.Skips(common.say, strict=strict)
@@ -337,11 +337,7 @@ class Input:
     def __post_init__(self) -> None:
         if not self.form and self.path.exists():
             try:
-                self.form = guess_form(
-                    self.path,
-                    encoding=self.options["encoding"],
-                    text_field=self.options["text_field"],
-                )
+                self.form = form_of(self.path)
             except PiiError as err:
                 if err.code != "E621":
                     raise

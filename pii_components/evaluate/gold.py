@@ -19,7 +19,7 @@ from ..errors import Errors, PiiError
 from ..files.formats.base import LabelledText, Tally
 from ..files.formats.tokens import kaggle_labelled as labelled
 from ..files.json_text import open_json
-from ..files.labelled import guess_form, read_corpus
+from ..files.labelled import form_of, read_corpus
 from ..files.record import Skip, open_binary
 from ..labels import EMAIL, ID_NUM, NAME_STUDENT, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME
 
@@ -90,14 +90,14 @@ def read_gold(
     Where records have `seed_split`, it becomes the split. CRAPII's form brings its own tokens, and a document without a number gets `#` and
     its place in the file as id; for other forms spaCy's English tokenizer makes them, which is the one that CRAPII's were made with.
 
-    form (str): Its name; empty to guess. text_source (Path | None): As in `read_corpus`. tally (Tally | None): Gets what is masked, since it
+    form (str): Its name; empty to go by the suffix. text_source (Path | None): As in `read_corpus`. tally (Tally | None): Gets what is masked, since it
     cannot be used.
     RAISES (PiiError): E703 for an empty file, E702 for two equal ids, E5xx and E6xx for a corpus that cannot be read.
     """
     if not path.exists():
         raise PiiError(Errors.E501, what=path.name, reason="it does not exist")
     tally = tally if tally is not None else Tally()
-    form = form or guess_form(path)
+    form = form or form_of(path)
     read = (
         _read_kaggle(path, tally)
         if form.startswith("kaggle")

@@ -30,7 +30,7 @@ from spacy.util import minibatch
 from ..errors import Errors, PiiError
 from ..files.formats.base import OVERLAP, Tally, show_label
 from ..files.formats.entities import EntityRow, place, read_entities
-from ..files.labelled import guess_form
+from ..files.labelled import form_of
 from ..files.record import Skip, reason_of
 from ..files.writers import writing
 from ..labels import (
@@ -859,7 +859,7 @@ def kind_of(path: Path) -> str:
             # Nothing was found anywhere: an empty file of detect.
             if first == {} or (isinstance(first, dict) and "start_char" in first):
                 return "detect"
-    return guess_form(path)
+    return form_of(path)
 
 
 def check_spans(

@@ -203,12 +203,8 @@ class DocumentSource(Source):
     """One .docx or .pdf."""
 
     def __iter__(self) -> Iterator[Record | Skip]:
-        item = read_document(self.load(self.path.name), 1, self.path.name)
+        item = read_document(read_bytes(self.path), 1, self.path.name)
         yield replace(item, id=self.path.stem)
-
-    def load(self, name: str) -> bytes:
-        """Its content. RAISES (PiiError): E501."""
-        return read_bytes(self.path)
 
 
 @dataclass(slots=True)
@@ -231,18 +227,23 @@ class SubmissionSource(FolderSource):
             return Skip.of(Errors.E641, number=number, reason=cause_of(err))
         if name.lower().endswith(".pdf"):
             return read_pdf(data, number, name, max_pages=self.max_pages)
+        if name.lower().endswith(".docx"):
+            return read_docx(data, number, name)
         return self.decode(data, number, name)
 
 
 def read_document(data: bytes, number: int, name: str) -> Record | Skip:
-    """The text of a .docx or a .pdf; what is made of a .pdf is a .txt. `body` is the name in OUTPUT, (encoding, mark), the name here."""
+    """The text of a .docx or a .pdf; a .txt is made of it.
+
+    RETURNS (Record | Skip): `body` is the name in OUTPUT, and (encoding, mark).
+    """
     try:
         item = (read_docx if name.lower().endswith(".docx") else read_pdf)(data, number, name)
     except PiiError as err:
         return Skip(number, err)
-    if isinstance(item, Skip) or name.lower().endswith(".docx"):
+    if isinstance(item, Skip):
         return item
-    return replace(item, id=f"{name}.txt", body=(f"{name}.txt", ("utf-8", b""), name))
+    return replace(item, id=f"{name}.txt", body=(f"{name}.txt", ("utf-8", b"")))
 
 
 def decode_text(data: bytes, number: int, name: str, *, encoding: str = "utf-8") -> Record | Skip:

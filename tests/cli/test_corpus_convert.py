@@ -40,8 +40,6 @@ def names(folder):
         ("a.json", (), "kaggle"),
         ("a.jsonl", ("--to", "kaggle-jsonl"), "kaggle-jsonl"),
         ("a.csv", ("--from", "jsonl"), "csv"),
-        ("a.json", ("--to", "bio"), "bio"),
-        ("a", (), "brat"),
     ],
 )
 def test_there_and_back(folder, out, options, form):
@@ -49,7 +47,7 @@ def test_there_and_back(folder, out, options, form):
     assert run.exit_code == 0, run.output
     report = json.loads((folder / f"{out}.report.json").read_text())
     assert (report["from"], report["to"], report["documents"]) == ("jsonl", form, 3)
-    inside = form in ("spacy", "kaggle", "kaggle-jsonl", "bio")  # "Wri" is half a token
+    inside = form in ("spacy", "kaggle", "kaggle-jsonl")  # "Wri" is half a token
     assert report["labels"] == {"NAME_STUDENT": 1, "EMAIL": 1} | ({} if inside else {"DATE": 1})
     where = (
         [{"record": 2, "start": 0, "end": 3, "label": "DATE", "reason": "edge inside a token"}]
@@ -116,7 +114,6 @@ def test_entities_with_a_text_source(folder):
         (("in.jsonl", "a.spacy", "--report", "a.spacy"), "E638"),
         (("bad.jsonl", "a.spacy", "--strict"), "E532"),
         (("in.jsonl", "a.spacy", "--from", "csv"), "E506"),
-        (("in.jsonl", "a.spacy", "--from", "bio"), "E634"),
         (("in.jsonl", "a.spacy", "--from", "entities"), "E622"),
         (("in.jsonl", "a.spacy", "--text-column", "words"), "E505"),
         (("in.jsonl", "a.spacy", "--encoding", "rot13"), "E508"),
@@ -132,8 +129,8 @@ def test_what_is_refused_writes_nothing(folder, args, code):
 
 def test_overwrite(folder):
     for _ in range(2):
-        assert corpus_convert("in.jsonl", "a", "--overwrite").exit_code == 0
-    assert names(folder) == ["a", "a.report.json", "bad.jsonl", "in.jsonl"]
+        assert corpus_convert("in.jsonl", "a.csv", "--overwrite").exit_code == 0
+    assert names(folder) == ["a.csv", "a.csv.report.json", "bad.jsonl", "in.jsonl"]
 
 
 def test_interrupted_run_writes_nothing(folder, monkeypatch):
@@ -159,5 +156,5 @@ def test_unexpected_error_shows_no_text(folder, monkeypatch):
 
 def test_help_names_the_forms():
     run = CliRunner().invoke(app, ["corpus", "convert", "--help"])
-    assert run.exit_code == 0 and "brat" in run.output and "--text-source" in run.output
+    assert run.exit_code == 0 and "spacy" in run.output and "--text-source" in run.output
     assert "convert" in CliRunner().invoke(app, ["corpus", "--help"]).output

