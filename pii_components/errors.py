@@ -118,7 +118,7 @@ class Errors(metaclass=_Codes):
     E510 = "{what} exists already; use --overwrite to replace it, --resume to go on with an interrupted run, or another --out."
     E511 = "OUTPUT must be {expected}, as INPUT is; '{got}' is not."
     E512 = "Cannot write {what} ({reason}); choose another place with --out."
-    E513 = "There is no interrupted run to take up for this OUTPUT; leave --resume out."
+    E513 = "There is no interrupted run to take up for this OUTPUT, or its files were changed; start again with --overwrite."
     E514 = "The interrupted run had another {what}; use the same as then, or start again with --overwrite."
     E515 = "The interrupted run used another key: its surrogates would not match. Give the same --key-file, or use --overwrite."
     E516 = "Model '{model}' is not installed; use: pip install en_pii_edu, or give the path of a pipeline with --model."
@@ -128,8 +128,8 @@ class Errors(metaclass=_Codes):
     )
     E519 = "'{value}' is no {what}; use {allowed}."
     E520 = "Record {number} cannot be read as {encoding}; if it is plain text, save it as UTF-8, or use --encoding (often cp1252)."
-    E521 = "Record {number} is no JSON object (line {line}); repair it."
-    E522 = "Record {number} has no field '{name}', or has it twice."
+    E521 = "Record {number} is no JSON object, or has a field twice (line {line}); repair it."
+    E522 = "Record {number} has no field '{name}'."
     E523 = "The text of record {number} is of type {type}; it must be a string."
     E524 = (
         "Record {number}, which begins on line {line}, is no CSV row ({reason}); check its quotes."
@@ -163,7 +163,7 @@ class Errors(metaclass=_Codes):
     E550 = "The header cannot be read as {encoding}; if this is a table, save it as UTF-8, or use --encoding (often cp1252)."
     E551 = "Record {number} is a file of a kind that is not read in a folder; save it as {allowed}."
     E552 = "None of the {n} records could be used (the first: {code}); nothing was written."
-    E553 = "Record {number}, on line {line}, stands beside a broken one and is unlike those before: it may be a part of a text. Check the quotes."
+    E553 = "Record {number}, on line {line}, stands beside a broken one, so it may be a part of a text. Repair that one."
     E557 = "Record {number} was set aside: a component could not do its work on it ({code}); run again with it alone."
     E575 = "INPUT is not what it was in that run: {n} documents differ, the first is record {number}. Put it back, or run deidentify again."
     E576 = "'{path}' is not what --review-out writes, or not finished; make one with: pii-edu deidentify INPUT --review-out FILE"
@@ -178,9 +178,8 @@ class Errors(metaclass=_Codes):
     E565 = (
         "Record {number} unpacks to more than {limit} bytes, which no essay does; it was not read."
     )
-    E566 = "Record {number} was not read: its name leads out of the archive or is there twice (a .pdf becomes .pdf.txt), or it is a link."
+    E566 = "Record {number} was not read: its name leads out of the archive or is there twice (a .pdf becomes .pdf.txt, a .docx .docx.txt), or it is a link."
     E567 = "The archive cannot be read ({reason}); download it once more."
-    E568 = "The new text of record {number} cannot be put into its document: it is not what its replacements make of the old one."
     E585 = "There is no report of a run for {path}; give the OUTPUT that `pii-edu deidentify` wrote, as it was then, or the path of its report."
     E586 = (
         "These numbers of a review do not fit: {reviewed} of {documents} documents read, a miss in {missed}; {spans} of {there} personal spans left "
@@ -188,9 +187,6 @@ class Errors(metaclass=_Codes):
     )
     E587 = "Of {n} documents drawn, {missing} are not marked as reviewed (the first: record {number}); an estimate needs all of them."
     E588 = "{n} of {documents} documents cannot be drawn: there are fewer, or of {skipped} records left out only {listed} are listed."
-    E589 = "The score '{name}' cannot be used ({reason}); give module:function, a function that takes a text and returns a number."
-    E590 = "The measure '{name}' gave no finite number for document {document}, {side} its release ({reason})."
-    E591 = "{before} and {after} have no document in common; give --id-column, or --map with the table that `deidentify --map` wrote."
     E592 = "{path} is no table of names before and after ({reason}); give what `pii-edu deidentify --map` wrote."
     E560 = "Engine '{engine}' cannot do {what}; leave it out, or use the engine 'local'."
     E561 = "A worker failed ({reason}), and so did its repetitions; records that are written stay. See that all machines have memory and the model."
@@ -209,7 +205,9 @@ class Errors(metaclass=_Codes):
     E611 = "{file}, line {line}: needs a labelled stretch, JSON with text, start, end (characters) and label, such as B-NAME_STUDENT or O."
     E610 = "{path} in the assets folder cannot be used: {reason}."
     E620 = "Form '{form}' is not one that is {done}; use one of: {allowed}."
-    E621 = "The form of {what} cannot be told from its name or content; name it with {option}: {allowed}."
+    E621 = (
+        "The form of {what} cannot be told from its name; name it with --from or --to: {allowed}."
+    )
     E622 = "Entities with offsets carry no texts; name the file or folder that holds them with --text-source."
     E623 = "Span {index} of record {number} is not of the form; use [start, end, label], whole numbers and a label without white space."
     E624 = "Field '{name}' of record {number} is not {expected}."
@@ -217,15 +215,11 @@ class Errors(metaclass=_Codes):
     E626 = "Record {number} has no id, so no entity can be joined to its text."
     E627 = "Record {number} has the same id as a record before it; ids must differ here."
     E628 = "Record {number} names a document that the text source does not hold."
-    E629 = "Line {line} of the annotations of record {number} is not of brat's form."
-    E630 = "Record {number} has only one of text (.txt) and annotations (.ann); brat needs both."
     E631 = "{what} is no DocBin ({reason}); make one with spaCy 3 or: pii-edu corpus convert"
     E632 = 'Record {number} has neither doc.spans["{key}"] nor doc.ents: it is not labelled.'
     E633 = "Mark {index} of trailing white space of record {number} is neither true nor false."
-    E634 = "'{what}' does not begin with {{\"data\": [, as the BIO form does."
     E635 = "Gold or a masked stretch at characters [{start}, {end}) overlaps, is out of order or outside of {length} characters; use settle()."
     E636 = "{what} exists already; use --overwrite to replace it, or give another OUT."
-    E637 = "{what} holds other files than .txt and .ann, so it is not replaced; give another OUT."
     E638 = "OUT would lie on, in or around a file that is read; give another place."
     E639 = "Row {number} of the entities is not of the form: id, text, type and positions as (start, end)."
     E640 = "Record {number} cannot be written as {form} ({reason})."

@@ -82,7 +82,7 @@ def deidentify(
         "",
         "--out",
         "-o",
-        help="OUTPUT, in the form of INPUT; .txt for .pdf [./<INPUT>.deidentified; stdout for -].",
+        help="OUTPUT, in the form of INPUT; .txt for .pdf and .docx [./<INPUT>.deidentified; stdout for -].",
     ),
     text_fields: common.TextsOpt = None,
     id_field: common.IdOpt = "",
@@ -305,11 +305,16 @@ def deidentify(
             loaded.decisions = said.by_text() if said else {}
             if engine == LOCAL:
                 return loaded
-            spreading = spread(
-                loaded, engine, model=model, key=key.secret, workers=workers, learns=sweep == HIDE
+            return locks.enter_context(
+                spread(
+                    loaded,
+                    engine,
+                    model=model,
+                    key=key.secret,
+                    workers=workers,
+                    learns=sweep == HIDE,
+                )
             )
-            locks.callback(spreading.workers.close)
-            return spreading
 
         if to_stdout and in_threads:
             raise PiiError(Errors.E570)
@@ -374,7 +379,6 @@ def deidentify(
                 ThreadOf(again, thread) if thread_of else None,
                 hide=sweep == HIDE,
             )
-            naming.rename = loaded.rename
         book = (
             common.open_for_run(vault_path, vault_secret, resume=resume)
             if vault_path and vault_secret
@@ -483,7 +487,7 @@ def _own_name(path: Path, key: common.Key, ids: str) -> str:
     stem = path.resolve().stem
     if ids != KEEP_IDS:
         stem = Ids(Source(path), key.secret).safe(stem)
-    suffix = {".pdf": ".txt"}.get(path.suffix.lower(), path.suffix)
+    suffix = {".pdf": ".txt", ".docx": ".txt"}.get(path.suffix.lower(), path.suffix)
     return stem + ".deidentified" + ("" if os.path.isdir(path) else suffix)
 
 
@@ -672,7 +676,7 @@ def _tell_unread(unread: Mapping[str, int]) -> None:
     if unread:
         kinds = ", ".join(f"{kind} ({n})" for kind, n in sorted(unread.items()))
         common.say(
-            f"to review: not read in documents: {kinds}; an image stays, all else is left out. The report lists them"
+            f"to review: not read in documents, and left out: {kinds}. The report lists them"
         )
 
 

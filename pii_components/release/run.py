@@ -9,6 +9,7 @@ written. A vault gets the documents of a batch, and they are on the disk, before
 there already are not added again when a run is taken up.
 """
 
+import csv
 import hmac
 import json
 import os
@@ -22,7 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from ..errors import Errors, PiiError
+from ..errors import Errors, PiiError, reason_of
 from ..files.formats.base import GoldSpan, Tally
 from ..files.labelled import open_corpus_writer, read_corpus, write_corpus
 from ..files.record import Record, Skip, Source, safe_name
@@ -30,7 +31,7 @@ from ..files.sources import FolderSource, open_source
 from ..files.tables import safe_cell
 from ..files.writers import CsvRows, GrowingFile, Writer, partial_path, replace_file, writing
 from ..labels import DETAIL_LABELS, is_name
-from ..vault.vault import Vault, edits_of
+from ..vault.vault import Vault
 from .engine import KEEP, Engine, Result
 from .review import text_hash
 from .sweep import HIGH, LOW, MEDIUM, RISKS, Originals, Surnames, names_of, same, words_of
@@ -52,7 +53,7 @@ _AROUND = 40  # characters that are shown on either side
 class LabelsOut(GrowingFile):
     """`--labels-out`: rows that become the released corpus with its labels, in a form that can be trained on.
 
-    out (Path): The file, or folder for brat. form (str): A name in `FORMS`; empty to go by the suffix.
+    out (Path): The file. form (str): A name in `FORMS`; empty to go by the suffix.
     RAISES (PiiError): E620 or E621 for the form.
     """
 
@@ -67,7 +68,7 @@ class LabelsOut(GrowingFile):
         self.write(json.dumps({"id": ident, "text": text, "spans": labels}).encode("ascii") + b"\n")
 
     def finish(self) -> None:
-        """Write the corpus in its form. RAISES (PiiError): E512, E637."""
+        """Write the corpus in its form. RAISES (PiiError): E512."""
         self.close()
         self.tally, self.skipped = Tally(), []
         settled = Tally()
@@ -614,6 +615,21 @@ class MapOut(Beside):
         self.write(self._rows.line([*cells]).encode("utf-8", "surrogateescape"))
 
 
+def read_map(path: Path) -> list[tuple[str, str]]:
+    """What each record was called and is called, in order; nothing there if it was left out.
+
+    RAISES (PiiError): E592, if `MapOut` did not write it.
+    """
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+            head, *rows = csv.reader(file)
+        if head != ["in", "out"] or any(len(row) != 2 for row in rows):
+            raise ValueError
+    except (OSError, ValueError, csv.Error) as err:
+        raise PiiError(Errors.E592, path=path, reason=reason_of(err)) from err
+    return [(before, after) for before, after in rows]
+
+
 class HeadersOut(MapOut):
     """`--headers-out`: a table of the headers that were removed, with what each document was called. It holds originals."""
 
@@ -765,9 +781,9 @@ class Run:
 
     def _write(self, record: Record, result: Result) -> Result | Skip:
         try:
-            self.writer.write(record, result.text, result.fields, edits_of(result.hidden))
+            self.writer.write(record, result.text, result.fields)
         except PiiError as err:
-            if err.code not in ("E538", "E545", "E568"):
+            if err.code not in ("E538", "E545"):
                 raise
             return Skip(number=record.number, error=err)
         if self.labels is not None:
