@@ -9,6 +9,7 @@ from typer import Argument, Option
 from ..errors import Errors, PiiError
 from ..release import audit as proof
 from ..release.engine import KEEP
+from ..release.report import digest, find_report, number, page_path, write_report
 from ..release.run import read_map
 from . import common
 
@@ -54,7 +55,7 @@ def audit(
     """
     with common.guard(debug):
         place = Path(run)
-        path, report = proof.find_report(place)
+        path, report = find_report(place)
         documents, left_out = (
             report["documents"],
             [row["record"] for row in report["skipped"]["records"]],
@@ -96,15 +97,15 @@ def audit(
         if bound:
             spans = sum(row["count"] for row in report["spans"] if row["action"] != KEEP)
             report["review_plan"] = proof.review_plan(bound, documents=documents, spans=spans)
-        now = proof.digest(place) if place != path else report["output"]
+        now = digest(place) if place != path else report["output"]
         report["output_now"] = now if now != report["output"] else None
-        proof.write_report(path, report)
+        write_report(path, report)
         if report["output_now"]:
             common.say(
                 "to review: OUTPUT is not the one that this report was written for; its digest is in the report too"
             )
         _show(report)
-        common.say(f"wrote '{path}' and '{proof.page_path(path)}'")
+        common.say(f"wrote '{path}' and '{page_path(path)}'")
 
 
 def _counts(review: Path, decisions: Path | None, drawn: list[int]) -> tuple[int, int, int, int]:
@@ -140,6 +141,6 @@ def _show(report: dict[str, Any]) -> None:
         "or spans, none missed",
         "documents of so many",
     )
-    plan = (list(map(proof.number, row.values())) for row in report["review_plan"])
+    plan = (list(map(number, row.values())) for row in report["review_plan"])
     title = "How many to review at random, to show this at 95 %"
     common.console().print(common.table_of(plan, *names, right=names, title=title))

@@ -24,7 +24,7 @@ from ..corpus.split import (
     stratified_folds,
 )
 from ..errors import Errors, PiiError
-from ..files.formats.base import LabelledText, Tally
+from ..files.formats.base import LabelledText, ReadStats
 from ..files.labelled import FORMS, check_places, form_of, open_corpus_writer, read_corpus
 from ..files.labelled import convert as convert_corpus
 from ..files.record import Skip, show_fields
@@ -144,7 +144,7 @@ def convert(
     raise typer.Exit(common.DONE_WITH_SKIPS if skips else common.DONE)
 
 
-def _as_report(tally: Tally, skips: list[Skip]) -> dict[str, Any]:
+def _as_report(tally: ReadStats, skips: list[Skip]) -> dict[str, Any]:
     """Counts, and numbers of records with codes, offsets, labels and reasons; no text."""
     reasons = Counter((masked.reason, masked.label) for masked in tally.masked)
     return {

@@ -37,20 +37,20 @@ from ..files.writers import check_column, open_writer, partial_path, writing
 from ..labels import POINTS
 from ..llm import CODES
 from ..profiles import HEADERS, SCOPES, Profile
-from ..release.audit import BOUNDS, digest, page_path, provenance, review_plan, write_report
+from ..release.audit import BOUNDS, review_plan
 from ..release.columns import KEEP_IDS, NO_THREAD, PSEUDONYM, THREAD, Columns, Ids, ThreadOf
 from ..release.engine import KEEP, Engine, load_engine, read_roster, use_roster
+from ..release.report import Report, digest, page_path, provenance, write_report
 from ..release.review import Decisions
 from ..release.run import (
     HeadersOut,
     LabelsOut,
     MapOut,
-    Report,
     ReviewOut,
     Run,
     RunState,
     SweepLog,
-    Swept,
+    SweepResult,
     batches,
     check_resume,
     load_state,
@@ -680,7 +680,7 @@ def _tell_unread(unread: Mapping[str, int]) -> None:
         )
 
 
-def _write_report(path: Path, run: Run, head: dict[str, Any], *, how: str) -> Swept | None:
+def _write_report(path: Path, run: Run, head: dict[str, Any], *, how: str) -> SweepResult | None:
     head |= {"format": run.source.kind, "encoding": run.source.encoding}
     engine, read = run.engine, run.state.settings["input"]
     head |= provenance(engine.nlp, engine.profile, run.source, run.writer.out, fingerprint=read)
@@ -727,7 +727,7 @@ def _tell_start(source: Source, key: common.Key, old: RunState | None) -> None:
         common.say(f"going on after record {old.items}")
 
 
-def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
+def _tell_end(run: Run, report_path: Path, swept: SweepResult | None) -> None:
     report = run.report
     if report.spans:
         rows = ([*key.split("|"), count] for key, count in sorted(report.spans.items()))
@@ -776,7 +776,7 @@ def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
     )
 
 
-def _show_leaks(swept: Swept, *, show: bool) -> None:
+def _show_leaks(swept: SweepResult, *, show: bool) -> None:
     """On the steward's screen and nowhere else."""
     if not show:
         common.say(

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ..errors import Errors, PiiError, PiiWarning, Warnings
 from .formats import entities, spans, tokens
-from .formats.base import CorpusWriter, Items, LabelledText, ReadOptions, Tally
+from .formats.base import CorpusWriter, Items, LabelledText, ReadOptions, ReadStats
 from .record import Skip, open_decoded
 from .writers import partial_path
 
@@ -64,7 +64,7 @@ def form_named(name: str, *, written: bool = False) -> Form:
 def form_of(path: Path) -> str:
     """The form of a corpus, a name in `FORMS`, by its suffix and the names of its columns or fields.
 
-    RAISES (PiiError): E621, if they tell nothing, as those of a corpus without labels; E501.
+    RAISES (PiiError): E621, if they tell nothing, as those of a corpus without labels; E501; E503.
     """
     suffix = path.suffix.lower()
     if suffix == ".spacy":
@@ -72,6 +72,8 @@ def form_of(path: Path) -> str:
     if suffix in (".csv", ".tsv", ".json", ".jsonl", ".ndjson"):
         with open_decoded(path, "utf-8") as (stream, _, _):
             head = stream.read(_LOOKED_AT)
+        if not head.strip():
+            raise PiiError(Errors.E503)
         is_table = suffix in (".csv", ".tsv")
         head = head.partition("\n")[0] if is_table else head
         for name, form in (_COLUMNS if is_table else _FIELDS).items():
@@ -89,7 +91,7 @@ def read_corpus(
     id_field: str = "",
     text_source: Path | None = None,
     on_skip: Callable[[Skip], None] | None = None,
-    tally: Tally | None = None,
+    tally: ReadStats | None = None,
 ) -> Iterator[LabelledText]:
     """Read a labelled corpus.
 
@@ -100,12 +102,12 @@ def read_corpus(
     text_source (Path | None): Where the texts are, for entities with offsets alone.
     on_skip (Callable[[Skip], None] | None): Called with every record that cannot be used; without
         it the first one raises.
-    tally (Tally | None): Gets counts and what is masked; without it one warning (W620) says how
+    tally (ReadStats | None): Gets counts and what is masked; without it one warning (W620) says how
         much was.
     YIELDS (LabelledText): In the order of the corpus.
     RAISES (PiiError): E501 to E508, E620 to E634; those of a record only without `on_skip`.
     """
-    counts = tally if tally is not None else Tally()
+    counts = tally if tally is not None else ReadStats()
     for _, essay in _read(
         path, form, ReadOptions(encoding, text_field, id_field, text_source, counts), on_skip
     ):
@@ -132,7 +134,7 @@ def _read(
         raise PiiError(Errors.E501, what=f"'{path}'", reason="it does not exist")
     chosen = form_named(form or form_of(path))
     if options.text_source is not None and chosen.name != "entities":
-        raise PiiError(Errors.E642, form=chosen.name)
+        raise PiiError(Errors.E473, option="--text-source", needed="--from entities")
     yield from _usable(chosen.read(path, options), on_skip)
 
 
@@ -148,12 +150,14 @@ def _usable(
             raise item.error
 
 
-def open_corpus_writer(out: Path, form: str = "", *, tally: Tally | None = None) -> CorpusWriter:
+def open_corpus_writer(
+    out: Path, form: str = "", *, tally: ReadStats | None = None
+) -> CorpusWriter:
     """The writer of a form, for a with statement: `write` each record, then `finish`.
 
     out (Path): The file.
     form (str): A name in `FORMS`; empty to go by the suffix.
-    tally (Tally | None): Gets what is masked on the way to tokens.
+    tally (ReadStats | None): Gets what is masked on the way to tokens.
     RAISES (PiiError): E620, E621.
     """
     if not form:
@@ -163,7 +167,7 @@ def open_corpus_writer(out: Path, form: str = "", *, tally: Tally | None = None)
         form = by_suffix[0]
     writer = form_named(form, written=True).writer
     assert writer is not None
-    return writer(out, tally if tally is not None else Tally())
+    return writer(out, tally if tally is not None else ReadStats())
 
 
 def write_corpus(
@@ -172,17 +176,19 @@ def write_corpus(
     form: str = "",
     *,
     on_skip: Callable[[Skip], None] | None = None,
-    tally: Tally | None = None,
+    tally: ReadStats | None = None,
 ) -> int:
     """Write a labelled corpus; what stood at `out` is replaced when all is written.
 
     out (Path), form (str): See `open_corpus_writer`.
     on_skip (Callable[[Skip], None] | None): Called with every record that the form cannot hold; without it the first one raises.
-    tally (Tally | None): Gets what is masked, since it begins or ends inside a token.
+    tally (ReadStats | None): Gets what is masked, since it begins or ends inside a token.
     RETURNS (int): Number of records that were written.
     RAISES (PiiError): E512, E620, E621, E640.
     """
-    return _write(enumerate(essays, 1), out, form, on_skip, tally if tally is not None else Tally())
+    return _write(
+        enumerate(essays, 1), out, form, on_skip, tally if tally is not None else ReadStats()
+    )
 
 
 def _write(
@@ -190,7 +196,7 @@ def _write(
     out: Path,
     form: str,
     on_skip: Callable[[Skip], None] | None,
-    tally: Tally,
+    tally: ReadStats,
     *,
     needed: bool = False,
 ) -> int:
@@ -223,16 +229,16 @@ def convert(
     overwrite: bool = False,
     text_source: Path | None = None,
     **reading: Any,
-) -> Tally:
+) -> ReadStats:
     """Turn a corpus into another form; nothing stands at `out` before all is done.
 
     from_form, to_form (str): Names in `FORMS`; empty to go by the suffix. overwrite (bool): Whether what stands at `out` is replaced.
     The others (encoding, text_field, id_field) as in `read_corpus`.
-    RETURNS (Tally): Documents and labels that came through, all that was masked on the way in and out.
-    RAISES (PiiError): E503 if no record could be used; E636, E638; else as `read_corpus` and `write_corpus`.
+    RETURNS (ReadStats): Documents and labels that came through, all that was masked on the way in and out.
+    RAISES (PiiError): E503 if no record could be used; E509, E510; else as `read_corpus` and `write_corpus`.
     """
     check_places(source, out, text_source, overwrite=overwrite)
-    options = ReadOptions(text_source=text_source, tally=Tally(), **reading)
+    options = ReadOptions(text_source=text_source, tally=ReadStats(), **reading)
     _write(
         _read(source, from_form, options, on_skip),
         out,
@@ -245,7 +251,7 @@ def convert(
 
 
 def check_places(source: Path, out: Path, *others: Path | None, overwrite: bool) -> None:
-    """Refuse to write on, in or around what is read, and over what exists. RAISES (PiiError): E636, E638."""
+    """Refuse to write on, in or around what is read, and over what exists. RAISES (PiiError): E509, E510."""
     target = out.resolve()
     for origin in (path.resolve() for path in (source, *others) if path is not None):
         places = (target, partial_path(target))
@@ -256,7 +262,7 @@ def check_places(source: Path, out: Path, *others: Path | None, overwrite: bool)
             or target in origin.parents
             or any(p.exists() and origin.exists() and p.samefile(origin) for p in places)
         ):
-            raise PiiError(Errors.E638)
+            raise PiiError(Errors.E509)
     for place in (out, partial_path(out)):
         if place.exists() and not overwrite and not (place.is_dir() and not any(place.iterdir())):
-            raise PiiError(Errors.E636, what=f"'{place}'")
+            raise PiiError(Errors.E510, what=f"'{place}'")

@@ -224,7 +224,8 @@ class SubmissionSource(FolderSource):
                 return Skip.of(Errors.E654, number=number, size=size, limit=self.max_bytes)
             data = read_bytes(path)
         except (OSError, PiiError) as err:
-            return Skip.of(Errors.E641, number=number, reason=cause_of(err))
+            what = f"record {number}"
+            return Skip.of(Errors.E501, number=number, what=what, reason=cause_of(err))
         if name.lower().endswith(".pdf"):
             return read_pdf(data, number, name, max_pages=self.max_pages)
         if name.lower().endswith(".docx"):
@@ -362,13 +363,13 @@ def open_submissions(
     """Find the .pdf, .docx and .txt files of a folder, in those below it too; or take one .pdf.
 
     max_bytes, max_pages (int): What is allowed; 0 is no limit. encoding (str): Of .txt files.
-    RAISES (PiiError): E501, E508, E665.
+    RAISES (PiiError): E501, E504, E508.
     """
     source = SubmissionSource(
         path=path, kind="submissions", encoding=encoding, max_bytes=max_bytes, max_pages=max_pages
     )
     if path.is_dir():
-        _look_into(source, Errors.E665)
+        _look_into(source, Errors.E504)
     elif path.exists():
         source.path, source.files, source.size = path.parent, [path.name], 1
     else:

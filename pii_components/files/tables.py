@@ -41,8 +41,6 @@ from .record import (
 DELIMITERS = (",", ";", "\t", "|")
 # Ten times what spaCy takes as one text; the module's own limit, 131,072, is less than a long thread of a forum.
 FIELD_LIMIT = 10_000_000
-# Codes of a row that is broken.
-_BROKEN = ("E524", "E525")
 _NUMBER = re.compile(r"[+-]?[\d.,]*(?:[eE][+-]?\d+)?%?")
 
 
@@ -70,7 +68,7 @@ class CsvSource(Source):
         was_broken = False
         for number, line, row in rows:
             item = row if isinstance(row, Skip) else self._item(number - 1, line, row)
-            is_broken = isinstance(item, Skip) and item.code in _BROKEN
+            is_broken = isinstance(item, Skip) and item.code == "E524"
             if held is not None:
                 yield _beside(*held) if is_broken else held[1]
             held = line, (_beside(line, item) if was_broken else item)
@@ -80,9 +78,8 @@ class CsvSource(Source):
 
     def _item(self, number: int, line: int, row: list[str]) -> Record | Skip:
         if len(row) != len(self.header):
-            return Skip.of(
-                Errors.E525, number=number, line=line, got=len(row), expected=len(self.header)
-            )
+            reason = f"{len(row)} cells where the header has {len(self.header)}"
+            return Skip.of(Errors.E524, number=number, line=line, reason=reason)
         row = list(map(plain_cell, row)) if self.spreadsheet_safe else row
         ident = row[self.header.index(self.id_field)] if self.id_field else ""
         if any(map(is_no_text, row)):

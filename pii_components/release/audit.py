@@ -1,5 +1,4 @@
-"""Proof of a run, for the file of an IRB or under FERPA (34 CFR 99.31(b)): digests, versions, what a
-review found and what that says of the rest, on one page. Numbers, codes and labels; no text.
+"""What a review says of a release, and how many documents a review must draw.
 
     leak_estimate(reviewed=300, missed_in=0, documents=5000)["documents"]["upper_95"]   # 0.0096
     documents_to_review(0.01, documents=5000)           # 290 drawn at random, none with a miss
@@ -8,55 +7,16 @@ review found and what that says of the rest, on one page. Numbers, codes and lab
 An estimate holds for documents that were drawn at random, not for those that looked risky.
 """
 
-import json
 import math
-import platform
 import random
-import re
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from datetime import UTC, datetime
-from hashlib import file_digest, sha256
-from importlib import metadata
-from io import BytesIO
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from jinja2 import ChainableUndefined, Environment, PackageLoader, Template, Undefined
+from collections.abc import Sequence
+from typing import Any
 
 from ..errors import Errors, PiiError
-from ..files.record import Source, open_binary
-from ..files.sources import REPORT_NAME, files_below, is_hidden
-from ..files.writers import replace_file
-from ..labels import LABELS
-from ..profiles import KEEP, Profile
-from .run import UNSURE
-
-if TYPE_CHECKING:
-    from spacy.language import Language
 
 BOUNDS = (0.05, 0.02, 0.01, 0.005, 0.001)
-_MOST_LISTED = 200
-_LIBRARIES = ("spacy", "thinc", "numpy", "onnxruntime", "torch")
 _ERROR, _ROUND = 0.05, 1e-12
-DASH = "–"
-# How a report begins: OUTPUT may be a .json of any size.
-_BEGIN = b'{\n  "program": "pii-edu"'
-# What 34 CFR 99.3 calls personally identifiable, point by point, and the labels that look for it.
-_POINTS = {
-    "(a) the student's name": ("NAME_STUDENT",),
-    "(b) names of parents and other family members": ("NAME_CONNECTED",),
-    "(c) address of the student or the family": ("STREET_ADDRESS",),
-    "(d) personal identifiers, such as a student number": (
-        *("ID_NUM", "USERNAME", "EMAIL", "PHONE_NUM", "URL_PERSONAL"),
-    ),
-    "(e) other indirect identifiers, such as date and place of birth": ("DATE", "AGE", "LOCATION"),
-    "(f) other information that is linkable to a student": (
-        *("NAME_INSTRUCTOR", "EDUCATION", "EMPLOYER", "OTHER"),
-    ),
-}
 
 
 def hypergeometric_cdf(x: int, bad: int, drawn: int, documents: int) -> float:
@@ -200,172 +160,3 @@ def sample_records(
         number = chance.randrange(documents + len(left_out)) + 1
         drawn |= {number} - left_out
     return sorted(drawn)
-
-
-def digest(path: Path, data: bytes | None = None) -> dict[str, Any]:
-    """SHA-256 of a file, or of a folder file by file; no names.
-
-    data (bytes | None): The content, where it came by standard input.
-    RETURNS (dict): `sha256` and `bytes` of a file; of a folder `files`, and `sha256_of_list`, that
-        of the sorted digests, one a line, which this command shows:
-        `find OUT -type f ! -name 'report.*' -exec sha256sum {} + | cut -c1-64 | sort | sha256sum`
-    RAISES (PiiError): E501.
-    """
-    if data is not None or not path.is_dir():
-        opened: Any = BytesIO(data) if data is not None else open_binary(path)
-        with opened as file:
-            return {"sha256": file_digest(file, "sha256").hexdigest(), "bytes": file.seek(0, 2)}
-    listed, n = list[str](), 0
-    for name in files_below(path)[0]:
-        if is_hidden(name):
-            continue
-        n += 1
-        file_path = path / name
-        if file_path.is_file() and not file_path.is_symlink():
-            with open_binary(file_path) as file:
-                listed.append(file_digest(file, "sha256").hexdigest())
-    lines = "".join(f"{one}\n" for one in sorted(listed))
-    out: dict[str, Any] = {"files": n, "files_not_hashed": n - len(listed)}
-    out["sha256_of_list"] = sha256(lines.encode("ascii")).hexdigest()
-    return out | ({"sha256_of_files": sorted(listed)} if n <= _MOST_LISTED else {})
-
-
-def thresholds(nlp: "Language") -> dict[str, Any]:
-    """RETURNS (dict): Numbers by which `pii_ner` and `pii_context` decide."""
-    found = {}
-    for name, pipe in nlp.pipeline:
-        values = (getattr(pipe, "cfg", None) or {}).get("thresholds")
-        found[name] = values or (asdict(pipe.settings) if hasattr(pipe, "settings") else {})
-    return {name: values for name, values in found.items() if values}
-
-
-def provenance(
-    nlp: "Language", profile: Profile, source: Source, out: Path, *, fingerprint: str
-) -> dict[str, Any]:
-    """What a report says beyond its counts. fingerprint (str): Of INPUT as it was read."""
-    try:
-        unchanged = source.fingerprint() == fingerprint
-    except OSError:
-        unchanged = False
-    installed = {dist.name.lower(): dist.version for dist in metadata.distributions()}
-    versions = {name: installed[name] for name in sorted(_LIBRARIES) if name in installed}
-    settings = profile.to_dict(private=False)
-    del settings["name"], settings["description"]
-    own = {key: value for key, value in settings.pop("actions").items() if "/" in key}
-    shown = {
-        name: value for name, value in settings.items() if isinstance(value, str | int | float)
-    }
-    return {
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": {"python": platform.python_version(), **versions},
-        "components": list(nlp.pipe_names),
-        "thresholds": thresholds(nlp),
-        "actions": {label: profile.action(label) for label in LABELS} | own,
-        "profile_description": profile.description,
-        "profile_settings": shown,
-        "input": digest(source.path, getattr(source, "data", None)) if unchanged else None,
-        "output": digest(out),
-    }
-
-
-def find_report(run: Path) -> tuple[Path, dict[str, Any]]:
-    """RETURNS (tuple): The report of a run, and what it says. run (Path): OUTPUT, or the report.
-
-    One beside OUTPUT counts if it has OUTPUT's digest. RAISES (PiiError): E585."""
-    beside = run.with_name(REPORT_NAME)
-    mine = (run / REPORT_NAME,) if run.is_dir() else (run, run.with_name(run.name + ".report.json"))
-    for path in (*mine, beside):
-        report = _read_report(path)
-        if report and path in mine:
-            return path, report
-        output = (report or {}).get("output") or {}
-        if report and run.is_file() and output.get("sha256") == digest(run)["sha256"]:
-            return path, report
-    raise PiiError(Errors.E585, path=run)
-
-
-def _read_report(path: Path) -> dict[str, Any] | None:
-    try:
-        with open(path, "rb") as file:
-            if file.read(len(_BEGIN)) == _BEGIN:
-                return dict(json.loads(_BEGIN + file.read()))
-    except (OSError, ValueError):
-        pass
-    return None
-
-
-def page_path(report: Path) -> Path:
-    """RETURNS (Path): Where the page lies: beside the report, with its name."""
-    is_json = report.suffix == ".json"
-    return report.with_suffix(".html") if is_json else report.with_name(report.name + ".html")
-
-
-def report_text(report: Mapping[str, Any]) -> str:
-    """RETURNS (str): JSON that people can read, too."""
-    return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
-
-
-def write_report(path: Path, report: Mapping[str, Any]) -> None:
-    """Write the report, and the page that shows it. RAISES (PiiError): E512."""
-    replace_file(path, report_text(report))
-    replace_file(page_path(path), build_page(report))
-
-
-def number(value: Any) -> str:
-    """Up to four digits after the point; a dash for None and for what is not there."""
-    if value is None or isinstance(value, Undefined):
-        return DASH
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    if isinstance(value, int):
-        return f"{value:,}".replace(",", "\u202f") if abs(value) >= 10_000 else str(value)
-    if value and abs(value) < 0.001:
-        return f"{value:.4g}"
-    return f"{value:.4f}".rstrip("0").rstrip(".")
-
-
-def share(value: float) -> str:
-    """A part of a whole as a width, never outside of it."""
-    return f"{max(0.0, min(1.0, value)) * 100:.2f}%"
-
-
-def template(name: str) -> Template:
-    """RETURNS (Template): One of resources/report (Jinja, which escapes everything)."""
-    env = Environment(
-        loader=PackageLoader("pii_components", "resources/report"),
-        autoescape=True,
-        undefined=ChainableUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        extensions=["jinja2.ext.do"],
-    )
-    env.filters |= {"number": number, "share": share}
-    return env.get_template(name)
-
-
-def build_page(report: Mapping[str, Any]) -> str:
-    """RETURNS (str): HTML of a report.json, complete in itself: no script, no other file."""
-    counts, roles, sources = (
-        {label: Counter[str]() for label in report["actions"]} for _ in range(3)
-    )
-    for row in report["spans"]:
-        counts[row["label"]][row["action"]] += row["count"]
-        roles[row["label"]][row["role"]] += row["count"]
-    for row in report["sources"]:
-        sources[row["label"]][row["source"]] += row["count"]
-    kept = {label: count[KEEP] for label, count in counts.items()}
-    gone = {label: count.total() - kept[label] for label, count in counts.items()}
-    law = []
-    for point, labels in _POINTS.items():
-        n_gone, n_kept = (sum(n.get(name, 0) for name in labels) for n in (gone, kept))
-        law.append([point, ", ".join(labels), n_gone, n_kept])
-    skipped = []
-    for code, n in sorted(Counter(row["code"] for row in report["skipped"]["records"]).items()):
-        reason = str(getattr(Errors, code)).partition("] ")[2]
-        skipped.append([code, re.sub(r"\{[^}]*\}", "…", reason), n])
-    found = []
-    for name, action in report["actions"].items():
-        if name in counts:
-            found.append([name, action, counts[name], roles[name], sources[name]])
-    tables = {"law": law, "skipped": skipped, "found": found, "kept": kept, "gone": gone}
-    return template("audit.html").render(tables, r=report, unsure=UNSURE).lstrip()

@@ -232,17 +232,17 @@ class ThreadOf:
     """Says of each record to which thread it belongs. column (str): Where a table tells; of a folder or an archive it is the first folder on the
     path. A record without a value, and a file that lies in no folder, is a scope of its own: `without` of `read` records.
 
-    RAISES (PiiError): E570, if nothing tells; E651, E652, E572 for the column.
+    RAISES (PiiError): E570, if nothing tells; E651, E652 for the column.
     """
 
     def __init__(self, source: Source, column: str) -> None:
         self.source, self.column, self.read, self.without = source, column, 0, 0
-        if not (column if source.has_columns else isinstance(source, FolderSource)):
+        dropped = source.kind == "parquet" and column in source.drop  # it would not be read
+        tells = column if source.has_columns else isinstance(source, FolderSource)
+        if dropped or not tells:
             raise PiiError(Errors.E570)
         if column and source.kind not in ("json", "jsonl"):  # there, a field may come later
             check_column(source, column, "--thread")
-        if source.kind == "parquet" and column in source.drop:
-            raise PiiError(Errors.E572, name=column)
 
     def __call__(self, item: Record | Skip) -> Record | Skip:
         if isinstance(item, Skip):

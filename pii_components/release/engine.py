@@ -44,7 +44,7 @@ _WARM_UP = "Name: A. Sample\nsample@example.edu, 555-0100, example.edu/~sample, 
 def gold_of(record: Record) -> list[GoldSpan] | None:
     """The labels that a record brought along, as spans of its text; None if it has none, or if its tokens are not those of its text.
 
-    RAISES (PiiError): E537 or E633, if they are not of the form.
+    RAISES (PiiError): E537, if they are not of the form.
     """
     body = record.body
     if not isinstance(body, JsonBody) or not body.values.keys() >= set(TOKEN_FIELDS):
@@ -214,8 +214,9 @@ class Engine:
             if not record.text.strip():
                 found[record.number] = Result(text=record.text)
             elif not self._fits(record):
-                sizes = {"length": len(record.text), "limit": limit}
-                found[record.number] = Skip.of(Errors.E528, number=record.number, **sizes)
+                length = len(record.text)
+                skip = Skip.of(Errors.E528, number=record.number, length=length, limit=limit)
+                found[record.number] = skip
         todo = [record for record in records if record.number not in found]
         with self._batch():
             for record, doc in self._docs(todo, self._pipe):
@@ -318,7 +319,7 @@ class Engine:
             return Result(text=record.text, spans=spans, words=words)
         text, offsets = doc._.deidentified, doc._.pii_offsets
         if not isinstance(text, str) or not isinstance(offsets, OffsetMap):
-            return Skip.of(Errors.E527, number=record.number)
+            return Skip.of(Errors.E526, number=record.number, type="no new text")
         try:
             gold = gold_of(record)
         except PiiError as err:

@@ -255,7 +255,7 @@ class ReviewFile:
             self.profile = Profile(self.head["profile"], actions=self.head["actions"])
         except (ValueError, TypeError, KeyError) as err:
             self._file.close()
-            raise PiiError(Errors.E576, path=path) from err
+            raise PiiError(Errors.E576, path=path, option="--review-out") from err
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """YIELDS (dict): Every row; fills `offsets`."""
@@ -266,7 +266,7 @@ class ReviewFile:
                 row = json.loads(line)
                 self.offsets[row["n"]] = at
             except (ValueError, TypeError, KeyError) as err:
-                raise PiiError(Errors.E576, path=self.path) from err
+                raise PiiError(Errors.E576, path=self.path, option="--review-out") from err
             at += len(line)
             yield row
 

@@ -107,17 +107,17 @@ def test_entities_with_a_text_source(folder):
         (("in.jsonl", "a.docx"), "E621"),
         (("in.jsonl", "a.spacy", "--to", "entities"), "E620"),
         (("in.jsonl", "a.spacy", "--from", "conll"), "E620"),
-        (("in.jsonl", "in.jsonl"), "E638"),
-        (("in.jsonl", "bad.jsonl"), "E636"),
-        (("in.jsonl", "a.spacy", "--report", "bad.jsonl"), "E636"),
-        (("in.jsonl", "a.spacy", "--report", "in.jsonl"), "E638"),
-        (("in.jsonl", "a.spacy", "--report", "a.spacy"), "E638"),
+        (("in.jsonl", "in.jsonl"), "E509"),
+        (("in.jsonl", "bad.jsonl"), "E510"),
+        (("in.jsonl", "a.spacy", "--report", "bad.jsonl"), "E510"),
+        (("in.jsonl", "a.spacy", "--report", "in.jsonl"), "E509"),
+        (("in.jsonl", "a.spacy", "--report", "a.spacy"), "E509"),
         (("bad.jsonl", "a.spacy", "--strict"), "E532"),
         (("in.jsonl", "a.spacy", "--from", "csv"), "E506"),
         (("in.jsonl", "a.spacy", "--from", "entities"), "E622"),
         (("in.jsonl", "a.spacy", "--text-column", "words"), "E505"),
         (("in.jsonl", "a.spacy", "--encoding", "rot13"), "E508"),
-        (("in.jsonl", "a.spacy", "--text-source", "bad.jsonl"), "E642"),
+        (("in.jsonl", "a.spacy", "--text-source", "bad.jsonl"), "E473"),
     ],
 )
 def test_what_is_refused_writes_nothing(folder, args, code):
@@ -134,20 +134,20 @@ def test_overwrite(folder):
 
 
 def test_interrupted_run_writes_nothing(folder, monkeypatch):
-    settle = spans.settle
+    resolve = spans.resolve_gold_overlaps
 
     def stop(*args, number, tally):
         if number == 2:
             raise KeyboardInterrupt
-        return settle(*args, number=number, tally=tally)
+        return resolve(*args, number=number, tally=tally)
 
-    monkeypatch.setattr(spans, "settle", stop)
+    monkeypatch.setattr(spans, "resolve_gold_overlaps", stop)
     run = corpus_convert("in.jsonl", "a.json", "--from", "jsonl")
     assert run.exit_code == 130 and names(folder) == ["bad.jsonl", "in.jsonl"]
 
 
 def test_unexpected_error_shows_no_text(folder, monkeypatch):
-    monkeypatch.setattr(spans, "settle", lambda *args, **options: 1 / 0)
+    monkeypatch.setattr(spans, "resolve_gold_overlaps", lambda *args, **options: 1 / 0)
     run = corpus_convert("in.jsonl", "a.json")
     assert (
         run.exit_code == 3 and "E533" in run.output and names(folder) == ["bad.jsonl", "in.jsonl"]

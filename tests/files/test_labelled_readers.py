@@ -8,7 +8,7 @@ import spacy
 from spacy.tokens import Doc, DocBin, Span
 
 from pii_components.errors import PiiError
-from pii_components.files.formats.base import Tally
+from pii_components.files.formats.base import ReadStats
 from pii_components.files.formats.entities import EntityRow, occurrences, place, read_entities
 from pii_components.files.labelled import read_corpus
 from pii_components.files.record import Skip
@@ -35,7 +35,7 @@ def put(path, content):
 def read(path, form="", **options):
     """Documents as (id, text, spans, masked), skips as (number, code), and the tally."""
     skips: list[Skip] = []
-    tally = Tally()
+    tally = ReadStats()
     essays = list(read_corpus(path, form, on_skip=skips.append, tally=tally, **options))
     for skip in skips:
         assert "Sorel" not in str(skip.error)
@@ -47,19 +47,19 @@ def read(path, form="", **options):
 
 
 JSON_FAULTS = [
-    ("kaggle", {"full_text": 5}, "E536"),
+    ("kaggle", {"full_text": 5}, "E537"),
     ("kaggle", {"labels": "O"}, "E522"),
-    ("kaggle", {"labels": ["O"]}, "E535"),
+    ("kaggle", {"labels": ["O"]}, "E537"),
     ("kaggle", {"labels": None}, "E522"),
     ("kaggle", {"labels": [*KAGGLE["labels"][:4], "NAME"]}, "E537"),
     ("kaggle", {"labels": [*KAGGLE["labels"][:4], "B-"]}, "E537"),
     ("kaggle", {"labels": [*KAGGLE["labels"][:4], "B-a b"]}, "E537"),
     ("kaggle", {"labels": [*KAGGLE["labels"][:4], 0]}, "E537"),
     ("kaggle", {"tokens": ["I", "am", "Ina", 5, "."]}, "E523"),
-    ("kaggle", {"trailing_whitespace": [True, True, True, "False", False]}, "E633"),
-    ("kaggle", {"trailing_whitespace": [True, True, True, None, False]}, "E633"),
-    ("kaggle", {"full_text": "I am Ino Sorel."}, "E536"),
-    ("kaggle", {"full_text": None}, "E536"),
+    ("kaggle", {"trailing_whitespace": [True, True, True, "False", False]}, "E537"),
+    ("kaggle", {"trailing_whitespace": [True, True, True, None, False]}, "E537"),
+    ("kaggle", {"full_text": "I am Ino Sorel."}, "E537"),
+    ("kaggle", {"full_text": None}, "E537"),
     ("kaggle", {"tokens": ["I", "am", "Ina", HALF, "."], "full_text": f"I am Ina {HALF}."}, "E520"),
     ("kaggle", {"masked": [[1]]}, "E624"),
     ("kaggle", {"document": [7]}, "E624"),
@@ -71,9 +71,9 @@ JSON_FAULTS = [
     ("jsonl", {"id": HALF}, "E520"),
     ("jsonl", {"id": []}, "E624"),
     ("jsonl", {"spans": None}, "E624"),
-    ("jsonl", {"spans": [[5, 14]]}, "E623"),
-    ("jsonl", {"spans": [[5, "14", "X"]]}, "E623"),
-    ("jsonl", {"spans": [[5, 14, "a b"]]}, "E623"),
+    ("jsonl", {"spans": [[5, 14]]}, "E624"),
+    ("jsonl", {"spans": [[5, "14", "X"]]}, "E624"),
+    ("jsonl", {"spans": [[5, 14, "a b"]]}, "E624"),
     ("jsonl", {"masked": [[5, 14, "X"]]}, "E624"),
 ]
 
@@ -107,14 +107,14 @@ def test_fault_in_json_is_a_coded_skip_between_good_records(tmp_path, form, chan
         (
             "csv",
             "id,text,spans\n7,x,[]\n8,a, b,[]\n9,x,[]\n",
-            [(1, "E553"), (2, "E525"), (3, "E553")],
+            [(1, "E553"), (2, "E524"), (3, "E553")],
         ),
         ("csv", b"id,text,spans\n7,x,[]\n8,\xff,[]\n9,x,[]\n", [(2, "E520")]),
         ("csv", "id,text,spans\n7,x,[]\n8,x,\n9,x,[]\n", [(2, "E624")]),
         ("csv", "id,text,spans\n7,x,[]\n8,x,nan\n9,x,[]\n", [(2, "E624")]),
         ("csv", "id,text,spans\n7,x,[]\n8,x,\"[(0, 1, 'X')]\"\n9,x,[]\n", [(2, "E624")]),
         ("csv", "id,text,spans\n7,x,[]\n8,x,{}\n9,x,[]\n", [(2, "E624")]),
-        ("csv", 'id,text,spans\n7,x,[]\n8,x,"[[0, 1]]"\n9,x,[]\n', [(2, "E623")]),
+        ("csv", 'id,text,spans\n7,x,[]\n8,x,"[[0, 1]]"\n9,x,[]\n', [(2, "E624")]),
         ("csv", "id,text,spans,masked\n7,x,[],\n8,x,[],5\n9,x,[],\n", [(2, "E624")]),
         ("csv", "id,text,spans,meta\n7,x,[],\n8,x,[],[]\n9,x,[],\n", [(2, "E624")]),
         (
@@ -296,9 +296,9 @@ def test_texts_that_cannot_be_joined(tmp_path):
     texts = put(tmp_path / "t.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     essays, skips, _ = read(path, text_source=texts)
     assert essays == [("1", "Ina", ((0, 3, "X"),), ())]
-    assert skips == [(1, "E626"), (2, "E626"), (4, "E627"), (5, "E523"), (6, "E520")]
+    assert skips == [(1, "E522"), (2, "E522"), (4, "E627"), (5, "E523"), (6, "E520")]
     texts = put(tmp_path / "t.csv", "id,text\n,Ina\n1,Ina\n")
-    assert read(path, text_source=texts)[1] == [(1, "E626")]
+    assert read(path, text_source=texts)[1] == [(1, "E522")]
     with pytest.raises(PiiError) as err:
         read(path, text_source=put(tmp_path / "t.csv", "text\nIna\n"))
     assert err.value.code == "E625"
@@ -358,7 +358,7 @@ def test_words_are_found_whatever_they_hold():
     assert occurrences("a+b (c) a+b", "a+b") == [(0, 3), (8, 11)]
     assert occurrences("a  b\na b", "a b") == [(0, 4), (5, 8)]
     assert occurrences("abc", "  ") == []
-    spans, lost = place("abc", [EntityRow(1, "7", -3, 0, "X", "z")], number=1, tally=Tally())
+    spans, lost = place("abc", [EntityRow(1, "7", -3, 0, "X", "z")], number=1, tally=ReadStats())
     assert spans == [] and lost
 
 
@@ -403,7 +403,7 @@ def test_docbin_without_gold_or_with_odd_gold_is_skipped(tmp_path):
     odd.user_data["pii_corpus"] = "no JSON"
     docs = [make_doc(pii=[]), make_doc(), make_doc(pii=[(0, 1, "")]), odd, make_doc(ents=[])]
     essays, skips, _ = docs_in(tmp_path / "a.spacy", *docs, store_user_data=True)
-    assert len(essays) == 2 and skips == [(2, "E632"), (3, "E623"), (4, "E641")]
+    assert len(essays) == 2 and skips == [(2, "E632"), (3, "E624"), (4, "E657")]
 
 
 def test_document_that_breaks_in_a_docbin_does_not_end_it(tmp_path):
@@ -413,8 +413,8 @@ def test_document_that_breaks_in_a_docbin_does_not_end_it(tmp_path):
     made.to_disk(tmp_path / "a.spacy")
     essays, skips, _ = read(tmp_path / "a.spacy")
     assert [essay[0] for essay in essays] == ["1", "3", "4", "6"] and skips == [
-        (2, "E641"),
-        (5, "E641"),
+        (2, "E657"),
+        (5, "E657"),
     ]
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pii_components.files.formats.base import LabelledText, Tally
+from pii_components.files.formats.base import LabelledText, ReadStats
 from pii_components.files.formats.tokens import blank_pipeline
 from pii_components.files.labelled import FORMS, convert, read_corpus, write_corpus
 from pii_components.labels import DIRECT_LABELS, INDIRECT_LABELS, LABELS
@@ -104,12 +104,12 @@ def through(found, *forms):
     try:
         tallies = []
         for i, form in enumerate(forms):
-            tally = Tally()
+            tally = ReadStats()
             write_corpus(found, folder / str(i), form, tally=tally)
             tallies.append(tally)
             if not found:
                 return found, tallies
-            reading = Tally()
+            reading = ReadStats()
             found = list(read_corpus(folder / str(i), form, tally=reading))
             assert not reading.masked
         return found, tallies

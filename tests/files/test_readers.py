@@ -112,9 +112,9 @@ SKIPS = [
     (
         "spilt.csv",
         b"id,text\n1,fine\n2,fine\n3,one, two\n4,fine\n",
-        [(2, "E553"), (3, "E525"), (4, "E553")],
+        [(2, "E553"), (3, "E524"), (4, "E553")],
     ),
-    ("short.csv", b"id,text\n1,fine\n2,fine\n3\n4,fine\n", [(2, "E553"), (3, "E525"), (4, "E553")]),
+    ("short.csv", b"id,text\n1,fine\n2,fine\n3\n4,fine\n", [(2, "E553"), (3, "E524"), (4, "E553")]),
     ("bad.jsonl", b'{"text": "fine"}\n{"text": "ze\xffbra"}\n{"text": "fine"}\n', [(2, "E520")]),
     ("half.jsonl", b'{"text": "fine"}\n{"text": "half \\ud83d"}\n', [(2, "E520")]),
     (
@@ -266,7 +266,7 @@ BROKEN = {
     "unclosed": ('1,fine\n2,fine\n3,"open\n4,fine\n5,fine\n', "1 E553:3 E524:4 E553:5 5"),
     "unclosed over lines": (
         '1,fine\n2,"open\nmy aunt, Ilse\nand three\n3,"fi\nne"\n4,fine\n',
-        "E553:2 E524:3 E553:4 E525:5 E553:6 4",
+        "E553:2 E524:3 E553:4 E524:5 E553:6 4",
     ),
     "stray over lines": (
         '1,fine\n2,"say "hi" to\nmy aunt, Ilse\nand go, now"\n3,fine\n4,fine\n',
@@ -282,7 +282,7 @@ BROKEN = {
     ),
     "unquoted over lines": (
         "1,fine\n2\nmy aunt, Ilse\n3,fine\n",
-        "E553:2 E525:3 E553:4 3",
+        "E553:2 E524:3 E553:4 3",
     ),
 }
 
@@ -486,12 +486,12 @@ def test_labelled_essays(tmp_path, form):
         ESSAY["full_text"],
         ((5, 14, "NAME_STUDENT"), (22, 37, "EMAIL")),
     )
-    assert [(skip.number, skip.code) for skip in skips] == [(2, "E536")] and "Sorel" not in str(
+    assert [(skip.number, skip.code) for skip in skips] == [(2, "E537")] and "Sorel" not in str(
         skips[0].error
     )
     with pytest.raises(PiiError) as err:
         list(read_labelled(path))
-    assert err.value.code == "E536"
+    assert err.value.code == "E537"
 
 
 @pytest.mark.parametrize(

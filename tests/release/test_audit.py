@@ -10,16 +10,14 @@ import pytest
 from pii_components.errors import PiiError
 from pii_components.release.audit import (
     bad_documents,
-    build_page,
     clopper_pearson,
-    digest,
     documents_to_review,
-    find_report,
     hypergeometric_cdf,
     leak_estimate,
     review_plan,
     sample_records,
 )
+from pii_components.release.report import build_page, digest, find_report
 from tests.page import Page
 
 

@@ -154,7 +154,7 @@ def test_a_parquet_column_that_is_dropped_tells_no_thread():
     source = ParquetSource(
         Path("posts.parquet"), kind="parquet", header=["topic", "text"], drop=frozenset(["topic"])
     )
-    with pytest.raises(PiiError, match="E572"):
+    with pytest.raises(PiiError, match="E570"):
         ThreadOf(source, "topic")
 
 

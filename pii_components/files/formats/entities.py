@@ -25,14 +25,14 @@ from ..writers import has_column, value_of
 from .base import (
     TEXT,
     USUAL_ID_FIELDS,
+    CharSpan,
     GoldSpan,
     Items,
     LabelledText,
     ReadOptions,
-    Stretch,
-    Tally,
+    ReadStats,
     is_label,
-    settle,
+    resolve_gold_overlaps,
     within,
 )
 
@@ -115,7 +115,7 @@ def read_joined(path: Path, options: ReadOptions) -> Items:
             number, ident, text, meta = item
             seen.add(ident)
             found, lost = place(text, rows.get(ident, []), tally=options.tally, number=number)
-            gold = settle(text, found, lost, number=number, tally=options.tally)
+            gold = resolve_gold_overlaps(text, found, lost, number=number, tally=options.tally)
             yield number, LabelledText(ident, text, *gold, meta)
     for ident, group in rows.items():
         if ident not in seen:
@@ -127,7 +127,7 @@ def read_texts(
 ) -> Iterator[tuple[int, str, str, dict[str, Any]] | Skip]:
     """Read texts that have ids: of a table or JSON in their column, of a folder the file's name.
 
-    YIELDS (tuple | Skip): Number, id, text and other fields of each text; E626 where it has no id.
+    YIELDS (tuple | Skip): Number, id, text and other fields of each text; E522 where it has no id.
     RAISES (PiiError): E501 to E508, E625.
     """
     reading = {"text_field": options.text_field, "encoding": options.encoding}
@@ -144,7 +144,7 @@ def read_texts(
         elif not source.has_columns:
             yield item.number, PurePath(item.id).stem, item.text, {}
         elif value_of(item, source, source.id_field) in (None, ""):
-            yield Skip.of(Errors.E626, number=item.number)
+            yield Skip.of(Errors.E522, number=item.number, name=source.id_field)
         else:
             fields = item.body.values if isinstance(item.body, JsonBody) else dict(item.others)
             own = {source.text_field, source.id_field, "spans", "masked", "meta", *TOKEN_FIELDS}
@@ -153,14 +153,14 @@ def read_texts(
 
 
 def place(
-    text: str, rows: list[EntityRow], *, number: int, tally: Tally
-) -> tuple[list[GoldSpan], list[Stretch]]:
+    text: str, rows: list[EntityRow], *, number: int, tally: ReadStats
+) -> tuple[list[GoldSpan], list[CharSpan]]:
     """Find the words of each row of a text. RETURNS (tuple): Spans, and stretches to mask."""
     once = {(row.start, row.end, row.label, row.words): row for row in rows}
     if len(once) < len(rows):
         tally.notes["the same gold twice"] += len(rows) - len(once)
     rows = sorted(once.values(), key=lambda row: (row.start, row.end, row.number))
-    found: dict[EntityRow, Stretch] = {}
+    found: dict[EntityRow, CharSpan] = {}
     for row in rows:
         if row.start >= 0 and text[row.start : row.end] == row.words:
             found[row] = (row.start, row.end)
@@ -175,7 +175,7 @@ def place(
         drift = found[row][0] - row.start
         if found[row] != (row.start, row.end):
             tally.notes["offset corrected by the words close by"] += 1
-    lost: list[Stretch] = []
+    lost: list[CharSpan] = []
     for row in rows:
         if row in found:
             continue
@@ -189,14 +189,14 @@ def place(
 
 
 def _where_all_stand(
-    text: str, rows: list[EntityRow], taken: Iterable[Stretch]
-) -> dict[EntityRow, Stretch]:
+    text: str, rows: list[EntityRow], taken: Iterable[CharSpan]
+) -> dict[EntityRow, CharSpan]:
     """RETURNS (dict): Rows whose words stand as often as there are rows, each with its place,
     however far away."""
     by_words: dict[str, list[EntityRow]] = defaultdict(list)
     for row in rows:
         by_words[row.words].append(row)
-    found, used = dict[EntityRow, Stretch](), set(taken)
+    found, used = dict[EntityRow, CharSpan](), set(taken)
     for words, group in by_words.items():
         free = [at for at in occurrences(text, words) if at not in used]
         if len(free) == len(group) and all(_is_whole(text, *at) for at in free):
@@ -205,7 +205,7 @@ def _where_all_stand(
     return found
 
 
-def _nearest(text: str, row: EntityRow, start: int, taken: set[Stretch]) -> Stretch | None:
+def _nearest(text: str, row: EntityRow, start: int, taken: set[CharSpan]) -> CharSpan | None:
     """The words closest to `start`, not taken yet; None if there are none, or two as close."""
     length = len(row.words)
     low, high = max(min(start, row.start) - NEAR, 0), max(start, row.start) + length + NEAR
@@ -216,7 +216,7 @@ def _nearest(text: str, row: EntityRow, start: int, taken: set[Stretch]) -> Stre
     return near[0] if near else None
 
 
-def occurrences(text: str, words: str, low: int = 0, high: int | None = None) -> list[Stretch]:
+def occurrences(text: str, words: str, low: int = 0, high: int | None = None) -> list[CharSpan]:
     """Where words stand in [low, high) of a text, whatever the white space between them: whole words if there are any, else
     parts of words too."""
     pattern = r"\s+".join(map(re.escape, words.split()))

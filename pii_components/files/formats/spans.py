@@ -30,13 +30,13 @@ from .base import (
     LabelledText,
     LinesWriter,
     ReadOptions,
-    Tally,
+    ReadStats,
     as_json,
     each,
     id_of,
     parse_masked,
     parse_spans,
-    settle,
+    resolve_gold_overlaps,
     whole,
 )
 from .tokens import kaggle_labelled
@@ -65,7 +65,7 @@ def read_json(path: Path, options: ReadOptions) -> Items:
         masked = parse_masked(values.get("masked"), number)
         own = {source.text_field, id_field, "spans", "masked", *TOKEN_FIELDS}
         meta = {name: value for name, value in values.items() if name not in own}
-        gold = settle(text, found, masked, number=number, tally=options.tally)
+        gold = resolve_gold_overlaps(text, found, masked, number=number, tally=options.tally)
         return LabelledText(id_of(values.get(id_field), number), text, *gold, meta)
 
     return each(source.objects(), labelled)
@@ -116,7 +116,7 @@ def read_csv(path: Path, options: ReadOptions) -> Items:
         if not isinstance(meta, dict):
             raise PiiError(Errors.E624, number=number, name="meta", expected="a JSON object")
         others = {name: value for name, value in cells.items() if name not in own}
-        gold = settle(text, found, stretches, number=number, tally=options.tally)
+        gold = resolve_gold_overlaps(text, found, stretches, number=number, tally=options.tally)
         return LabelledText(cells.get(source.id_field) or str(number), text, *gold, others | meta)
 
     return each(
@@ -164,7 +164,7 @@ class TableWriter(CorpusWriter):
 
     form = "csv"
 
-    def __init__(self, out: Path, tally: Tally) -> None:
+    def __init__(self, out: Path, tally: ReadStats) -> None:
         super().__init__(out, tally)
         self._rows = CsvRows("\t" if out.suffix.lower() == ".tsv" else ",", "\n")
 

@@ -26,23 +26,24 @@ from ..record import Skip, has_half_pair, read_bytes, reason_of
 from .base import (
     IN_MASK,
     MASKED_LABEL,
+    SPAN_FORM,
     TOKEN,
     ArrayWriter,
+    CharSpan,
     CorpusWriter,
     GoldSpan,
     Items,
     LabelledText,
     LinesWriter,
     ReadOptions,
-    Stretch,
-    Tally,
+    ReadStats,
     as_json,
     each,
     id_of,
     is_label,
     merge,
     parse_masked,
-    settle,
+    resolve_gold_overlaps,
     touches,
 )
 
@@ -67,7 +68,7 @@ class Tokens:
 
     doc: "Doc"
     spans: tuple[GoldSpan, ...]
-    masked: tuple[Stretch, ...]
+    masked: tuple[CharSpan, ...]
 
     def fields(self) -> dict[str, Any]:
         """Fields of Kaggle's form, and masked stretches (characters, end exclusive), if any."""
@@ -98,7 +99,7 @@ def blank_pipeline() -> "Language":
     return nlp
 
 
-def tokenize(essay: LabelledText, *, number: int, tally: Tally) -> Tokens:
+def tokenize(essay: LabelledText, *, number: int, tally: ReadStats) -> Tokens:
     """Lay gold on tokens. What begins or ends inside a token is masked (tally gets it); an edge in the space between two tokens
     moves to the token. Spans and masked stretches do not overlap."""
     doc = blank_pipeline().make_doc(essay.text)
@@ -135,11 +136,11 @@ def tokenize(essay: LabelledText, *, number: int, tally: Tally) -> Tokens:
     return Tokens(doc, tuple(kept), merge(rest))
 
 
-def _characters(doc: "Doc", first: int, last: int) -> Stretch:
+def _characters(doc: "Doc", first: int, last: int) -> CharSpan:
     return doc[first].idx, doc[last - 1].idx + len(doc[last - 1])
 
 
-def _touched(doc: "Doc", start: int, end: int) -> Stretch:
+def _touched(doc: "Doc", start: int, end: int) -> CharSpan:
     """First and last token (exclusive) that share a character with [start, end); empty if there is none."""
     tokens = range(len(doc))
     first = bisect_right(tokens, start, key=lambda i: doc[i].idx + len(doc[i]))
@@ -155,7 +156,7 @@ def from_tokens(
     number (int): Of the record.
     RETURNS (tuple): Text, and spans in characters; an I- without its B- begins a span, as in the
         Kaggle files.
-    RAISES (PiiError): E520, E522, E523, E535, E537, E633.
+    RAISES (PiiError): E520, E522, E523, E537.
     """
     _check_tokens(tokens, spaces, labels, number)
     spans: list[GoldSpan] = []
@@ -178,32 +179,36 @@ def _check_tokens(tokens: Any, spaces: Any, labels: Any, number: int) -> None:
         if not isinstance(value, list):
             raise PiiError(Errors.E522, number=number, name=name)
     if not len(tokens) == len(spaces) == len(labels):
-        lengths = {"n_tokens": len(tokens), "n_spaces": len(spaces), "n_labels": len(labels)}
-        raise PiiError(Errors.E535, number=number, **lengths)
+        problem = f"{len(tokens)} tokens, {len(spaces)} marks of white space, {len(labels)} labels"
+        raise PiiError(Errors.E537, number=number, problem=problem)
     for index, (token, space, label) in enumerate(zip(tokens, spaces, labels, strict=True)):
         if not isinstance(token, str):
             raise PiiError(Errors.E523, number=number, type=type(token).__name__)
         if space not in (True, False):
-            raise PiiError(Errors.E633, number=number, index=index)
+            problem = f"mark {index} of white space is neither true nor false"
+            raise PiiError(Errors.E537, number=number, problem=problem)
         if label != "O" and not _is_bio(label):
-            raise PiiError(Errors.E537, number=number, index=index)
+            problem = f"label {index} is none of O, B-X and I-X"
+            raise PiiError(Errors.E537, number=number, problem=problem)
 
 
 def _is_bio(label: Any) -> bool:
     return isinstance(label, str) and label[:2] in ("B-", "I-") and is_label(label[2:])
 
 
-def kaggle_labelled(number: int, values: dict[str, Any], tally: Tally) -> LabelledText:
+def kaggle_labelled(number: int, values: dict[str, Any], tally: ReadStats) -> LabelledText:
     """One record of Kaggle's form, as decoded; the id is the number where it has none.
 
-    tally (Tally): Gets what is masked.
-    RAISES (PiiError): E520 to E523, E535 to E537, E624, E633.
+    tally (ReadStats): Gets what is masked.
+    RAISES (PiiError): E520 to E523, E537, E624.
     """
     text, found = from_tokens(*(values.get(name) for name in TOKEN_FIELDS), number=number)
     given = values.get("full_text", text)
     if text != given:
-        raise PiiError(Errors.E536, number=number, start=_first_difference(text, str(given)))
-    spans, masked = settle(
+        at = _first_difference(text, str(given))
+        problem = f"the tokens do not fit the text from character {at} on"
+        raise PiiError(Errors.E537, number=number, problem=problem)
+    spans, masked = resolve_gold_overlaps(
         text, found, parse_masked(values.get("masked"), number), number=number, tally=tally
     )
     own = {"document", "full_text", *TOKEN_FIELDS, "masked"}
@@ -267,7 +272,9 @@ def _docs(bin_: "DocBin") -> "Iterator[tuple[int, Doc] | Skip]":
         try:
             yield number, next(docs)
         except Exception as err:
-            yield Skip.of(Errors.E641, number=number, reason=type(err).__name__)
+            yield Skip.of(
+                Errors.E657, number=number, kind="document of a DocBin", reason=type(err).__name__
+            )
             docs, gone = _after(bin_, number - gone), number  # the error has ended the generator
 
 
@@ -278,8 +285,8 @@ def _after(bin_: "DocBin", n: int) -> "Iterator[Doc]":
     return bin_.get_docs(blank_pipeline().vocab)
 
 
-def from_doc(doc: "Doc", number: int, tally: Tally) -> LabelledText:
-    """A document with gold; the id is the number where it does not know its own. RAISES (PiiError): E520, E623, E632, E641."""
+def from_doc(doc: "Doc", number: int, tally: ReadStats) -> LabelledText:
+    """A document with gold; the id is the number where it does not know its own. RAISES (PiiError): E520, E624, E632, E657."""
     from ...ner.loss import UNLABELLED_KEY
     from ...spans import SPANS_KEY
 
@@ -288,7 +295,7 @@ def from_doc(doc: "Doc", number: int, tally: Tally) -> LabelledText:
     found = list(doc.spans.get(SPANS_KEY, doc.ents))
     for index, span in enumerate(found):
         if not is_label(span.label_):
-            raise PiiError(Errors.E623, number=number, index=index)
+            raise PiiError(Errors.E624, number=number, name=f"spans[{index}]", expected=SPAN_FORM)
     if has_half_pair(doc.text):
         raise PiiError(Errors.E520, number=number, encoding="text")
     ident, meta = str(number), {}
@@ -296,8 +303,10 @@ def from_doc(doc: "Doc", number: int, tally: Tally) -> LabelledText:
         try:
             ident, meta = json.loads(doc.user_data[DATA_KEY])
         except (ValueError, TypeError) as err:
-            raise PiiError(Errors.E641, number=number, reason=type(err).__name__) from err
-    spans, masked = settle(
+            raise PiiError(
+                Errors.E657, number=number, kind="document of a DocBin", reason=type(err).__name__
+            ) from err
+    spans, masked = resolve_gold_overlaps(
         doc.text,
         ((span.start_char, span.end_char, span.label_) for span in found),
         ((span.start_char, span.end_char) for span in doc.spans.get(UNLABELLED_KEY, ())),
@@ -307,7 +316,7 @@ def from_doc(doc: "Doc", number: int, tally: Tally) -> LabelledText:
     return LabelledText(ident, doc.text, spans, masked, meta)
 
 
-def to_doc(essay: LabelledText, *, number: int, tally: Tally) -> "Doc":
+def to_doc(essay: LabelledText, *, number: int, tally: ReadStats) -> "Doc":
     """A document for training, with `doc.spans["pii"]` and `doc.spans["pii_unlabelled"]`; tally gets what is masked."""
     from spacy.tokens import Span
 
@@ -333,7 +342,7 @@ class DocBinWriter(CorpusWriter):
 
     form = "spacy"
 
-    def __init__(self, out: Path, tally: Tally) -> None:
+    def __init__(self, out: Path, tally: ReadStats) -> None:
         from spacy.tokens import DocBin
 
         super().__init__(out, tally)
