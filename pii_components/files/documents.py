@@ -39,7 +39,7 @@ def read_docx(data: bytes, number: int, name: str) -> Record | Skip:
     try:
         import lxml  # noqa: F401
     except ImportError:
-        needs = {"package": "lxml", "what": "reading .docx", "extra": "documents"}
+        needs: dict[str, Any] = {"package": "lxml", "what": "reading .docx", "extra": "documents"}
         return Skip.of(Errors.E005, number=number, **needs)
     if data.startswith(_COMPOUND):
         return Skip.of(Errors.E656, number=number)

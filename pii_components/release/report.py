@@ -11,6 +11,7 @@ import platform
 import re
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from hashlib import file_digest, sha256
@@ -215,11 +216,11 @@ def digest(path: Path, data: bytes | None = None) -> dict[str, Any]:
         if is_hidden(name):
             continue
         n += 1
-        file_path = path / name
-        if file_path.is_file() and not file_path.is_symlink():
-            with open_binary(file_path) as file:
+        one = path / name
+        if one.is_file() and not one.is_symlink():
+            with suppress(OSError), open(one, "rb") as file:
                 listed.append(file_digest(file, "sha256").hexdigest())
-    lines = "".join(f"{one}\n" for one in sorted(listed))
+    lines = "".join(f"{found}\n" for found in sorted(listed))
     out: dict[str, Any] = {"files": n, "files_not_hashed": n - len(listed)}
     out["sha256_of_list"] = sha256(lines.encode("ascii")).hexdigest()
     return out | ({"sha256_of_files": sorted(listed)} if n <= _MOST_DIGESTS else {})

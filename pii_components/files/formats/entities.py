@@ -130,7 +130,7 @@ def read_texts(
     YIELDS (tuple | Skip): Number, id, text and other fields of each text; E522 where it has no id.
     RAISES (PiiError): E501 to E508, E625.
     """
-    reading = {"text_field": options.text_field, "encoding": options.encoding}
+    reading: dict[str, Any] = {"text_field": options.text_field, "encoding": options.encoding}
     source = open_source(path, id_field=options.id_field, **reading)
     if source.has_columns and not options.id_field:
         known = [name for name in USUAL_ID_FIELDS if has_column(source, name)]
