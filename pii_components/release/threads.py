@@ -5,9 +5,9 @@
     threads.add_known("7", doc, profile)            # second reading: "Ana", where Ana Lopez signs another
     hips.using(thread="7", everyone=threads.known("7").everyone)
 
-The first reading keeps names, addresses and numbers of each thread, in memory only, and no text. They
-are found as those of a class list are (ruler/roster.py). A name that the profile keeps is hidden, too,
-if it is somebody's of the thread, unless a year stands behind it here or in another text.
+Names, addresses and numbers of each thread are kept in memory, no text. They are found as those of a class
+list are (ruler/roster.py). A name that the profile keeps is hidden, too, if it is somebody's of the thread,
+unless a year stands behind it in some text, or this text has it from the full name of somebody else.
 """
 
 from dataclasses import dataclass, field
@@ -26,7 +26,6 @@ from .columns import THREAD
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
-_VALUES = (EMAIL, USERNAME, ID_NUM)
 _KEPT_OPEN = 16  # threads whose people are linked and indexed at a time
 
 
@@ -36,20 +35,6 @@ class Known(NamedTuple):
     everyone: Everyone
     roster: Roster
     cited: set[str]
-
-    def who(self, name: str) -> list[int]:
-        """RETURNS (list[int]): Numbers of the people whose name it may be."""
-        people = link([read_mention(name)]).people
-        return fits(people[0], self.everyone.people) if people else []
-
-    def label(self, label: str, name: str) -> str:
-        """A name has the label of its person; "analopez" is a user name."""
-        if not is_name(label):
-            return label
-        if self.roster.is_glued(name):
-            return USERNAME
-        who = self.who(name)
-        return self.everyone.labels[who[0]] if len(who) == 1 else label
 
 
 @dataclass(slots=True)
@@ -72,14 +57,15 @@ class Threads:
         learnt, items = self._learnt.setdefault(thread, _Learnt()), list[Item]()
         for cand, start, end, is_hidden in _spans(doc, profile):
             text = doc.text[start:end]
-            if is_name(cand.label):
-                learnt.words.update(word.norm for word in read_mention(text).words)
-            if is_name(cand.label) and is_hidden:
-                items.append(Item(start, end, cand.label, SURROGATE, cand.person))
-            elif is_name(cand.label) and is_cited(doc.text, end):
-                learnt.cited |= _surnames(text)
-            elif is_hidden and cand.label in _VALUES:
+            if is_hidden and cand.label in (EMAIL, USERNAME, ID_NUM):
                 learnt.values.add((cand.label, text))
+            if not is_name(cand.label):
+                continue
+            learnt.words.update(word.norm for word in read_mention(text).words)
+            if is_hidden:
+                items.append(Item(start, end, cand.label, SURROGATE, cand.person))
+            elif is_cited(doc.text, end):
+                learnt.cited |= _surnames(text)
         people, linked, _ = link_names(doc.text, items)
         learnt.people |= {(people[n.owner], n.item.label) for n in linked if n.owner >= 0}
 
@@ -91,10 +77,7 @@ class Threads:
             for n in fits(person, people):
                 labels[n].add(label)
         # A student for one text is a student for all.
-        chosen = [
-            NAME_STUDENT if NAME_STUDENT in found else min(found, default=NAME_STUDENT)
-            for found in labels
-        ]
+        chosen = [NAME_STUDENT if NAME_STUDENT in one or not one else min(one) for one in labels]
         members = [_member(person) for person in people]
         members += [Member.of({label: value}) for label, value in sorted(learnt.values)]
         everyone = Everyone(tuple(people), tuple(chosen), frozenset(learnt.words))
@@ -105,32 +88,33 @@ class Threads:
         known, spans, text = self.known(thread), _spans(doc, profile), doc.text
         cited = set(known.cited)
         for cand, start, end, is_hidden in spans:
-            if is_hidden or not is_name(cand.label):
-                continue
-            name = text[start:end]
-            if is_cited(text, end) or (" " in name and not known.who(name)):
-                cited |= _surnames(name)
+            if is_name(cand.label) and not is_hidden and _is_others(known, text, start, end):
+                cited |= _surnames(text[start:end])
         cands = [cand for cand, *_ in spans]
         safe = {i for c, *_, is_hidden in spans if is_hidden for i in range(c.start, c.end)}
         for hit in known.roster.find(text):
             name = text[hit.start : hit.end]
             span = doc.char_span(hit.start, hit.end, alignment_mode="expand")
-            if (
-                span is None
-                or cited & _surnames(name)
-                or safe.issuperset(range(span.start, span.end))
-            ):
+            if span is None or cited & _surnames(name):
                 continue
             over = [c for c in cands if c.start < span.end and span.start < c.end]
-            if not all(is_name(c.label) for c in over):
+            is_safe = safe.issuperset(range(span.start, span.end))
+            if is_safe or not all(is_name(c.label) for c in over):
                 continue
             start = min([span.start, *(c.start for c in over)])
             end = max([span.end, *(c.end for c in over)])
-            label = known.label(hit.label, name)
+            label = USERNAME if known.roster.is_glued(name) else hit.label
             cands = [c for c in cands if c not in over]
             cands.append(Candidate(start, end, label, hit.score, THREAD, hit.reason))
             safe.update(range(start, end))
         write_spans(doc, cands)
+
+
+def _is_others(known: Known, text: str, start: int, end: int) -> bool:
+    """Whether a name that the profile keeps stands before a year, or is another full name."""
+    name = text[start:end]
+    people = link([read_mention(name)]).people if " " in name else []
+    return is_cited(text, end) or bool(people and not fits(people[0], known.everyone.people))
 
 
 def _member(person: Person) -> Member:
@@ -142,11 +126,12 @@ def _member(person: Person) -> Member:
 
 def _spans(doc: "Doc", profile: Profile) -> list[tuple[Candidate, int, int, bool]]:
     """RETURNS (list): Each span with its characters, and whether it is hidden."""
-    found = [(c, doc[c.start : c.end]) for c in read_spans(doc)]
-    return [
-        (c, s.start_char, s.end_char, profile.action(c.label, s._.pii_role) != KEEP)
-        for c, s in found
-    ]
+    found = []
+    for cand in read_spans(doc):
+        span = doc[cand.start : cand.end]
+        is_hidden = profile.action(cand.label, span._.pii_role) != KEEP
+        found.append((cand, span.start_char, span.end_char, is_hidden))
+    return found
 
 
 def _surnames(name: str) -> set[str]:

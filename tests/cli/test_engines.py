@@ -141,7 +141,7 @@ def test_a_run_is_taken_up_by_another_engine(folder, pii_edu, cluster):
 
 def workers_of(how: str) -> list[int]:
     """Process ids of workers that this process started."""
-    mark, found = {RAY: b"ray::", SPARK: b"pyspark.daemon"}[how], []
+    mark, found = {RAY: b"ray::work", SPARK: b"pyspark.daemon"}[how], []
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             line, above = (path / "cmdline").read_bytes(), [int(path.name)]
