@@ -381,6 +381,8 @@ class FolderWriter(Writer):
 
     def start(self, done: int | None = None) -> None:
         with writing(self.partial):
+            if done is not None and not self.partial.is_dir():
+                raise PiiError(Errors.E513)
             if done is None and self.partial.is_dir():
                 shutil.rmtree(self.partial)
             self.partial.mkdir(parents=True, exist_ok=True)

@@ -68,18 +68,13 @@ class LabelsOut(GrowingFile):
     def finish(self) -> None:
         """Write the corpus in its form. RAISES (PiiError): E512."""
         self.close()
-        self.tally, self.skipped = ReadStats(), []
-        settled = ReadStats()
-        skip = self.skipped.append
-        essays = read_corpus(
-            self.path, "jsonl", text_field="text", id_field="id", on_skip=skip, tally=settled
-        )
+        self.skipped, settled = [], ReadStats()
+        reading: dict[str, Any] = {"text_field": "text", "id_field": "id"}
+        skip, is_empty = self.skipped.append, not self.path.stat().st_size
+        essays = read_corpus(self.path, "jsonl", on_skip=skip, tally=settled, **reading)
+        self.tally = ReadStats()
         write_corpus(
-            essays if self.path.stat().st_size else (),
-            self.out,
-            self.form,
-            on_skip=skip,
-            tally=self.tally,
+            () if is_empty else essays, self.out, self.form, on_skip=skip, tally=self.tally
         )
         self.tally.masked += settled.masked
 
@@ -128,8 +123,12 @@ def state_path(out: Path) -> Path:
 def load_state(path: Path) -> RunState:
     """Read what an interrupted run left. RAISES (PiiError): E513, if there is nothing, or nothing that can be read."""
     try:
-        return RunState(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as err:
+        state = RunState(**json.loads(path.read_text(encoding="utf-8")))
+        if min(state.items, state.offset, *state.beside.values()) < 0:
+            raise ValueError
+        Report.load(state.report)
+        return state
+    except (OSError, ValueError, TypeError, AttributeError) as err:
         raise PiiError(Errors.E513) from err
 
 
@@ -237,15 +236,7 @@ class SweepLog(GrowingFile):
             "k": sorted(map(self.token, words_of(record.text, kept))),
         }
         row["s"] = [[a, b] for a, b, _ in result.surrogates]
-        whole = Originals(self.token)
-        for span in result.spans:
-            if span.action != KEEP and not is_name(span.label):
-                whole.add(
-                    record.text[span.start_char : span.end_char],
-                    HIGH if span.label in DETAIL_LABELS else LOW,
-                )
-        for given, family in names_of(record.text, hidden):
-            whole.add_person(given, family)
+        whole = _originals_of(record.text, result, self.token)
         row["w"] = {
             token: risk
             for token, risk in whole.whole.items()
@@ -443,23 +434,31 @@ def place_from(folder: Path, place: Path) -> str:
 
 def _parts_in_clear(text: str, result: Result) -> list[tuple[int, int, str]]:
     """Where in the same document something stands in clear that is a part of what is hidden: a surname, a given name, a value."""
-    values, known = Originals(same), [(s.start_char, s.end_char) for s in result.spans]
-    hidden = [span for span in result.spans if span.action != KEEP]
-    for span in hidden:
-        if not is_name(span.label):
-            values.add(
-                text[span.start_char : span.end_char], HIGH if span.label in DETAIL_LABELS else LOW
-            )
-    for given, family in names_of(
-        text, [(s.start_char, s.end_char, s.person) for s in hidden if is_name(s.label)]
-    ):
-        values.add_person(given, family)
-        for surname in family:
-            values.add(surname, MEDIUM)
-    kept = [
-        (s.start_char, s.end_char) for s in result.spans if is_name(s.label) and s.action == KEEP
-    ]
+    values = _originals_of(text, result, same, surnames=True)
+    known = [(s.start_char, s.end_char) for s in result.spans]
+    names = [span for span in result.spans if is_name(span.label)]
+    kept = [(s.start_char, s.end_char) for s in names if s.action == KEEP]
     return values.find(text, spans=known, exempt=words_of(text, kept))
+
+
+def _originals_of(
+    text: str, result: Result, token: Callable[[str], str], *, surnames: bool = False
+) -> Originals:
+    """RETURNS (Originals): What is hidden in a document; with `surnames` those alone, too."""
+    values, names = Originals(token), list[tuple[int, int, int | None]]()
+    for span in result.spans:
+        if span.action == KEEP:
+            continue
+        if is_name(span.label):
+            names.append((span.start_char, span.end_char, span.person))
+            continue
+        risk = HIGH if span.label in DETAIL_LABELS else LOW
+        values.add(text[span.start_char : span.end_char], risk)
+    for given, family in names_of(text, names):
+        values.add_person(given, family)
+        for surname in family if surnames else ():
+            values.add(surname, MEDIUM)
+    return values
 
 
 class MapOut(SidecarFile):

@@ -11,7 +11,7 @@ What is learnt from a whole corpus travels as digests under the key.
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache, partial
 from importlib import import_module
@@ -205,19 +205,16 @@ def spread(
     RAISES (PiiError): E005, if Ray or Spark is missing; E560, for what workers cannot do; E564.
     """
     _check_can(engine.profile, how, learns=learns)
-    opened = (ray_map if how == RAY else spark_map)(workers)
-    try:
-        mapped = opened.__enter__()
-    except PiiError:
-        raise
-    except Exception as err:
-        raise PiiError(Errors.E564, engine=how, reason=type(err).__name__) from None
-    try:
+    with ExitStack() as stack:
+        try:
+            mapped = stack.enter_context((ray_map if how == RAY else spark_map)(workers))
+        except PiiError:
+            raise
+        except Exception as err:
+            raise PiiError(Errors.E564, engine=how, reason=type(err).__name__) from None
         settings = {f.name: getattr(engine, f.name) for f in fields(Engine)}
         config = WorkerConfig.of(engine, model, key)
         yield SpreadEngine(**settings, mapped=mapped, config=config)
-    finally:
-        opened.__exit__(None, None, None)
 
 
 def _check_can(profile: Profile, how: str, *, learns: bool = False) -> None:
@@ -274,7 +271,6 @@ def _config(
     columns: Sequence[str],
     used: Sequence[str],
     how: str,
-    *,
     model: str = "en_pii_edu",
     key: bytes | None = None,
     key_file: str | Path | None = None,

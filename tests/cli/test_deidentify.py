@@ -553,7 +553,8 @@ def test_state_holds_no_key(tmp_path):
     RunState(SETTINGS, key_fingerprint(b"a secret key of some length"), items=3).save(path)
     assert b"secret" not in path.read_bytes()
     assert load_state(path).items == 3
-    path.write_text("{}")
-    with pytest.raises(PiiError) as err:
-        load_state(path)
-    assert err.value.code == "E513"
+    for damaged in ("{}", '{"settings": {}, "items": -1}', '{"settings": {}, "offset": "x"}', "{"):
+        path.write_text(damaged)
+        with pytest.raises(PiiError) as err:
+            load_state(path)
+        assert err.value.code == "E513"

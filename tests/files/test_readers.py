@@ -441,6 +441,20 @@ def test_taking_up_a_partial_file_gives_the_same_file(tmp_path, suffix):
         assert not partial_path(out).exists()
 
 
+def test_a_partial_file_that_was_changed_is_refused(tmp_path):
+    path = put(tmp_path / "in.csv", "id,text\n1,one\n2,two\n")
+    writer = open_writer(open_source(path), tmp_path / "out.csv")
+    writer.start()
+    for item in open_source(path):
+        writer.write(item, item.text.upper())
+    safe = writer.sync()
+    writer.stop()
+    put(partial_path(tmp_path / "out.csv"), "id,text\n1,ONE\n")
+    with pytest.raises(PiiError) as err:
+        open_writer(open_source(path), tmp_path / "out.csv").start(safe)
+    assert err.value.code == "E513"
+
+
 def test_character_that_the_encoding_lacks_is_a_coded_error(tmp_path):
     source = open_source(put(tmp_path / "in.txt", "cafe".encode("cp1252")), encoding="cp1252")
     writer = open_writer(source, tmp_path / "out.txt")
