@@ -79,9 +79,9 @@ corpus_app = typer.Typer(
 def convert(
     *,
     source: Annotated[
-        Path, Argument(metavar="IN", help="A labelled corpus: a file, or a folder in brat's form.")
+        Path, Argument(metavar="IN", help="A labelled corpus.")
     ],
-    out: Annotated[Path, Argument(metavar="OUT", help="What is written; a folder for brat.")],
+    out: Annotated[Path, Argument(metavar="OUT", help="What is written.")],
     from_form: str = Option(
         "", "--from", help=f"Form of IN: {', '.join(FORMS)} [by its suffix and first records]."
     ),
