@@ -78,9 +78,7 @@ corpus_app = typer.Typer(
 @corpus_app.command(epilog=_CONVERT_EPILOG)
 def convert(
     *,
-    source: Annotated[
-        Path, Argument(metavar="IN", help="A labelled corpus.")
-    ],
+    source: Annotated[Path, Argument(metavar="IN", help="A labelled corpus.")],
     out: Annotated[Path, Argument(metavar="OUT", help="What is written.")],
     from_form: str = Option(
         "", "--from", help=f"Form of IN: {', '.join(FORMS)} [by its suffix and first records]."
