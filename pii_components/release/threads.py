@@ -86,10 +86,7 @@ class Threads:
     def add_known(self, thread: str, doc: "Doc", profile: Profile) -> None:
         """Mark in a document who is known from others of its thread."""
         known, spans, text = self.known(thread), _spans(doc, profile), doc.text
-        cited = set(known.cited)
-        for cand, start, end, is_hidden in spans:
-            if is_name(cand.label) and not is_hidden and _is_others(known, text, start, end):
-                cited |= _surnames(text[start:end])
+        cited = known.cited | _cited_here(known, text, spans)
         cands = [cand for cand, *_ in spans]
         safe = {i for c, *_, is_hidden in spans if is_hidden for i in range(c.start, c.end)}
         for hit in known.roster.find(text):
@@ -108,6 +105,15 @@ class Threads:
             cands.append(Candidate(start, end, label, hit.score, THREAD, hit.reason))
             safe.update(range(start, end))
         write_spans(doc, cands)
+
+
+def _cited_here(known: Known, text: str, spans: list[tuple[Candidate, int, int, bool]]) -> set[str]:
+    """RETURNS (set[str]): Words of names that this text has from somebody outside of the thread."""
+    words = set[str]()
+    for cand, start, end, is_hidden in spans:
+        if is_name(cand.label) and not is_hidden and _is_others(known, text, start, end):
+            words |= _surnames(text[start:end])
+    return words
 
 
 def _is_others(known: Known, text: str, start: int, end: int) -> bool:
