@@ -54,9 +54,8 @@ class Configured:
         """RETURNS (bool): Whether our tokenizer made them. Looked at once for a pipeline: W001 or W002 says what is lost."""
         vocab = doc.vocab
         if vocab.lookups not in _OUR_TOKENS:  # a Vocab takes no weak references
-            ours = getattr(vocab.lex_attr_getters.get(SHAPE), "__module__", "").startswith(
-                __package__
-            )  # type: ignore[attr-defined]
+            getters: Any = getattr(vocab, "lex_attr_getters", {})
+            ours = getattr(getters.get(SHAPE), "__module__", "").startswith(__package__)
             nlp = _PIPELINES[self]() if self in _PIPELINES else None
             if ours and nlp is not None and nlp.vocab is vocab:  # else the component was sourced
                 ours = len(nlp.make_doc("a_b")) > 1

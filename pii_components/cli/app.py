@@ -15,7 +15,7 @@ from ..files.record import Record, Skip
 from ..labels import DETAIL_LABELS, LABELS
 from ..profiles import Profile, shipped_profiles
 from ..release.engine import KEEP, load_engine
-from .audit import audit, utility
+from .audit import audit
 from .common import (
     MODEL,
     OTHER_STYLE,
@@ -63,7 +63,6 @@ app.command("deidentify", epilog=EPILOG)(deidentify)
 app.command("review", epilog=REVIEW_EPILOG)(review)
 app.command("detect", epilog=EPILOG)(detect)
 app.command("audit")(audit)
-app.command("utility")(utility)
 
 
 def _version(value: bool) -> None:

@@ -1,5 +1,4 @@
-"""`pii-edu audit`: what a review says of a release, put into its report; documents drawn at random for one. `pii-edu utility`: what a release
-costs research."""
+"""`pii-edu audit`: what a review says of a release, put into its report; documents drawn at random for one."""
 
 import secrets
 from pathlib import Path
@@ -8,11 +7,10 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from ..errors import Errors, PiiError
-from ..files.sources import open_source
-from ..files.writers import replace_file
 from ..release import audit as proof
 from ..release.engine import KEEP
-from ..release.utility import Measured, compare, measures, read_map
+from ..release.report import digest, find_report, number, page_path, write_report
+from ..release.run import read_map
 from . import common
 
 RUN_HELP = "OUTPUT of `pii-edu deidentify`, or its report.json."
@@ -57,7 +55,7 @@ def audit(
     """
     with common.guard(debug):
         place = Path(run)
-        path, report = proof.find_report(place)
+        path, report = find_report(place)
         documents, left_out = (
             report["documents"],
             [row["record"] for row in report["skipped"]["records"]],
@@ -99,15 +97,15 @@ def audit(
         if bound:
             spans = sum(row["count"] for row in report["spans"] if row["action"] != KEEP)
             report["review_plan"] = proof.review_plan(bound, documents=documents, spans=spans)
-        now = proof.digest(place) if place != path else report["output"]
+        now = digest(place) if place != path else report["output"]
         report["output_now"] = now if now != report["output"] else None
-        proof.write_report(path, report)
+        write_report(path, report)
         if report["output_now"]:
             common.say(
                 "to review: OUTPUT is not the one that this report was written for; its digest is in the report too"
             )
         _show(report)
-        common.say(f"wrote '{path}' and '{proof.page_path(path)}'")
+        common.say(f"wrote '{path}' and '{page_path(path)}'")
 
 
 def _counts(review: Path, decisions: Path | None, drawn: list[int]) -> tuple[int, int, int, int]:
@@ -143,126 +141,6 @@ def _show(report: dict[str, Any]) -> None:
         "or spans, none missed",
         "documents of so many",
     )
-    plan = (list(map(proof.number, row.values())) for row in report["review_plan"])
+    plan = (list(map(number, row.values())) for row in report["review_plan"])
     title = "How many to review at random, to show this at 95 %"
     common.console().print(common.table_of(plan, *names, right=names, title=title))
-
-
-def utility(
-    *,
-    before: Annotated[
-        str,
-        Argument(
-            metavar="BEFORE", help="The texts as they were: a file or folder, as for deidentify."
-        ),
-    ],
-    after: Annotated[
-        list[str],
-        Argument(metavar="AFTER...", help="What was made of them; several, one a profile, say."),
-    ],
-    out: str = Option("", "--out", "-o", help="Write everything as JSON to this file."),
-    text_fields: common.TextsOpt = None,
-    id_field: common.IdOpt = "",
-    map_files: list[str] = Option(
-        [],
-        "--map",
-        help="Table that `deidentify --map` wrote, where names or IDs changed; one for each AFTER.",
-    ),
-    score: str = Option(
-        "",
-        metavar="MODULE:FUNCTION",
-        help="A score of your own: a function from a text to a number.",
-    ),
-    encoding: common.EncodingOpt = "utf-8",
-    spreadsheet_safe: common.SpreadsheetOpt = True,
-    overwrite: common.OverwriteOpt = False,
-    debug: common.DebugOpt = False,
-) -> None:
-    """Measure what a release costs research: length, sentences, readability, vocabulary, your score; before and after, in pairs.
-
-    Documents are matched by file name, or by --id-column, else by their order. p: sign-flip test, not corrected for many measures.
-    """
-    with common.guard(debug):
-        if map_files and len(map_files) != len(after):
-            raise PiiError(Errors.E473, option="--map", needed="one --map for each AFTER")
-        target = Path(out) if out else None
-        if target is not None:
-            common.check_apart(
-                "output",
-                target,
-                before=Path(before),
-                **{f"after {i}": Path(a) for i, a in enumerate(after, 1)},
-            )
-            if target.exists() and not overwrite:
-                raise PiiError(Errors.E541, path=out)
-        options: dict[str, Any] = {
-            **common.texts(text_fields),
-            "id_field": id_field,
-            "encoding": encoding,
-        }
-        options["spreadsheet_safe"] = spreadsheet_safe
-        old = Measured(measures(score))
-        old.read(open_source(Path(before), **options))
-        found: dict[str, Any] = {}
-        for i, place in enumerate(after, 1):
-            names = (
-                {new: was for was, new in read_map(Path(map_files[i - 1])) if new}
-                if map_files
-                else None
-            )
-            found[_name(place, i, found)] = compare(
-                old, open_source(Path(place), **options), names=names, about=f"AFTER {i}"
-            )
-        rows: list[tuple[str, ...]] = [
-            (
-                measure,
-                mode,
-                proof.number(m["before"]),
-                proof.number(m["after"]),
-                f"{m['difference']:+.4g}",
-                "{:+.4g} to {:+.4g}".format(*m["interval_95"]),
-                "–" if m["effect"] is None else f"{m['effect']:+.2f}",
-                "–" if m["p"] is None else f"{m['p']:.4f}",
-                f"{m['differ']:.0%}",
-            )
-            for measure in old.measures
-            for mode, report in found.items()
-            for m in (report["measures"][measure],)
-        ]
-        rows += [
-            ("types_kept", mode, "1", proof.number(r["types_kept"]), *["–"] * 5)
-            for mode, r in found.items()
-        ]
-        head = (
-            "measure",
-            "release",
-            "before",
-            "after",
-            "difference",
-            "95 % interval",
-            "effect d",
-            "p",
-            "differ",
-        )
-        common.console().print(common.table_of(rows, *head, right=head[2:]))
-        for mode, report in found.items():
-            alone = "; ".join(
-                f"{report[side]['count']} {side.replace('_', ' ')} (records {', '.join(map(str, report[side]['records'][:20]))})"
-                for side in ("only_before", "only_after")
-                if report[side]["count"]
-            )
-            common.say(
-                f"{mode}: {report['documents']} documents in pairs{'; ' if alone else ''}{alone}"
-            )
-        if target is not None:
-            replace_file(target, proof.report_text({"score": score, "releases": found}))
-            common.say(f"wrote '{target}'")
-
-
-def _name(after: str, i: int, taken: dict[str, Any]) -> str:
-    """What a release is called: its profile, where its report is found; names of files may hold names of people."""
-    try:
-        name = str(proof.find_report(Path(after))[1]["profile"])
-    except PiiError:
-        name = f"release {i}"
-    return name if name not in taken else f"{name} ({i})"

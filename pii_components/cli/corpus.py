@@ -24,8 +24,8 @@ from ..corpus.split import (
     stratified_folds,
 )
 from ..errors import Errors, PiiError
-from ..files.formats.base import LabelledText, Tally
-from ..files.labelled import FORMS, check_places, guess_form, open_corpus_writer, read_corpus
+from ..files.formats.base import LabelledText, ReadStats
+from ..files.labelled import FORMS, check_places, form_of, open_corpus_writer, read_corpus
 from ..files.labelled import convert as convert_corpus
 from ..files.record import Skip, show_fields
 from ..files.sources import open_source
@@ -78,10 +78,8 @@ corpus_app = typer.Typer(
 @corpus_app.command(epilog=_CONVERT_EPILOG)
 def convert(
     *,
-    source: Annotated[
-        Path, Argument(metavar="IN", help="A labelled corpus: a file, or a folder in brat's form.")
-    ],
-    out: Annotated[Path, Argument(metavar="OUT", help="What is written; a folder for brat.")],
+    source: Annotated[Path, Argument(metavar="IN", help="A labelled corpus.")],
+    out: Annotated[Path, Argument(metavar="OUT", help="What is written.")],
     from_form: str = Option(
         "", "--from", help=f"Form of IN: {', '.join(FORMS)} [by its suffix and first records]."
     ),
@@ -108,7 +106,7 @@ def convert(
         report_path = Path(report) if report else out.with_name(out.name + ".report.json")
         if not source.exists():
             raise PiiError(Errors.E501, what=f"'{source}'", reason="it does not exist")
-        from_form = from_form or guess_form(source, encoding=encoding, text_field=text_field)
+        from_form = from_form or form_of(source)
         to_form = open_corpus_writer(out, to_form).form
         check_places(source, report_path, text_path, out, overwrite=overwrite)
         skips = common.Skips(common.say, strict=strict)
@@ -144,7 +142,7 @@ def convert(
     raise typer.Exit(common.DONE_WITH_SKIPS if skips else common.DONE)
 
 
-def _as_report(tally: Tally, skips: list[Skip]) -> dict[str, Any]:
+def _as_report(tally: ReadStats, skips: list[Skip]) -> dict[str, Any]:
     """Counts, and numbers of records with codes, offsets, labels and reasons; no text."""
     reasons = Counter((masked.reason, masked.label) for masked in tally.masked)
     return {
@@ -337,11 +335,7 @@ class Input:
     def __post_init__(self) -> None:
         if not self.form and self.path.exists():
             try:
-                self.form = guess_form(
-                    self.path,
-                    encoding=self.options["encoding"],
-                    text_field=self.options["text_field"],
-                )
+                self.form = form_of(self.path)
             except PiiError as err:
                 if err.code != "E621":
                     raise

@@ -37,20 +37,20 @@ from ..files.writers import check_column, open_writer, partial_path, writing
 from ..labels import POINTS
 from ..llm import CODES
 from ..profiles import HEADERS, SCOPES, Profile
-from ..release.audit import BOUNDS, digest, page_path, provenance, review_plan, write_report
+from ..release.audit import BOUNDS, review_plan
 from ..release.columns import KEEP_IDS, NO_THREAD, PSEUDONYM, THREAD, Columns, Ids, ThreadOf
 from ..release.engine import KEEP, Engine, load_engine, read_roster, use_roster
+from ..release.report import Report, digest, page_path, provenance, write_report
 from ..release.review import Decisions
 from ..release.run import (
     HeadersOut,
     LabelsOut,
     MapOut,
-    Report,
     ReviewOut,
     Run,
     RunState,
     SweepLog,
-    Swept,
+    SweepResult,
     batches,
     check_resume,
     load_state,
@@ -82,7 +82,7 @@ def deidentify(
         "",
         "--out",
         "-o",
-        help="OUTPUT, in the form of INPUT; .txt for .pdf [./<INPUT>.deidentified; stdout for -].",
+        help="OUTPUT, in the form of INPUT; .txt for .pdf and .docx [./<INPUT>.deidentified; stdout for -].",
     ),
     text_fields: common.TextsOpt = None,
     id_field: common.IdOpt = "",
@@ -305,11 +305,16 @@ def deidentify(
             loaded.decisions = said.by_text() if said else {}
             if engine == LOCAL:
                 return loaded
-            spreading = spread(
-                loaded, engine, model=model, key=key.secret, workers=workers, learns=sweep == HIDE
+            return locks.enter_context(
+                spread(
+                    loaded,
+                    engine,
+                    model=model,
+                    key=key.secret,
+                    workers=workers,
+                    learns=sweep == HIDE,
+                )
             )
-            locks.callback(spreading.workers.close)
-            return spreading
 
         if to_stdout and in_threads:
             raise PiiError(Errors.E570)
@@ -374,7 +379,6 @@ def deidentify(
                 ThreadOf(again, thread) if thread_of else None,
                 hide=sweep == HIDE,
             )
-            naming.rename = loaded.rename
         book = (
             common.open_for_run(vault_path, vault_secret, resume=resume)
             if vault_path and vault_secret
@@ -483,7 +487,7 @@ def _own_name(path: Path, key: common.Key, ids: str) -> str:
     stem = path.resolve().stem
     if ids != KEEP_IDS:
         stem = Ids(Source(path), key.secret).safe(stem)
-    suffix = {".pdf": ".txt"}.get(path.suffix.lower(), path.suffix)
+    suffix = {".pdf": ".txt", ".docx": ".txt"}.get(path.suffix.lower(), path.suffix)
     return stem + ".deidentified" + ("" if os.path.isdir(path) else suffix)
 
 
@@ -672,11 +676,11 @@ def _tell_unread(unread: Mapping[str, int]) -> None:
     if unread:
         kinds = ", ".join(f"{kind} ({n})" for kind, n in sorted(unread.items()))
         common.say(
-            f"to review: not read in documents: {kinds}; an image stays, all else is left out. The report lists them"
+            f"to review: not read in documents, and left out: {kinds}. The report lists them"
         )
 
 
-def _write_report(path: Path, run: Run, head: dict[str, Any], *, how: str) -> Swept | None:
+def _write_report(path: Path, run: Run, head: dict[str, Any], *, how: str) -> SweepResult | None:
     head |= {"format": run.source.kind, "encoding": run.source.encoding}
     engine, read = run.engine, run.state.settings["input"]
     head |= provenance(engine.nlp, engine.profile, run.source, run.writer.out, fingerprint=read)
@@ -723,7 +727,7 @@ def _tell_start(source: Source, key: common.Key, old: RunState | None) -> None:
         common.say(f"going on after record {old.items}")
 
 
-def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
+def _tell_end(run: Run, report_path: Path, swept: SweepResult | None) -> None:
     report = run.report
     if report.spans:
         rows = ([*key.split("|"), count] for key, count in sorted(report.spans.items()))
@@ -772,7 +776,7 @@ def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
     )
 
 
-def _show_leaks(swept: Swept, *, show: bool) -> None:
+def _show_leaks(swept: SweepResult, *, show: bool) -> None:
     """On the steward's screen and nowhere else."""
     if not show:
         common.say(

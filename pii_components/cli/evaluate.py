@@ -227,14 +227,14 @@ class Job:
         from ..evaluate.report import check_gold, check_place
         from ..evaluate.systems import check_labels
         from ..evaluate.tables import split_list
-        from ..files.formats.base import Tally
+        from ..files.formats.base import ReadStats
         from ..profiles import Profile
 
         self.path, self.out = Path(gold), out
         if out:
             check_place(Path(out))
         self.profile = Profile.load(profile)
-        tally = Tally()
+        tally = ReadStats()
         documents = read_gold(
             self.path,
             form=form,

@@ -84,10 +84,8 @@ def reidentify(
     raise typer.Exit(common.DONE)
 
 
-def originals(
-    source: Source, vault: Vault
-) -> Iterator[tuple[Record, str, dict[str, Any], list[tuple[int, int, str]]]]:
-    """YIELDS (tuple): A released record, its original text, its tokens where it has some, and what makes that text of the released one.
+def originals(source: Source, vault: Vault) -> Iterator[tuple[Record, str, dict[str, Any]]]:
+    """YIELDS (tuple): A released record, its original text, its tokens where it has some.
 
     RAISES (PiiError): The reason why a record cannot be read; E458 to E461; E529 where tokens cannot be restored.
     """
@@ -101,14 +99,13 @@ def originals(
             renamed(item, source, *entry.given) if entry.given else item,
             old,
             fields,
-            [(h.start, h.end, h.old) for h in entry.hidden],
         )
 
 
 def _fields(source: Source, record: Record, old: str, entry: Entry) -> dict[str, Any]:
     has_tokens = (
         isinstance(record.body, JsonBody)
-        and not (set(TOKEN_FIELDS) & record.body.at.keys()) <= source.drop
+        and not (set(TOKEN_FIELDS) & record.body.values.keys()) <= source.drop
     )
     if not has_tokens or old == record.text:
         return {}
@@ -122,8 +119,8 @@ def _write(source: Source, writer: Writer, vault: Vault) -> int:
     n = 0
     try:
         writer.start()
-        for record, old, fields, edits in originals(source, vault):
-            writer.write(record, old, fields, edits)
+        for record, old, fields in originals(source, vault):
+            writer.write(record, old, fields)
             n += 1
         writer.finish()
     except BaseException:

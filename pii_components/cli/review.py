@@ -17,7 +17,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from ..errors import Errors, PiiError, reason_of
-from ..files.formats.base import Tally
+from ..files.formats.base import ReadStats
 from ..files.labelled import check_places, open_corpus_writer, write_corpus
 from ..release.review import Review, decisions_path
 from .common import DebugOpt, OverwriteOpt, check_apart, guard, locked, say
@@ -95,7 +95,7 @@ def _listen(port: int) -> socket.socket:
 def _export(path: Path, kept: Path, out: Path, form: str, *, overwrite: bool) -> None:
     open_corpus_writer(out, form)
     check_places(path, out, kept, overwrite=overwrite)
-    opened, tally = Review.open(path, kept), Tally()
+    opened, tally = Review.open(path, kept), ReadStats()
     try:
         check_apart(
             "export", out, input=opened.file.place("input"), output=opened.file.place("output")

@@ -16,10 +16,10 @@ from pathlib import Path
 import spacy
 
 from ..errors import Errors, PiiError
-from ..files.formats.base import LabelledText, Tally
+from ..files.formats.base import LabelledText, ReadStats
 from ..files.formats.tokens import kaggle_labelled as labelled
 from ..files.json_text import open_json
-from ..files.labelled import guess_form, read_corpus
+from ..files.labelled import form_of, read_corpus
 from ..files.record import Skip, open_binary
 from ..labels import EMAIL, ID_NUM, NAME_STUDENT, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME
 
@@ -83,21 +83,21 @@ class GoldDocument:
 
 
 def read_gold(
-    path: Path, *, form: str = "", text_source: Path | None = None, tally: Tally | None = None
+    path: Path, *, form: str = "", text_source: Path | None = None, tally: ReadStats | None = None
 ) -> list[GoldDocument]:
     """Read a labelled corpus in any form of `files.labelled.FORMS`, a file or a folder, in its order.
 
     Where records have `seed_split`, it becomes the split. CRAPII's form brings its own tokens, and a document without a number gets `#` and
     its place in the file as id; for other forms spaCy's English tokenizer makes them, which is the one that CRAPII's were made with.
 
-    form (str): Its name; empty to guess. text_source (Path | None): As in `read_corpus`. tally (Tally | None): Gets what is masked, since it
+    form (str): Its name; empty to go by the suffix. text_source (Path | None): As in `read_corpus`. tally (ReadStats | None): Gets what is masked, since it
     cannot be used.
     RAISES (PiiError): E703 for an empty file, E702 for two equal ids, E5xx and E6xx for a corpus that cannot be read.
     """
     if not path.exists():
         raise PiiError(Errors.E501, what=path.name, reason="it does not exist")
-    tally = tally if tally is not None else Tally()
-    form = form or guess_form(path)
+    tally = tally if tally is not None else ReadStats()
+    form = form or form_of(path)
     read = (
         _read_kaggle(path, tally)
         if form.startswith("kaggle")
@@ -119,7 +119,7 @@ def read_gold(
     return documents
 
 
-def _read_kaggle(path: Path, tally: Tally) -> Iterator[tuple[str, LabelledText, Offsets]]:
+def _read_kaggle(path: Path, tally: ReadStats) -> Iterator[tuple[str, LabelledText, Offsets]]:
     for item in open_json(path, text_field="tokens").objects():
         if isinstance(item, Skip):
             raise item.error
@@ -138,7 +138,7 @@ def _read_kaggle(path: Path, tally: Tally) -> Iterator[tuple[str, LabelledText, 
 
 
 def _read_other(
-    path: Path, form: str, text_source: Path | None, tally: Tally
+    path: Path, form: str, text_source: Path | None, tally: ReadStats
 ) -> Iterator[tuple[str, LabelledText, Offsets]]:
     tokenizer = spacy.blank("en").tokenizer
     for essay in read_corpus(path, form, tally=tally, text_source=text_source):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from .. import __version__
 from ..labels import is_name
-from ..release.audit import DASH, number, template
+from ..release.report import DASH, number, template
 from .gold import CRAPII_LABELS, Entity, GoldDocument
 
 Reports = Mapping[str, Mapping[str, Any]]

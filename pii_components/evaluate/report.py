@@ -20,7 +20,7 @@ import numpy
 
 from .. import __version__
 from ..errors import Errors, PiiError
-from ..files.formats.base import Tally
+from ..files.formats.base import ReadStats
 from ..files.writers import writing
 from ..labels import LABELS, NAME_STUDENT, ROLES
 from ..profiles import Profile
@@ -357,8 +357,8 @@ def roles_report(
     }
 
 
-def check_gold(tally: Tally, *, strict: bool) -> dict[str, Any]:
-    """What of the gold could not be used: count, and counts by reason and label. tally (Tally): From `read_gold`.
+def check_gold(tally: ReadStats, *, strict: bool) -> dict[str, Any]:
+    """What of the gold could not be used: count, and counts by reason and label. tally (ReadStats): From `read_gold`.
     RAISES (PiiError): E727, if there is any and `strict`."""
     reasons = sorted(Counter((masked.reason, masked.label) for masked in tally.masked).items())
     if strict and reasons:

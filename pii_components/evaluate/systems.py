@@ -28,9 +28,9 @@ from spacy.language import Language
 from spacy.util import minibatch
 
 from ..errors import Errors, PiiError
-from ..files.formats.base import OVERLAP, Tally, show_label
+from ..files.formats.base import OVERLAP, ReadStats, show_label
 from ..files.formats.entities import EntityRow, place, read_entities
-from ..files.labelled import guess_form
+from ..files.labelled import form_of
 from ..files.record import Skip, reason_of
 from ..files.writers import writing
 from ..labels import (
@@ -672,7 +672,7 @@ def located(document: GoldDocument, rows: Sequence[EntityRow]) -> list[Entity]:
     found: list[Entity] = []
     for row in {(row.start, row.end, row.label, row.words): row for row in rows}.values():
         # One at a time: systems may predict the same stretch as two types, which gold may not.
-        spans, _ = place(document.text, [row], number=row.number, tally=Tally())
+        spans, _ = place(document.text, [row], number=row.number, tally=ReadStats())
         start, end = (
             spans[0][:2] if spans else (max(row.start, 0), max(row.start, 0) + len(row.words))
         )
@@ -859,7 +859,7 @@ def kind_of(path: Path) -> str:
             # Nothing was found anywhere: an empty file of detect.
             if first == {} or (isinstance(first, dict) and "start_char" in first):
                 return "detect"
-    return guess_form(path)
+    return form_of(path)
 
 
 def check_spans(
@@ -976,7 +976,7 @@ def _entities(
 
 def _corpus(path: Path, documents: Mapping[str, GoldDocument]) -> list[Entity]:
     """A labelled corpus of predictions: it must have the documents of the gold, with their texts, and nothing that cannot be used."""
-    tally = Tally()
+    tally = ReadStats()
     given = {doc.id: doc for doc in read_gold(path, tally=tally)}
     check_known(given, documents)
     missing = [ident for ident in documents if ident not in given]

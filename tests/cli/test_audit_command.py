@@ -1,4 +1,4 @@
-"""The page of a run, `pii-edu audit` and `pii-edu utility`. Everybody is invented."""
+"""The page of a run, and `pii-edu audit`. Everybody is invented."""
 
 import hashlib
 import json
@@ -231,54 +231,8 @@ def test_audit_counts_what_a_review_says_of_the_sample(released, pii_edu, monkey
         (("audit", "clean", "--reviewed", "3", "--missed-in", "4"), "E586"),
         (("audit", "clean", "--bound", "2"), "E519"),
         (("audit", "clean", "--sample", "13"), "E588"),
-        (("utility", "in", "clean", "--map", "clean/report.json"), "E592"),
-        (("utility", "in", "clean"), "E591"),
-        (("utility", "in", "clean", "clean", "--map", "map.csv"), "E473"),
-        (("utility", "in", "clean", "--score", "json"), "E589"),
-        (("utility", "in", "clean", "--map", "map.csv", "--out", "in/x"), "E472"),
     ],
 )
 def test_what_cannot_be_is_a_coded_error(released, pii_edu, args, code):
     run = pii_edu(*args)
     assert run.exit_code == 2 and f"[{code}]" in run.stderr, run.output
-
-
-def test_utility_of_two_releases(released, folder, pii_edu):
-    pytest.importorskip("textstat", reason="needs the extra 'utility'")
-    assert (
-        pii_edu(
-            "deidentify", "in", "--out", "tags", "--profile", "tags_only", "--map", "tags.csv"
-        ).exit_code
-        == 1
-    )
-    put(folder / "counted.py", "def letters(text):\n    return text.count('[')\n")
-    (next(released.glob("*.txt"))).unlink()
-    args = (
-        "clean",
-        "tags",
-        "--map",
-        "map.csv",
-        "--map",
-        "tags.csv",
-        "--score",
-        "counted:letters",
-        "--out",
-        "utility.json",
-    )
-    run = pii_edu("utility", "in", *args)
-    assert run.exit_code == 0 and "1 only before (records" in run.stderr, run.output
-    found = report(folder / "utility.json")["releases"]
-    assert (
-        list(found) == ["ferpa_strict", "tags_only"]
-        and found["ferpa_strict"]["documents"] == 11
-        and found["tags_only"]["documents"] == 12
-    )
-    assert (
-        found["ferpa_strict"]["measures"]["score"]["after"]
-        == 0
-        < found["tags_only"]["measures"]["score"]["difference"]
-    )
-    assert found["tags_only"]["types_kept"] < 1 and not PLANTED.search(
-        run.output + (folder / "utility.json").read_text("utf8")
-    )
-    assert "[E541]" in pii_edu("utility", "in", *args).stderr

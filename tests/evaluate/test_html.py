@@ -21,7 +21,7 @@ from pii_components.evaluate.html import (
     kind_of_error,
 )
 from pii_components.evaluate.systems import Run, write_run
-from pii_components.release.audit import number, share
+from pii_components.release.report import number, share
 from tests.page import Page
 
 ALL = CASES["metrics_files"]
