@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -105,3 +106,41 @@ def _cell(entry: Any, key: str) -> str:
     low_high = entry.get(f"{last}_95")
     shown = f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
     return shown + (" ({:.3f} to {:.3f})".format(*low_high) if low_high else "")
+
+
+def make_pdf(*pages: str, locked: bool = False) -> bytes:
+    """The bytes of a PDF. pages (str): Texts of Western letters. locked (bool): Whether it asks for a password, which nobody has."""
+    objects = [
+        "<</Type/Catalog/Pages 2 0 R>>",
+        "",
+        "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
+    ]
+    for text in pages:
+        signs = str.maketrans({"\\": r"\\", "(": r"\(", ")": r"\)"})
+        lines = [
+            line
+            for part in text.splitlines()
+            for line in wrap(part, 100, break_long_words=False) or [""]
+        ]
+        shown = "".join(f"({line.translate(signs)}) Tj T*\n" for line in lines)
+        stream = f"BT /F 9 Tf 10 TL 50 780 Td\n{shown}ET"
+        page = "<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F 3 0 R>>>>"
+        objects += [
+            f"<</Length {len(stream)}>>stream\n{stream}\nendstream",
+            f"{page}/Contents {len(objects) + 1} 0 R>>",
+        ]
+    kids = " ".join(f"{n} 0 R" for n in range(5, len(objects) + 1, 2))
+    objects[1] = f"<</Type/Pages/Kids[{kids}]/Count {len(pages)}>>"
+    out, places = "%PDF-1.4\n", []
+    for n, content in enumerate(objects, 1):
+        places.append(len(out))
+        out += f"{n} 0 obj\n{content}\nendobj\n"
+    lock = (
+        f"/Encrypt<</Filter/Standard/V 1/R 2/P -4/O<{'41' * 32}>/U<{'42' * 32}>>>/ID[<41><41>]"
+        if locked
+        else ""
+    )
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    size = len(objects) + 1
+    end = f"trailer<</Root 1 0 R/Size {size}{lock}>>\nstartxref\n{len(out)}\n%%EOF"
+    return f"{out}xref\n0 {size}\n0000000000 65535 f \n{table}{end}".encode("cp1252", "replace")

@@ -40,7 +40,7 @@ from pii_components.cli.common import guard
 from pii_components.evaluate.metrics import resample, score
 from pii_components.evaluate.report import plain
 from scripts import common
-from scripts.bench_cleaning import make_pdf
+from scripts.common import make_pdf
 from scripts.speed_probe import memory
 
 CLASS = Path(__file__).resolve().parents[1] / "tests/data/class"

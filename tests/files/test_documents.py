@@ -15,7 +15,7 @@ from pii_components.files.documents import read_docx, read_pdf, write_docx
 from pii_components.files.record import Record, Skip
 from pii_components.files.sources import open_source
 from pii_components.offsets import Replacement, apply_replacements
-from scripts.bench_cleaning import make_pdf
+from scripts.common import make_pdf
 from tests.files.made_docx import NAMES, change, edits_for, full_docx, plain_docx, xml_of
 
 
