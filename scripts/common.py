@@ -9,13 +9,12 @@ from typing import Annotated, Any, TypeVar
 import typer
 from rich import progress
 from rich.console import Console
-from rich.table import Table
 
+from pii_components.evaluate.gold import Protects  # noqa: F401
 from pii_components.evaluate.report import FORMAT, check_place, machine, versions, write_report
 from pii_components.evaluate.systems import System
-from pii_components.evaluate.tables import console, markdown_table, shown_command
+from pii_components.evaluate.tables import console, show  # noqa: F401
 
-Protects = Callable[[str], bool]
 Item = TypeVar("Item")
 
 AssetsOpt = Annotated[Path, typer.Option(help="Folder with essays/, fragments/ and chats/.")]
@@ -52,24 +51,28 @@ def head(system: System | None = None) -> dict[str, Any]:
     return {"format": FORMAT, "versions": versions(), "machine": machine(), **about}
 
 
+def shown_command(module: str, arguments: Sequence[str]) -> str:
+    """The command for a metrics file, without folders, since they tell about a machine and its user."""
+    shown = []
+    for argument in arguments:
+        name, equals, value = argument.rpartition("=")
+        shown.append(name + equals + (Path(value).name or value))
+    return " ".join(["python -m", module, *shown])
+
+
 def publish(
     name: str,
     report: Mapping[str, Any],
     out: Path | None,
-    show: Callable[[dict[str, Any], Console], None] | None,
+    print_it: Callable[[dict[str, Any], Console], None] | None,
 ) -> dict[str, Any]:
     """Write a metrics file that names its command (without folders), and show its tables."""
     made = {"command": shown_command(f"scripts.{name}", sys.argv[1:]), **report}
     if out is not None:
         write_report(made, out)
-    if show is not None:
-        show(made, console())
+    if print_it is not None:
+        print_it(made, console())
     return made
-
-
-def show_markdown(report: dict[str, Any], to: Console) -> None:
-    """Print what `pii-edu evaluate table` makes of a metrics file."""
-    to.print(markdown_table([report]), markup=False, soft_wrap=True)
 
 
 def svg(width: int, height: int, parts: Iterable[str]) -> str:
@@ -78,34 +81,6 @@ def svg(width: int, height: int, parts: Iterable[str]) -> str:
     return "\n".join(
         [head, '<rect width="100%" height="100%" fill="white"/>', *parts, "</svg>", ""]
     )
-
-
-def show(to: Console, title: str, entries: Mapping[str, Any] | Iterable[Any], keys: str) -> None:
-    """Print a table: a row per entry, a column per key ("a.b" for b inside a), with the 95 % interval where there is one."""
-    made = Table(title=title or None, title_justify="left")
-    named = isinstance(entries, Mapping)
-    for column in [*([""] if named else []), *keys.split()]:
-        made.add_column(column.replace("_", " "))
-    rows = entries.items() if isinstance(entries, Mapping) else (("", entry) for entry in entries)
-    for name, entry in rows:
-        made.add_row(*([name] if named else []), *(_cell(entry, key) for key in keys.split()))
-    to.print(made)
-
-
-def _cell(entry: Any, key: str) -> str:
-    *path, last = key.split(".")
-    for part in path:
-        entry = entry.get(part) or {}
-    value = entry.get(last)
-    if value is None or isinstance(value, bool | str):
-        return (
-            value if isinstance(value, str) else "–" if value is None else "yes" if value else "no"
-        )
-    if isinstance(value, list):
-        return " to ".join(map(str, value))
-    low_high = entry.get(f"{last}_95")
-    shown = f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
-    return shown + (" ({:.3f} to {:.3f})".format(*low_high) if low_high else "")
 
 
 def make_pdf(*pages: str, locked: bool = False) -> bytes:

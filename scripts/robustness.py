@@ -71,7 +71,7 @@ def main(
         essays = authored_essays(assets)
         sample = take(essays, limit, protects)
         system = make_system(pipeline, protects=protects)
-        windows = perturb.windows_of(system.nlp) if hasattr(system, "nlp") else None
+        windows = perturb.windows_of(system.nlp) if system.nlp is not None else None
         prose = perturb.clean_paragraphs(prose_of(assets))
         chosen = perturb.choose(perturb.perturbations(prose, windows), split_list(only))
         words = sum(len(essay.text.split()) for essay in sample)
@@ -215,8 +215,12 @@ def measure(
     """Run a system on essays as they are and under each perturbation. RAISES (PiiError): E762, if there is nothing to hide."""
 
     def find(texts: Sequence[LabelledText]) -> list[list[Entity]]:
-        found = system.find([GoldDocument(essay.id, essay.text) for essay in texts])
-        return [[e for e in entities if system.protects(e.label)] for entities in found]
+        found = system.entities([GoldDocument(essay.id, essay.text) for essay in texts])
+        hidden = [[e for e in entities if system.protects(e.label)] for entities in found]
+        return [
+            [replace(e, label=crapii_label(e.label, system.protects)) for e in entities]
+            for entities in hidden
+        ]
 
     # Masked stretches travel along as spans that nobody knows.
     masks = [[(start, end, perturb.UNTOLD) for start, end in essay.masked] for essay in essays]

@@ -430,7 +430,9 @@ def split(
     """Split a corpus: folds that keep students and near-duplicates together and labels even, or the split of the JEDM paper."""
     with common.guard(debug):
         if method not in METHODS:
-            raise PiiError(Errors.E668, value=method, allowed=", ".join(METHODS))
+            raise PiiError(
+                Errors.E685, value=method, what="way to split", allowed=", ".join(METHODS)
+            )
         if not 0 <= similarity < 1:
             raise PiiError(
                 Errors.E650,

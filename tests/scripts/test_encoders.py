@@ -186,7 +186,7 @@ def test_a_sample_is_told_and_a_missing_corpus_too(corpus, tmp_path):
         "documents_with_pii": 3,
         "tokens": 0,
     }
-    with pytest.raises(PiiError, match=r"\[E785\]"):
+    with pytest.raises(PiiError, match=r"\[E604\]"):
         prepare(tmp_path / "nowhere", tmp_path, seed=1, **SMALL)
 
 
