@@ -248,21 +248,10 @@ class Errors(metaclass=_Codes):
     E666 = "Records {first} and {second} have the same id; ids must differ here. Name another column with --id-column."
     E667 = "{folds} folds cannot be made of {groups} groups of documents; use 2 folds up to the number of groups."
     E669 = "The split of the paper needs 6 documents or more; there are {documents}."
-    E680 = "Chat {chat}: at character {offset} of turn {turn} stands a placeholder that the table lacks; --list shows all, --placeholders adds them."
-    E681 = "Chat {chat}: line {line} names no speaker; the first turn begins with one of {allowed}, and a colon."
-    E682 = "Chat {chat} has no turns."
-    E683 = "{where}: the speaker of row {number} is unknown; use one of {allowed}, or name it in [speakers] of a file for --placeholders."
-    E684 = (
-        "{path} holds no chats; give a .txt, .csv, .tsv, .jsonl or .json file, or a folder of them."
-    )
+    E680 = "Chat {where}: at character {offset} stands a placeholder that scripts/chats.toml lacks; add it with --placeholders."
     E685 = "'{value}' is no {what}; use one of: {allowed}."
-    E686 = "Table of placeholders {path}: {problem}; compare with pii_components/resources/chats/placeholders.toml."
-    E687 = "{name} is {value}; use a whole number above 0."
-    E688 = "Two chats have the id {chat}; ids must differ."
     E689 = "Chat {chat} names {people} people, and the group {gender}, {culture} has no names left for them that do not stand in its text."
-    E690 = "{where} has no column for {what}; it has: {fields}. Name it with {option}."
     E691 = "{where}: {problem}"
-    E692 = "Chat {chat}: the front matter must hold the file's name as id and end with a line '---'; see assets/chats/README.md."
     # 7 measuring
     E701 = "Span [{start}, {end}) of document {document} is empty, turned round or before the text."
     E702 = "Two documents have the id {document}; ids must differ, or their results would be mixed."
@@ -287,8 +276,6 @@ class Errors(metaclass=_Codes):
     )
     E747 = "The endpoint of Azure AI Language must begin with https://; http:// is for 127.0.0.1, ::1 and localhost only."
     E748 = "Azure AI Language refused {what} (status {status}, {code}) after {tries} tries; nothing is scored on part of the texts."
-    E760 = "'{name}' is no perturbation; use a class ({classes}), or one of: {allowed}."
-    E761 = "Perturbation {name} has a span [{start}, {end}) that is empty, out of order or outside of the text of {length} characters."
     E762 = "{what} holds no {needed}, so there is nothing to measure; give another gold corpus, or a higher --limit."
     E764 = "System '{system}' ended with code {code} in a process of its own ({reason}); does `pii-edu detect` run with it?"
     E770 = "{n} documents are in one of {first} and {second} only, and the numbers of documents differ; name the column of the id with --id-column."
@@ -296,7 +283,6 @@ class Errors(metaclass=_Codes):
     E772 = "{n} documents hold a surrogate or a leak; an attack needs {least} or more."
     E775 = "{file} is no metrics file ({reason}); give files that the commands of pii-edu evaluate wrote with --out."
     E781 = "Encoder '{name}' cannot be compared: {reason}."
-    E782 = "'{name}' is no encoder of the registry; use one of: {allowed}."
     E783 = "Encoder '{name}' could not be {done} ({type}); run it alone with --only {name} --debug to see why."
     E786 = (
         "No encoder could be trained; see the reasons above, or: python -m scripts.encoders --list"

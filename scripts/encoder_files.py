@@ -128,11 +128,11 @@ def load_encoders() -> tuple[Encoder, ...]:
 
 
 def choose_encoders(names: Sequence[str]) -> tuple[Encoder, ...]:
-    """Those named, or all. RAISES (PiiError): E782 for a name that is none."""
+    """Those named, or all. RAISES (PiiError): E685 for a name that is none."""
     known = {encoder.name: encoder for encoder in load_encoders()}
     for name in names:
         if name not in known:
-            raise PiiError(Errors.E782, name=name, allowed=", ".join(known))
+            raise PiiError(Errors.E685, value=name, what="encoder", allowed=", ".join(known))
     return tuple(known[name] for name in names or known)
 
 

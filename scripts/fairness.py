@@ -17,8 +17,7 @@ import numpy
 import typer
 
 from pii_components.cli.common import DONE, DONE_WITH_SKIPS, guard
-from pii_components.corpus.build import RECIPES, Filler, dress, rng_for
-from pii_components.corpus.chats import fill_chat, read_chats
+from pii_components.corpus.build import RECIPES, TemplateFiller, add_header, rng_for
 from pii_components.corpus.people import CULTURES, GROUPS, given_names, surnames
 from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.gold import Entity, GoldDocument
@@ -41,6 +40,7 @@ from pii_components.names.table import NameTable, name_table
 from pii_components.profiles import Profile
 from pii_components.surrogates.keys import pick
 from scripts import common
+from scripts.chats import Placeholders, fill_chat, read_chats
 from scripts.common import Protects
 from scripts.robustness import DRAWN, authored_parts
 
@@ -122,15 +122,17 @@ def _text(
 
 
 def _chats(folder: Path, limit: int) -> list[GroupText]:
-    """Of chats of the test part: the rules for conversations were made beside the others. RAISES (PiiError): E684, if there are none."""
+    """Of chats of the test part: the rules for conversations were made beside the others. RAISES (PiiError): E691, if there are none."""
     out: list[GroupText] = []
-    for chat in sorted(
-        (chat for chat in read_chats(folder) if chat.part == "test"), key=lambda chat: chat.id
-    ):
+    table = Placeholders()
+    chats = [chat for chat in read_chats(folder, table=table) if chat.part == "test"]
+    for chat in sorted(chats, key=lambda chat: chat.id):
         for n in range(1, FILLINGS + 1):
             made = {
-                group: fill_chat(chat, gender=group[0], culture=group[1], seed=DRAWN, number=n)
-                for group in GROUPS
+                (gender, culture): fill_chat(
+                    chat, gender=gender, culture=culture, seed=DRAWN, table=table, number=n
+                )
+                for gender, culture in GROUPS
             }
             texts = [
                 _text(CHATS, f"{chat.id}.{n}", *group, one.text, one.spans)
@@ -159,10 +161,12 @@ def _essays(assets: Path, limit: int) -> list[GroupText]:
         for gender, culture in GROUPS:
             rng = rng_for(DRAWN, "fairness", template.id, n)
             genders = {**template.genders, "student": gender.lower()}
-            filler = Filler(tables[culture], rng, genders=genders, worn=RECIPES["test"].worn)
+            filler = TemplateFiller(
+                tables[culture], rng, genders=genders, noise=RECIPES["test"].noise
+            )
             filled = filler.fill(template.parts)
             if n:
-                filled = dress(filled, filler, blocks, rng, header=0.35)
+                filled = add_header(filled, filler, blocks, rng, header=0.35)
             out.append(
                 _text(ESSAYS, f"{template.id}.{n}", gender, culture, filled.text, filled.spans)
             )
