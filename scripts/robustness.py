@@ -201,6 +201,22 @@ def count(
     return counts
 
 
+def perturbed(
+    essays: Sequence[LabelledText], perturbation: Perturbation, long_essays: int
+) -> tuple[dict[int, LabelledText], list[tuple[list[int], list[int]]]]:
+    """RETURNS (tuple): Essays that did change, by their place, and what is measured before and after."""
+    new: dict[int, LabelledText] = {}
+    places = []
+    for row, essay in enumerate(essays):
+        before = Filled(essay.text, essay.spans, essay.masked)
+        after = perturbation(before, rng_for(DRAWN, perturbation.name, essay.id))
+        long = perturbation.kind == LENGTH and len(after.text) >= noise.LONG // 2
+        if after.text != essay.text and not (long and len(new) >= long_essays):
+            new[row] = LabelledText(essay.id, after.text, after.spans, after.unlabelled)
+            places.append(perturbation.measured(before, after))
+    return new, places
+
+
 def measure(
     system: System,
     essays: Sequence[LabelledText],
@@ -228,17 +244,7 @@ def measure(
     )
     touched: dict[str, set[int]] = defaultdict(set)
     for perturbation in common.track("robustness", chosen):
-        new: dict[int, LabelledText] = {}
-        places = []
-        for row, essay in enumerate(essays):
-            before_it = Filled(essay.text, essay.spans, essay.masked)
-            after_it = perturbation(before_it, rng_for(DRAWN, perturbation.name, essay.id))
-            long = perturbation.kind == LENGTH and len(after_it.text) >= noise.LONG // 2
-            if after_it.text != essay.text and not (long and len(new) >= long_essays):
-                new[row] = LabelledText(
-                    essay.id, after_it.text, after_it.spans, after_it.unlabelled
-                )
-                places.append(perturbation.measured(before_it, after_it))
+        new, places = perturbed(essays, perturbation, long_essays)
         rows, changed = list(new), list(new.values())
         before = count(
             [essays[row] for row in rows],
