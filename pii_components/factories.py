@@ -257,11 +257,13 @@ def make_essay_corpus(
     """RETURNS (Callable[[Language], Iterator[Example]]): The reader of a .spacy file, called once per epoch.
 
     shuffle (bool): Another order in each epoch. clean_share (float): Share of the documents without spans that an epoch sees, 0 to 1.
-    seed (int): Of the order and of that choice. limit (int): Documents at most; 0 for all. RAISES (PiiError): E604, E605.
+    seed (int): Of the order and of that choice. limit (int): Documents at most; 0 for all. RAISES (PiiError): E604, E650.
     """
     path = Path(path)
     if not 0 <= clean_share <= 1:
-        raise PiiError(Errors.E605, value=clean_share)
+        raise PiiError(
+            Errors.E650, name="clean_share", value=clean_share, allowed="a number from 0 to 1"
+        )
     epoch = 0
 
     def read(nlp: Language) -> Iterator[Example]:

@@ -12,9 +12,7 @@ import typer
 from typer import Argument, Option
 
 from .. import __version__
-from ..corpus.chats import FilledChat, count_placeholders, load_table, make_chats, read_chats
 from ..corpus.clean import TrigramHasher, duplicates_of
-from ..corpus.people import GROUPS
 from ..corpus.split import (
     PartCounts,
     check_ids,
@@ -39,10 +37,6 @@ from .deidentify import write_json
 _BUILD_EPILOG = "Exit codes: 0 done; 2 refused, nothing was written; 130 interrupted."
 _CHECK_EPILOG = "Exit codes: 0 every essay can be used; 1 an essay is broken or says what another one says; 2 there are none."
 _ASSETS_EPILOG = "Exit codes: 0 nothing is wrong (files may be absent); 1 a file is not what it should be; 2 refused."
-_CHATS_EPILOG = (
-    "What the placeholders stand for: pii_components/resources/chats/placeholders.toml. Exit codes: 0 all done; 2 refused, nothing "
-    "was written; 130 interrupted, nothing was written."
-)
 _CONVERT_EPILOG = (
     "Exit codes: 0 all done; 1 done, but records were skipped (they are listed in the report); 2 refused, nothing was written; "
     "130 interrupted, nothing was written."
@@ -52,7 +46,6 @@ _SPLIT_EPILOG = (
     "Beside folds.jsonl, folds.split.json holds what each part has; no text."
 )
 METHODS = ("folds", "paper")
-PARTS = ("test", "rest")
 _ROWS = 14
 _WRITTEN = ", ".join(form.name for form in FORMS.values() if form.writer)
 
@@ -218,14 +211,14 @@ def build(
     """Fill the slots of authored essays (and of your own carriers) with invented people; write DocBins.
 
     `stats.json` counts documents, tokens and labels per split; `distribution.json` how often each label, role, form, region and
-    kind of wear was filled in.
+    kind of noise was filled in.
     """
     from ..corpus.build import build_corpus
 
     with common.guard(debug):
         change = None
         if perturbed:
-            from ..corpus.perturb import training_change
+            from ..corpus.noise import training_change
 
             change = training_change(perturbed)
         stats, distribution = build_corpus(
@@ -424,7 +417,9 @@ def split(
     """Split a corpus: folds that keep students and near-duplicates together and labels even, or the split of the JEDM paper."""
     with common.guard(debug):
         if method not in METHODS:
-            raise PiiError(Errors.E668, value=method, allowed=", ".join(METHODS))
+            raise PiiError(
+                Errors.E685, value=method, what="way to split", allowed=", ".join(METHODS)
+            )
         if not 0 <= similarity < 1:
             raise PiiError(
                 Errors.E650,
@@ -549,140 +544,3 @@ def _tell_split(counts: dict[str, PartCounts], skips: list[Skip]) -> None:
         common.say(skip.error)
     if skips:
         common.say(f"{len(skips)} records skipped")
-
-
-@corpus_app.command(epilog=_CHATS_EPILOG)
-def chats(
-    *,
-    input_path: Path = Option(
-        Path("assets/chats"),
-        "--input",
-        help="Redacted chats: a .txt, .csv, .tsv, .jsonl or .json file, or a folder of them.",
-    ),
-    out: str = Option("", help="JSON Lines: id, text, spans, gender, culture, and more."),
-    per_group: int | None = Option(
-        None, min=1, help="Chats of each group [as many as can be had with no chat in two groups]."
-    ),
-    seed: int = Option(46, help="Same seed, same chats."),
-    same_chats: bool = Option(
-        False, "--same-chats", help="The same chats in every group, so that only the names differ."
-    ),
-    called: str = Option(
-        "first",
-        help="What <STUDENT> alone becomes: first (name), or full (name) as in the JEDM paper.",
-    ),
-    case: str = Option(
-        "written",
-        help="written: names with capitals; surroundings: in lower case in a turn without capitals.",
-    ),
-    part: str = Option(
-        "",
-        help="test: only chats that say `part: test`; rest: only the others [all].",
-        show_default=False,
-    ),
-    placeholders: str = Option("", help="TOML file that adds placeholders to those that ship."),
-    speaker_field: str = Option(
-        "", "--speaker-column", help="Column of a table that says who speaks [a usual name]."
-    ),
-    text_field: str = Option(
-        "", "--text-column", "--text-field", help="Column of the turns [edited, or a usual name]."
-    ),
-    chat_field: str = Option(
-        "", "--chat-column", help="Column that tells the chats of a table apart [a file is a chat]."
-    ),
-    encoding: common.EncodingOpt = "utf-8",
-    list_only: bool = Option(
-        False, "--list", help="Show the placeholders and what they stand for; write nothing."
-    ),
-    overwrite: common.OverwriteOpt = False,
-    quiet: common.QuietOpt = False,
-    debug: common.DebugOpt = False,
-) -> None:
-    """Fill redacted chats with names of each gender (F, M) and culture (the UN's five regions); write texts with labelled spans.
-
-    As in the JEDM paper, the chats are dealt out to ten groups, and the people of a chat have names of its group. Works on the chats
-    in assets/chats, on TSCC, and on any corpus with placeholders.
-    """
-    with common.guard(debug):
-        if part and part not in PARTS:
-            raise PiiError(Errors.E685, value=part, what="--part", allowed=", ".join(PARTS))
-        out_path = Path(out)
-        if not list_only and not out:
-            raise PiiError(Errors.E512, what="the chats", reason="no --out is given")
-        if not list_only and out_path.exists() and not overwrite:
-            raise PiiError(Errors.E541, path=out_path)
-        table = load_table(Path(placeholders) if placeholders else None)
-        columns = {
-            "speaker_field": speaker_field,
-            "text_field": text_field,
-            "chat_field": chat_field,
-        }
-        found = read_chats(input_path, table=table, encoding=encoding, **columns)
-        if part:
-            found = [chat for chat in found if (chat.part == PARTS[0]) == (part == PARTS[0])]
-            if not found:
-                raise PiiError(
-                    Errors.E691, where=f"'{input_path}'", problem=f"no chat is of --part {part}"
-                )
-        if list_only:
-            rows = [
-                (
-                    words,
-                    n,
-                    *(
-                        (meaning.who, meaning.what, meaning.label)
-                        if meaning
-                        else ("", "not in the table", "")
-                    ),
-                )
-                for words, n, meaning in count_placeholders(found, table=table)
-            ]
-            names = ("placeholder", "count", "person", "stands for", "label")
-            common.console().print(common.table_of(rows, *names, title=f"{len(found)} chats"))
-            return
-        filled = list(
-            make_chats(
-                found,
-                per_group=per_group,
-                seed=seed,
-                same_chats=same_chats,
-                table=table,
-                called=called,
-                case=case,
-            )
-        )
-        replace_file(
-            out_path,
-            "".join(json.dumps(asdict(chat), ensure_ascii=False) + "\n" for chat in filled),
-        )
-        if not quiet:
-            columns_shown = (
-                "gender",
-                "culture",
-                "chats",
-                "students",
-                "teachers",
-                "other names",
-                "details",
-            )
-            common.console(stderr=True).print(common.table_of(_groups(filled), *columns_shown))
-            common.say(
-                f"wrote {len(filled)} chats, made of {len({c.chat for c in filled})}, to '{out_path}'"
-            )
-
-
-def _groups(filled: list[FilledChat]) -> Iterator[tuple[object, ...]]:
-    for gender, culture in GROUPS:
-        mine = [chat for chat in filled if (chat.gender, chat.culture) == (gender, culture)]
-        labels = Counter(label for chat in mine for _, _, label in chat.spans)
-        names = sum(n for label, n in labels.items() if label.startswith("NAME_"))
-        students, teachers = labels["NAME_STUDENT"], labels["NAME_INSTRUCTOR"]
-        yield (
-            gender,
-            culture,
-            len(mine),
-            students,
-            teachers,
-            names - students - teachers,
-            sum(labels.values()) - names,
-        )

@@ -13,7 +13,7 @@ from ..files.record import reason_of
 from .common import console, guard
 
 if TYPE_CHECKING:
-    from ..evaluate.systems import Run
+    from ..evaluate.gold import Run
 
 EPILOG = "Exit codes: 0 all done; 2 refused, nothing was written; 3 an unexpected error; 130 interrupted."
 
@@ -23,7 +23,7 @@ def list_systems(asked: bool) -> None:
     if asked:
         from ..evaluate.systems import known_systems
 
-        typer.echo(known_systems().replace(", ", "\n"))
+        typer.echo("\n".join(known_systems()))
         raise typer.Exit
 
 
@@ -62,12 +62,6 @@ PredictionsArg = Annotated[
     typer.Argument(
         metavar="PREDICTIONS",
         help="What detect --out or --save-predictions wrote, file_idx CSV, or a corpus.",
-    ),
-]
-MetricsArg = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="METRICS...", help="Files that the commands of evaluate wrote with --out."
     ),
 ]
 PipelineOpt = Annotated[str, typer.Option(help="Name or path of the pipeline.")]
@@ -149,7 +143,7 @@ def score(
     """Score PREDICTIONS of any system against GOLD; with --against, two of them in pairs."""
     with guard(debug):
         from ..evaluate.gold import choose_splits
-        from ..evaluate.systems import parse_renames, read_predictions
+        from ..evaluate.predictions import parse_renames, read_predictions
         from ..evaluate.tables import split_list
 
         renames = parse_renames(rename or ())
@@ -160,7 +154,7 @@ def score(
             stems = [f"{file.parent.name}/{file.name}" for file in files]
         how: dict[str, Any] = {
             "protects": job.profile.protects,
-            "gold_file": Path(gold),
+            "data_sha256": job.sha256,
             "rename": renames,
         }
         done = [
@@ -224,8 +218,8 @@ class Job:
         strict: bool,
     ) -> None:
         from ..evaluate.gold import choose_splits, file_sha256, read_gold
+        from ..evaluate.predictions import check_labels
         from ..evaluate.report import check_gold, check_place
-        from ..evaluate.systems import check_labels
         from ..evaluate.tables import split_list
         from ..files.formats.base import ReadStats
         from ..profiles import Profile
@@ -251,26 +245,18 @@ class Job:
     def run_systems(self, systems: str, save: str) -> list["Run"]:
         """RETURNS (list[Run]): What each system finds. They are loaded one after the other: memory is what runs out first.
         save (str): Folder for their predictions, if any."""
-        from ..evaluate.systems import (
-            PipelineSystem,
-            make_system,
-            parse_systems,
-            run_system,
-            write_run,
-        )
+        from ..evaluate.predictions import write_run
+        from ..evaluate.systems import parse_systems, run_spec
         from ..evaluate.tables import progress_bar
 
         specs = parse_systems(systems)
         if not specs:
             raise PiiError(Errors.E740, got=systems, known="en_pii_edu; --list shows all")
         done = []
+        how: dict[str, Any] = {"protects": self.profile.protects, "data_sha256": self.sha256}
         for spec in specs:
-            system = make_system(spec, protects=self.profile.protects, data_sha256=self.sha256)
-            if isinstance(system, PipelineSystem):
-                system.keep_roles = True
-            with progress_bar(system.name, len(self.documents)) as advance:
-                done.append(run_system(system, self.documents, progress=advance))
-            del system
+            with progress_bar(spec.name, len(self.documents)) as advance:
+                done.append(run_spec(spec, self.documents, progress=advance, **how))
         for run in done if save else ():
             write_run(run, Path(save) / f"{run.name}.jsonl", data_sha256=self.sha256)
         return done
@@ -309,93 +295,20 @@ class Job:
             console(stderr=True).print(f"wrote '{self.out}'", markup=False)
 
 
-FILES, MERGED = "files", "metrics.json"
-# Fields of essays and of what is found in them; the page would show their values, the text too.
-RECORD = frozenset({"text", "full_text", "tokens", "spans", "start_char", "data_sha256"})
+def read_metrics(path: Path) -> dict[str, Any]:
+    """RETURNS (dict[str, Any]): A metrics file.
 
-
-def report(
-    *,
-    metrics: MetricsArg,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="The page; metrics.json is written beside it.")
-    ] = Path("report.html"),
-    with_text: Annotated[
-        bool,
-        typer.Option(
-            "--with-text", help="Show errors with words of the essays; needs --gold, --stored."
-        ),
-    ] = False,
-    gold: Annotated[Path | None, typer.Option(help="Labelled essays, for --with-text.")] = None,
-    stored: Annotated[
-        Path | None,
-        typer.Option(help="Predictions that --save-predictions wrote, for --with-text."),
-    ] = None,
-    title: Annotated[
-        str, typer.Option(help="Heading of the page.")
-    ] = "Measured: finding and hiding PII",
-    debug: DebugOpt = False,
-) -> None:
-    """Write one self-contained HTML page of tables and charts, and metrics.json beside it with all that is in it.
-
-    What the files do not hold is left out, with a line that says so.
+    RAISES (PiiError): E501, if it cannot be read; E775, if it holds something else.
     """
-    with guard(debug):
-        from ..evaluate.gold import file_sha256, read_gold
-        from ..evaluate.html import build_page, error_windows
-        from ..evaluate.report import write_report
-        from ..evaluate.systems import read_run
-
-        merged = out.with_name(MERGED)
-        for path in (*metrics, *(p for p in (gold, stored) if p is not None)):
-            for place in (out, merged):
-                if path.resolve() == place.resolve():
-                    raise PiiError(Errors.E776, file=f"'{place}'")
-        reports, windows = read_metrics(metrics), None
-        if with_text:
-            if gold is None or stored is None:
-                raise PiiError(Errors.E777)
-            documents = read_gold(gold)
-            windows = error_windows(
-                documents, read_run(stored, documents, data_sha256=file_sha256(gold)).entities
-            )
-        page = build_page(reports, windows=windows, title=title)
-        write_report({"format": 1, FILES: reports}, merged)
-        try:
-            out.write_text(page, encoding="utf8")
-        except OSError as err:
-            raise PiiError(Errors.E512, what=f"'{out}'", reason=reason_of(err)) from err
-        typer.echo(f"wrote '{out}' and '{merged}'")
-
-
-def read_metrics(paths: list[Path]) -> dict[str, dict[str, Any]]:
-    """RETURNS (dict[str, dict[str, Any]]): Metrics files by name; those in a merged file come out one by one, and a name that is there twice
-    gets a number. RAISES (PiiError): E501, if one cannot be read; E775, if it holds something else."""
-    found: dict[str, dict[str, Any]] = {}
-    for path in paths:
-        try:
-            content = json.loads(path.read_text(encoding="utf8"))
-        except OSError as err:
-            raise PiiError(Errors.E501, what=f"'{path}'", reason=reason_of(err)) from err
-        except ValueError as err:
-            raise PiiError(Errors.E775, file=path.name, reason="not JSON") from err
-        inner = (
-            content.get(FILES)
-            if isinstance(content, dict) and set(content) == {"format", FILES}
-            else {path.name: content}
-        )
-        if (
-            not isinstance(inner, dict)
-            or not inner
-            or not all(isinstance(part, dict) and part for part in inner.values())
-        ):
-            raise PiiError(Errors.E775, file=path.name, reason="no object with names and values")
-        if any(not RECORD.isdisjoint(part) for part in inner.values()):
-            raise PiiError(Errors.E775, file=path.name, reason="a record of an essay or of a span")
-        for name, part in inner.items():
-            n = sum(known == name or known.startswith(f"{name} (") for known in found)
-            found[f"{name} ({n + 1})" if n else name] = part
-    return found
+    try:
+        content = json.loads(path.read_text(encoding="utf8"))
+    except OSError as err:
+        raise PiiError(Errors.E501, what=f"'{path}'", reason=reason_of(err)) from err
+    except ValueError as err:
+        raise PiiError(Errors.E775, file=path.name, reason="not JSON") from err
+    if not isinstance(content, dict) or not {"systems", "views"} <= content.keys():
+        raise PiiError(Errors.E775, file=path.name, reason="no systems in it")
+    return content
 
 
 def table(
@@ -409,7 +322,7 @@ def table(
     with guard():
         from ..evaluate.tables import markdown_table
 
-        typer.echo(markdown_table(list(read_metrics(files).values()), subset=subset))
+        typer.echo(markdown_table([read_metrics(path) for path in files], subset=subset))
 
 
 evaluate_app = typer.Typer(
@@ -420,5 +333,4 @@ evaluate_app = typer.Typer(
 )
 evaluate_app.command("run", epilog=EPILOG)(run)
 evaluate_app.command("score", epilog=EPILOG)(score)
-evaluate_app.command("report")(report)
 evaluate_app.command("table")(table)

@@ -13,7 +13,7 @@ import zipfile
 import pytest
 
 from pii_components.files import writers
-from scripts.bench_cleaning import make_pdf
+from scripts.common import make_pdf
 from tests.cli.conftest import ESSAY, put, wait_for_items
 from tests.files.made_docx import full_docx, plain_docx
 

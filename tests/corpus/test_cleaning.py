@@ -30,7 +30,7 @@ from pii_components.corpus.clean import (  # noqa: E402
 from pii_components.errors import PiiError  # noqa: E402
 from pii_components.files.record import Record, Skip  # noqa: E402
 from pii_components.files.sources import open_submissions, read_pdf  # noqa: E402
-from scripts.bench_cleaning import make_pdf  # noqa: E402
+from scripts.common import make_pdf  # noqa: E402
 
 CASES = json.loads(
     (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")

@@ -6,7 +6,7 @@ from pii_components.files import documents
 from pii_components.files.documents import read_docx, read_pdf
 from pii_components.files.record import Record, Skip
 from pii_components.files.sources import open_source
-from scripts.bench_cleaning import make_pdf
+from scripts.common import make_pdf
 from tests.files.made_docx import full_docx, part, plain_docx, repack, run
 
 FULL = """a header

@@ -22,7 +22,7 @@ from presidio_anonymizer.entities import RecognizerResult
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from pii_components.corpus.build import Filled, Filler
+from pii_components.corpus.build import Filled, TemplateFiller
 from pii_components.corpus.templates import read_templates
 from pii_components.labels import PRESIDIO_ENTITIES
 from pii_components.names.table import name_table
@@ -114,7 +114,7 @@ def essays(n: int = 200) -> tuple[Filled, ...]:
     """RETURNS (tuple[Filled, ...]): Essays of ours, filled with invented people; the same ones each time."""
     templates = enumerate(read_templates(ROOT / "assets"))
     filled = (
-        Filler(name_table(), random.Random(i), genders=one.genders).fill(one.parts)
+        TemplateFiller(name_table(), random.Random(i), genders=one.genders).fill(one.parts)
         for i, one in templates
     )
     return tuple(islice((essay for essay in filled if len(essay.spans) > 1), n))
