@@ -77,7 +77,7 @@ class Configured:
         return _HAS_OUR_TOKENS[lookups]
 
     def _is_our_tokenizer(self, doc: Doc) -> bool:
-        getters: Any = doc.vocab.lex_attr_getters  # type: ignore[attr-defined]
+        getters: Any = getattr(doc.vocab, "lex_attr_getters", {})
         shape = getters.get(SHAPE)
         ours = getattr(shape, "__module__", "").startswith(str(__package__))
         nlp = self._pipeline()

@@ -1,4 +1,4 @@
-"""Many texts on many machines, inside a job of one's own: `deidentify_frame` (Spark) and `deidentify_dataset` (Ray); see docs/scale.md."""
+"""`deidentify_frame` (Spark) and `deidentify_dataset` (Ray), for a job of one's own: docs/scale.md."""
 
 from .release.scale import deidentify_dataset, deidentify_frame
 

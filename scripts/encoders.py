@@ -29,10 +29,9 @@ from thinc.api import Config, Optimizer, fix_random_seed
 
 from pii_components.cli.common import DONE, DONE_WITH_SKIPS, console, guard
 from pii_components.errors import Errors, PiiError
-from pii_components.evaluate.gold import CRAPII_LABELS, Entity, GoldDocument, file_sha256
+from pii_components.evaluate.gold import CRAPII_LABELS, Entity, GoldDocument, Run, file_sha256
 from pii_components.evaluate.metrics import N_RESAMPLES, SEED, resample, score
 from pii_components.evaluate.report import as_hidden, count_tables, plain, run_as_hidden
-from pii_components.evaluate.systems import Run, entity_of
 from pii_components.evaluate.tables import split_list
 from pii_components.files.writers import replace_file
 from pii_components.labels import INDIRECT_LABELS, LABELS
@@ -291,9 +290,9 @@ def has_direct(doc: Doc) -> bool:
 
 
 def read_docs(path: Path, nlp: Language) -> list[Doc]:
-    """Documents of a DocBin. RAISES (PiiError): E785, if it is not there."""
+    """Documents of a DocBin. RAISES (PiiError): E604, if it is not there."""
     if not path.is_file():
-        raise PiiError(Errors.E785, path=path.name)
+        raise PiiError(Errors.E604, path=path.name)
     return list(DocBin().from_disk(path).get_docs(nlp.vocab))
 
 
@@ -349,7 +348,7 @@ def draw(docs: Iterable[Doc], words: int, *, seed: int) -> list[Doc]:
 
 
 def prepare(corpus: Path, out: Path, *, train_words: int, test_words: int, seed: int) -> Data:
-    """Write train, dev and test for a comparison; 0 words for all of train, and whole essays of dev and test. E785 without a part."""
+    """Write train, dev and test for a comparison; 0 words for all of train, and whole essays of dev and test. E604 without a part."""
     nlp = spacy.blank(
         "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
     )
@@ -412,7 +411,7 @@ def compare(
 ) -> dict[str, Any]:
     """Train and score encoders one after the other; one that cannot be loaded is named with the reason, the others go on.
 
-    RAISES (PiiError): E785 without a corpus, E786 if no encoder could be trained.
+    RAISES (PiiError): E604 without a corpus, E786 if no encoder could be trained.
     """
     results: dict[str, Any] = {}
     skipped: dict[str, dict[str, str]] = {}
@@ -603,7 +602,7 @@ class _Phase:
             found += probabilities
             for document, doc, reference in zip(gold[at:], docs, references[at:], strict=False):
                 entities += [
-                    entity_of(document, s.start_char, s.end_char, s.label_)
+                    document.entity(s.start_char, s.end_char, s.label_)
                     for s in doc.spans[SPANS_KEY]
                 ]
                 doc.user_data.clear()  # the encoder's output is a megabyte per essay

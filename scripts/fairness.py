@@ -8,7 +8,7 @@ a student and do not tell by a pronoun who it is. Each is filled twice for both 
 a text are drawn together, so a gap is paired. Exit code 1: a gender or a culture is too far below the rest, or has too few names.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,8 +17,7 @@ import numpy
 import typer
 
 from pii_components.cli.common import DONE, DONE_WITH_SKIPS, guard
-from pii_components.corpus.build import RECIPES, Filler, dress, rng_for
-from pii_components.corpus.chats import fill_chat, read_chats
+from pii_components.corpus.build import RECIPES, TemplateFiller, add_header, rng_for
 from pii_components.corpus.people import CULTURES, GROUPS, given_names, surnames
 from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.gold import Entity, GoldDocument
@@ -34,12 +33,14 @@ from pii_components.evaluate.metrics import (
     resample,
 )
 from pii_components.evaluate.report import plain
-from pii_components.evaluate.systems import PipelineSystem, System, make_system
+from pii_components.evaluate.systems import System, make_system
+from pii_components.evaluate.tables import cell, lines_of
 from pii_components.labels import NAME_STUDENT
 from pii_components.names.table import NameTable, name_table
 from pii_components.profiles import Profile
 from pii_components.surrogates.keys import pick
 from scripts import common
+from scripts.chats import Placeholders, fill_chat, read_chats
 from scripts.common import Protects
 from scripts.robustness import DRAWN, authored_parts
 
@@ -66,12 +67,12 @@ def main(
         protects = Profile.load("crapii").protects
         texts = _chats(assets / "chats", limit) + _essays(assets, limit)
         system = make_system(pipeline, protects=protects)
-        if isinstance(system, PipelineSystem):
-            system.keep_roles = True
         report = {"profile": "crapii", "fillings": FILLINGS, "seed": DRAWN} | measure_fairness(
             system, texts, protects
         )
-        common.publish("fairness", report, out, common.show_markdown)
+        common.publish(
+            "fairness", report, out, lambda made, to: to.print(table(made), markup=False)
+        )
         raise typer.Exit(DONE if report["asked"]["holds"] else DONE_WITH_SKIPS)
 
 
@@ -121,15 +122,17 @@ def _text(
 
 
 def _chats(folder: Path, limit: int) -> list[GroupText]:
-    """Of chats of the test part: the rules for conversations were made beside the others. RAISES (PiiError): E684, if there are none."""
+    """Of chats of the test part: the rules for conversations were made beside the others. RAISES (PiiError): E691, if there are none."""
     out: list[GroupText] = []
-    for chat in sorted(
-        (chat for chat in read_chats(folder) if chat.part == "test"), key=lambda chat: chat.id
-    ):
+    table = Placeholders()
+    chats = [chat for chat in read_chats(folder, table=table) if chat.part == "test"]
+    for chat in sorted(chats, key=lambda chat: chat.id):
         for n in range(1, FILLINGS + 1):
             made = {
-                group: fill_chat(chat, gender=group[0], culture=group[1], seed=DRAWN, number=n)
-                for group in GROUPS
+                (gender, culture): fill_chat(
+                    chat, gender=gender, culture=culture, seed=DRAWN, table=table, number=n
+                )
+                for gender, culture in GROUPS
             }
             texts = [
                 _text(CHATS, f"{chat.id}.{n}", *group, one.text, one.spans)
@@ -158,14 +161,34 @@ def _essays(assets: Path, limit: int) -> list[GroupText]:
         for gender, culture in GROUPS:
             rng = rng_for(DRAWN, "fairness", template.id, n)
             genders = {**template.genders, "student": gender.lower()}
-            filler = Filler(tables[culture], rng, genders=genders, worn=RECIPES["test"].worn)
+            filler = TemplateFiller(
+                tables[culture], rng, genders=genders, noise=RECIPES["test"].noise
+            )
             filled = filler.fill(template.parts)
             if n:
-                filled = dress(filled, filler, blocks, rng, header=0.35)
+                filled = add_header(filled, filler, blocks, rng, header=0.35)
             out.append(
                 _text(ESSAYS, f"{template.id}.{n}", gender, culture, filled.text, filled.spans)
             )
     return out
+
+
+def table(report: Mapping[str, Any]) -> str:
+    """RETURNS (str): Markdown: recall per gender and culture, and how far it is from the rest."""
+    rows = []
+    for category in ("gender", "culture"):
+        for name, found in report["groups"][category].items():
+            gap = "{:+.3f} ({:+.3f} to {:+.3f})".format(found["gap"], *found["gap_95"])
+            counts = [str(found["names"]), str(found["people"])]
+            rows.append([name, *counts, cell(found, "recall", interval=True), gap])
+    asked = report["asked"]
+    told = (
+        f"No group more than {asked['most_below']} below the rest, on {asked['least_names']} names "
+        f"a group: {'holds' if asked['holds'] else 'does not hold'}; the worst is "
+        f"{asked['worst'].split(' ', 1)[1]}."
+    )
+    head = ["names", "mentions", "people", "recall (95 % interval)"]
+    return "\n".join([*lines_of([*head, "less the rest (95 % interval)"], rows), "", told])
 
 
 # --- counting
@@ -194,7 +217,7 @@ def measure_fairness(
     """Recall of students' names by gender and by culture, each against the rest. RAISES (PiiError): E762, without names."""
     rows: list[tuple[GroupText, tuple[bool, ...]]] = []
     for text, predicted in zip(
-        common.track("fairness", texts), system.find([t.document for t in texts]), strict=True
+        common.track("fairness", texts), system.entities([t.document for t in texts]), strict=True
     ):
         rows += [(text, found) for found in found_names(text, predicted, protects)]
     if not rows:

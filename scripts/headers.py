@@ -21,7 +21,7 @@ import spacy
 import typer
 
 from pii_components.cli.common import guard
-from pii_components.corpus.build import Filled, Filler, rng_for, split_of
+from pii_components.corpus.build import Filled, TemplateFiller, rng_for, split_of
 from pii_components.corpus.templates import read_fragments, read_templates
 from pii_components.evaluate import metrics
 from pii_components.evaluate.report import plain
@@ -124,7 +124,7 @@ def essays(assets: Path, split: str) -> list[Text]:
     signoffs, out = read_fragments(assets)["signoffs"], list[Text]()
     for template in templates[:ESSAYS]:
         rng = rng_for(SEED, template.id)
-        filler = Filler(name_table(), rng, genders=template.genders)
+        filler = TemplateFiller(name_table(), rng, genders=template.genders)
         filled = filler.fill(template.parts)
         if sentences := [*_SENTENCE.finditer(filled.text)]:
             a, b = rng.choice(sentences).span(rng.randrange(2))  # with and without its full stop

@@ -25,13 +25,14 @@ from pii_components.evaluate import metrics
 from pii_components.evaluate.gold import FOUR_LABELS, Entity
 from pii_components.evaluate.match import (
     CountTable,
-    cover,
+    expose,
     match_bag,
     match_overlap,
     match_position,
 )
+from pii_components.evaluate.predictions import TYPES
 from pii_components.evaluate.report import FORMAT, group_row, plain, versions
-from pii_components.evaluate.systems import label_of
+from pii_components.files.formats.base import show_label
 from pii_components.files.formats.entities import read_entities
 from pii_components.files.record import Skip
 from scripts import common
@@ -233,7 +234,7 @@ class Peers(NamedTuple):
 def read_peers(folder: Path) -> Peers:
     """Read the folder with true_entities.csv and the seven files of predictions; those on TSCC may be missing.
 
-    RAISES (PiiError): E730 for missing files, E731 for a row that cannot be used, E732 for predictions of other documents.
+    RAISES (PiiError): E730 for missing files, E729 for a row that cannot be used, E705 for predictions of other documents.
     """
     if missing := [
         file for file in ("true_entities.csv", *SYSTEMS.values()) if not (folder / file).is_file()
@@ -246,7 +247,8 @@ def read_peers(folder: Path) -> Peers:
     predictions = {name: list(read_rows(folder / file)) for name, file in SYSTEMS.items()}
     for name, found in predictions.items():
         if outside := {entity.document for entity in found} - parts["test"]:
-            raise PiiError(Errors.E732, file=SYSTEMS[name], n=len(outside))
+            reason = f"{len(outside)} documents are outside of the paper's test part"
+            raise PiiError(Errors.E705, file=SYSTEMS[name], reason=reason)
     chats = {
         p.stem: sum(map(bool, csv.reader(p.read_text("utf8").splitlines()))) - 1
         for p in folder.glob("tscc_*.csv")
@@ -257,13 +259,18 @@ def read_peers(folder: Path) -> Peers:
 
 
 def read_rows(path: Path) -> Iterator[Entity]:
-    """Each row, with our label for its type. RAISES (PiiError): E731, E750, and what opening may raise."""
+    """Each row, with our label for its type. RAISES (PiiError): E729, E724, and what opening may raise."""
     for row in read_entities(path):
         if isinstance(row, Skip):
-            raise PiiError(Errors.E731, number=row.number, file=path.name, reason=row.code)
+            raise PiiError(Errors.E729, number=row.number, file=path.name, reason=row.code)
         # Where words and offsets differ in length, the words are what the system gave: only they are compared by text.
         end = row.end if row.end > row.start else row.start + len(row.words)
-        yield Entity(row.document, row.start, end, label_of(row, path.name), row.words)
+        label = TYPES.get(row.label.upper())
+        if label is None:
+            raise PiiError(
+                Errors.E724, label=show_label(row.label), what=path.name, allowed=", ".join(TYPES)
+            )
+        yield Entity(row.document, row.start, end, label, row.words)
 
 
 def paper_report(
@@ -330,14 +337,12 @@ def beside(bag: CountTable, peers: Peers, system: str, weights: numpy.ndarray) -
     with_gold = {entity.document for entity in gold}
     clean = numpy.asarray([document not in with_gold for document in ids])
     # No texts, so no words: false alarms are counted, not put in relation.
-    shown = plain(
-        metrics.exposure(metrics.expose(gold, found, documents=ids, words=[0] * len(ids)), weights)
-    )
+    shown = plain(metrics.exposure(expose(gold, found, documents=ids), weights))
     counts = {"bag": bag, "position": position, "overlap": overlap}
     return {
         name: plain(metrics.score(table.per_document, weights)) for name, table in counts.items()
     } | {
-        "coverage": plain(metrics.coverage(cover(gold, found, documents=ids), clean, weights)),
+        "coverage": plain(metrics.coverage(expose(gold, found, documents=ids), clean, weights)),
         "exposure": {name: value for name, value in shown.items() if name != "words"},
     }
 

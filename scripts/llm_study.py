@@ -1,6 +1,6 @@
 """Language models beside our pipeline: who is hidden, authors and characters that are hidden too, essays that give orders, seconds and dollars.
 
-    python -m scripts.llm_study --systems en_pii_edu,prompting=llm:configs/llm/marker_gguf.cfg,... --out metrics/llm_study.json --plot
+    python -m scripts.llm_study --systems en_pii_edu,prompting=llm:configs/llm/marker.cfg,... --out metrics/llm_study.json --plot
     docs/llm_study.svg
 
 The essays are authored ones that training has not seen, filled with invented people. "any T protects" hides what any of the systems hides: a veto of
@@ -20,10 +20,10 @@ import typer
 
 from pii_components.cli.common import guard
 from pii_components.evaluate import match
-from pii_components.evaluate.gold import Entity, GoldDocument
+from pii_components.evaluate.gold import Entity, GoldDocument, Run
 from pii_components.evaluate.metrics import rate, resample
 from pii_components.evaluate.report import plain
-from pii_components.evaluate.systems import Run, make_system, parse_systems, run_system
+from pii_components.evaluate.systems import parse_systems, run_spec
 from pii_components.evaluate.tables import lines_of
 from pii_components.labels import CHARACTER, CITED, NAME_STUDENT, role_of
 from pii_components.llm.cost import TOKENS_A_WORD, Prices
@@ -82,7 +82,7 @@ def main(
         runs: list[Run] = []
         report = common.head() | {"data": data, "price": price, "about": {}, "systems": rows}
         for spec in parse_systems(systems):
-            runs.append(run_system(make_system(spec, protects=protects), documents))
+            runs.append(run_spec(spec, documents, protects=protects))
             rows[spec.name] = measure(runs[-1].hidden, essays, attacked) | costs(
                 runs[-1], Prices.load(), price
             )

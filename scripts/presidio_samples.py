@@ -10,7 +10,7 @@ PERSON: calling them so is what an analyzer without roles cannot help.
 import csv
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,8 +19,17 @@ import typer
 from pii_components.cli.common import guard
 from pii_components.evaluate.gold import Entity, GoldDocument, file_sha256
 from pii_components.evaluate.match import in_clear, touches
+from pii_components.evaluate.predictions import PRESIDIO_WIDE
 from pii_components.evaluate.report import describe_data, versions
-from pii_components.evaluate.systems import PRESIDIO_WIDE, describe_pipeline, make_system
+from pii_components.evaluate.systems import (
+    describe_pipeline,
+    find_model,
+    load_pipeline,
+    package_version,
+    parse_spec,
+    presidio_analyzer,
+)
+from pii_components.evaluate.tables import lines_of
 from pii_components.labels import CHARACTER, CITED, ID_NUM, PRESIDIO_ENTITIES, role_of
 from scripts import common
 
@@ -69,19 +78,21 @@ def main(
                 for doc in common.track(name, documents)
             ]
             report["systems"][name] = count(found, documents)
-        common.publish("presidio_samples", report, out, common.show_markdown)
+        common.publish(
+            "presidio_samples", report, out, lambda made, to: to.print(table(made), markup=False)
+        )
 
 
 def _analyzers(alone: str, pipeline: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """AnalyzerEngines by name, and what they run."""
     from pii_components.presidio import build_analyzer
 
-    system: Any = make_system(alone)
+    spec = parse_spec(alone)
+    baseline = load_pipeline(spec.argument or find_model(spec.kind, spec.size))
     ours: Any = build_analyzer(pipeline=pipeline)
     nlp = ours.nlp_engine.get_nlp(ours.supported_languages[0])
-    # All entities are asked for, whatever the baseline asks for elsewhere.
-    about = {key: value for key, value in system.about.items() if key != "entities"}
-    return {"alone": system.analyzer, "with us": ours}, {
+    about = describe_pipeline(baseline) | {"presidio": package_version("presidio-analyzer")}
+    return {"alone": presidio_analyzer(baseline), "with us": ours}, {
         "alone": about,
         "with us": describe_pipeline(nlp),
     }
@@ -129,6 +140,25 @@ def count(found: Sequence[Sequence[Any]], documents: Sequence[GoldDocument]) -> 
         entity: {"results": results[entity], "right": right[entity]} for entity in sorted(results)
     }
     return {"entities": entities, "missed": dict(sorted(missed.items())), "cited_as_person": called}
+
+
+def table(report: Mapping[str, Any]) -> str:
+    """RETURNS (str): Markdown: for each analyzer results, how many are right, and gold that is left
+    in clear; a dash for what the gold does not label."""
+    systems, gold = report["systems"], report["gold"]
+    head = ["Presidio's entity", "in the essays"]
+    found = sorted({entity for system in systems.values() for entity in system["entities"]})
+    rows = [[entity, str(gold.get(entity, 0))] for entity in dict.fromkeys((*gold, *found))]
+    cited = ["authors and characters", str(report["gold_cited"])]
+    for name, system in systems.items():
+        head += [f"{name}: {what}" for what in ("results", "right", "left in clear")]
+        cited += [f"{system['cited_as_person']} called PERSON", "", ""]
+        for row in rows:
+            counts = system["entities"].get(row[0], {"results": 0, "right": 0})
+            row.append(str(counts["results"]))
+            judged = (counts["right"], system["missed"].get(row[0], 0))
+            row += map(str, judged) if row[0] in gold else ["–", "–"]
+    return "\n".join(lines_of(head, [*rows, cited]))
 
 
 def shown(entity: str) -> str:

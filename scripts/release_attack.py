@@ -1,4 +1,4 @@
-"""How well can what was missed be found in a release? The parrot attack, and what repetition gives away.
+"""How well can what was missed be found in a release? The parrot attack.
 
     python -m scripts.release_attack original.jsonl released.jsonl --out metrics/release_attack.json
 
@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cache, cached_property
+from functools import cached_property
 from hashlib import sha256
 from itertools import groupby
 from os.path import commonprefix
@@ -28,7 +28,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy
 import typer
 from rich.console import Console
-from scipy.stats import binom, hypergeom
+from scipy.stats import hypergeom
 from sklearn.dummy import DummyClassifier
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.linear_model import LogisticRegression
@@ -46,9 +46,7 @@ from pii_components.offsets import Edit, OffsetMap
 from pii_components.profiles import Profile
 from scripts import common
 
-KEEP = 0.5  # BRATsynthetic's default: probability that the Markov strategy keeps a surrogate
 READER, LABELS = "reader", "labels"
-STRATEGIES = ("consistent", "random", "markov", "apart")
 Places = Sequence[tuple[int, int]]
 Judged = tuple[tuple[int, int, int, int], list[tuple[bool, float]]]
 
@@ -68,7 +66,7 @@ def main(
     seed: Annotated[int, typer.Option(help="Of halves, tagger and bootstrap.")] = SEED,
     debug: common.DebugOpt = False,
 ) -> None:
-    """Parrot attack on RELEASED (Carrell et al. 2019) and leak arithmetic; no text is shown or written."""
+    """Parrot attack on RELEASED (Carrell et al. 2019); no text is shown or written."""
     with guard(debug):
         common.early(out)
         documents = read_release(
@@ -87,21 +85,13 @@ def main(
 
 def print_release(report: Mapping[str, Any], to: Console) -> None:
     """Print the tables."""
-    found, given = report["release"], report["release"]["arithmetic"]
+    found = report["release"]
     common.show(
         to, "The release", [found], "documents words surrogates leaks leaks_in_part mentions"
     )
     keys = "leaks suspects found precision chance_precision recall chance_recall lift p_value auc"
     common.show(
         to, f"Parrot attack, both halves in turn; {found['tagger']}", found["attacks"], keys
-    )
-    shares = {"values": given["share_of_values"], "documents": given["share_of_documents"]}
-    shares |= {f"values that stand {row['n']} times": row for row in given["by_repetition"]}
-    common.show(
-        to,
-        f"Given away, if {given['miss_rate']} of the mentions are missed",
-        shares,
-        " ".join(STRATEGIES),
     )
 
 
@@ -185,17 +175,6 @@ class Document:
 
     def spans(self, *, leak: bool) -> Places:
         return [(item.start, item.end) for item in self.items if item.leak is leak]
-
-    def values(self) -> list[tuple[int, int]]:
-        """For each value that had to be hidden: how often it stands there, how often in clear."""
-        leaks = self.spans(leak=True)
-        mentions: dict[tuple[str, str], list[bool]] = {}
-        for start, end, label in self.gold:
-            value = " ".join(self.original[start:end].casefold().split())
-            mentions.setdefault((label, value), []).append(
-                overlaps(*self.offsets.span_to_new(start, end), leaks)
-            )
-        return [(len(clear), sum(clear)) for clear in mentions.values()]
 
 
 def overlaps(start: int, end: int, spans: Sequence[Sequence[int]]) -> bool:
@@ -397,82 +376,15 @@ def _estimate(value: float, draws: numpy.ndarray) -> Estimate:
     return Estimate(float(value), float(low), float(high))
 
 
-# --- can a value that was missed be told from the surrogates around it? Formulae of BRATsynthetic for three strategies
-
-
-def told(n: int, e: float) -> numpy.ndarray:
-    """Probability that a value with n mentions, each missed with probability e, is given away, by `STRATEGIES`.
-
-    Consistent: one mention or more was missed; a lone one counts, though nothing stands beside it that it could be told from. Random: two
-    or more were missed; no two surrogates are taken to be equal by chance. Markov: more were missed than a surrogate is repeated in a
-    row. Apart, a stricter reading of the first: one or more was missed and one or more was replaced.
-    """
-    missed = binom.pmf(range(n + 1), n, e)
-    markov = sum(missed[m] * shorter_run(n - m, m) for m in range(2, n + 1))
-    return numpy.clip(
-        [1 - missed[0], 1 - missed[:2].sum(), markov, 1 - missed[0] - missed[n]], 0, 1
-    )
-
-
-@cache
-def shorter_run(n: int, length: int, keep: float = KEEP) -> float:
-    """Probability that among n mentions no surrogate stands `length` (2 or more) times in a row: a run grows with probability `keep`."""
-    if n < length:
-        return 1.0
-    runs = [1.0] + [0.0] * (
-        length - 2
-    )  # runs[k]: no run of `length` so far, and the one at hand has k + 1
-    for _ in range(n - 1):
-        runs = [sum(runs) * (1 - keep), *(p * keep for p in runs[:-1])]
-    return sum(runs)
-
-
-def arithmetic_report(values: Sequence[Sequence[tuple[int, int]]], missed: float) -> dict[str, Any]:
-    """Shares that are given away by strategy, a row per count of mentions, and what was observed.
-
-    values (Sequence): By document, for each value how often it stands there and how often in clear. missed (float): Share of mentions.
-    """
-    pairs = [pair for found in values for pair in found]
-    counts = Counter(n for n, _ in pairs)
-    ways = {n: told(n, missed) for n in sorted(counts)}
-    of_documents = [
-        1 - numpy.prod([1 - ways[n] for n, _ in found], axis=0) for found in values if found
-    ]
-    return {
-        "miss_rate": round(missed, 4),
-        "miss_rate_from": "the release",
-        "keep": KEEP,
-        "values": len(pairs),
-        "values_that_stand_once": counts[1],
-        "documents_with_values": len(of_documents),
-        "share_of_values": _mean([ways[n] for n, _ in pairs]),
-        "share_of_documents": _mean(of_documents),
-        "by_repetition": [
-            {"n": n, "values": counts[n]} | _mean([shares]) for n, shares in ways.items()
-        ],
-        "observed": {
-            "values_in_part_in_clear": sum(0 < clear < n for n, clear in pairs),
-            "values_wholly_in_clear": sum(clear == n for n, clear in pairs),
-            "documents_with_a_value_in_part": sum(
-                any(0 < c < n for n, c in found) for found in values
-            ),
-        },
-    }
-
-
-def _mean(shares: Sequence[numpy.ndarray]) -> dict[str, float]:
-    means = numpy.mean(shares, axis=0) if shares else numpy.zeros(len(STRATEGIES))
-    return dict(zip(STRATEGIES, means.round(4).tolist(), strict=True))
-
-
 def release_report(
     documents: Sequence[Document], *, seed: int = SEED, n_resamples: int = N_RESAMPLES
 ) -> dict[str, Any]:
-    """All numbers on a release. RAISES (PiiError): E772, with too few documents."""
+    """All numbers on a release. RAISES (PiiError): E771, with too few documents."""
     if (n := sum(bool(doc.items) for doc in documents)) < 4:
-        raise PiiError(Errors.E772, n=n, least=4)
-    values = [doc.values() for doc in documents]
-    mentions, clear = (sum(pair[i] for found in values for pair in found) for i in (0, 1))
+        raise PiiError(
+            Errors.E771, document="any", reason=f"{n} hold a surrogate or a leak; 4 are needed"
+        )
+    mentions = sum(len(doc.gold) for doc in documents)
     weights = resample(len(documents), n_resamples=n_resamples, seed=seed)
     items = [item for doc in documents for item in doc.items]
     leaks = [item for item in items if item.leak]
@@ -486,7 +398,6 @@ def release_report(
         "leaks_in_part": sum(item.partial for item in leaks),
         "leaks_by_label": dict(sorted(Counter(item.label for item in leaks).items())),
         "mentions": mentions,
-        "mentions_with_a_leak": clear,
         "documents_with_a_leak": sum(bool(doc.spans(leak=True)) for doc in documents),
         "seed": seed,
         "tagger": "logistic regression over words and their surroundings (scikit-learn)",
@@ -494,7 +405,6 @@ def release_report(
             who: attack_report(*attack(documents, who, seed=seed), weights)
             for who in (READER, LABELS)
         },
-        "arithmetic": arithmetic_report(values, clear / mentions if mentions else 0.0),
     }
 
 

@@ -8,6 +8,7 @@ offsets and label. Where a perturbation rewrites spans, only those that it did r
 give the false alarms. Intervals are bootstraps over essays.
 """
 
+import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,9 +21,9 @@ import typer
 from rich.console import Console
 
 from pii_components.cli.common import guard
-from pii_components.corpus import perturb
+from pii_components.corpus import noise
 from pii_components.corpus.build import RECIPES, from_essays, of_split, rng_for
-from pii_components.corpus.perturb import LENGTH, Perturbation
+from pii_components.corpus.noise import LENGTH, Filled, Perturbation
 from pii_components.corpus.templates import Template, read_fragments, read_templates
 from pii_components.errors import Errors, PiiError
 from pii_components.evaluate import match
@@ -71,9 +72,7 @@ def main(
         essays = authored_essays(assets)
         sample = take(essays, limit, protects)
         system = make_system(pipeline, protects=protects)
-        windows = perturb.windows_of(system.nlp) if hasattr(system, "nlp") else None
-        prose = perturb.clean_paragraphs(prose_of(assets))
-        chosen = perturb.choose(perturb.perturbations(prose, windows), split_list(only))
+        chosen = noise.choose(noise.perturbations(prose_of(assets)), split_list(only))
         words = sum(len(essay.text.split()) for essay in sample)
         data = {
             "file": f"authored test essays, seed {DRAWN}",
@@ -81,10 +80,7 @@ def main(
             "of": len(essays),
             "words": words,
         }
-        skipped = (
-            {} if windows else dict.fromkeys(perturb.EDGES, "the system does not read in windows")
-        )
-        report = {"data": data, "profile": "crapii", "skipped": skipped}
+        report = {"data": data, "profile": "crapii"}
         report |= measure(system, sample, list(chosen.values()), protects, long)
         common.publish("robustness", report, out, print_robustness)
 
@@ -105,8 +101,6 @@ def print_robustness(report: Mapping[str, Any], to: Console) -> None:
         COLUMNS,
     )
     common.show(to, "By perturbation, the weakest first", dict(weakest), COLUMNS)
-    for name, reason in report["skipped"].items():
-        to.print(f"{name} was left out: {reason}")
 
 
 # --- the essays: authored ones that training has not seen
@@ -134,13 +128,16 @@ def authored_essays(assets: Path) -> list[LabelledText]:
 
 
 def prose_of(assets: Path) -> list[str]:
-    """The stretches of the authored test essays between slots, to pad with."""
-    # A slot spoils its paragraph: what stands beside it may point to the person.
-    bodies = (
-        "".join(p if isinstance(p, str) else "\x00" for p in template.parts)
-        for template in authored_parts(assets)[0]
-    )
-    return [block for body in bodies for block in body.split("\n\n") if "\x00" not in block]
+    """Paragraphs of the authored test essays to pad with: 200 characters or more, without a slot, since
+    what stands beside one may point to the person."""
+    found: dict[str, None] = {}
+    for template in authored_parts(assets)[0]:
+        body = "".join(part if isinstance(part, str) else "\x00" for part in template.parts)
+        for block in re.split(r"\n\s*\n", body):
+            paragraph = " ".join(block.split())
+            if "\x00" not in block and len(paragraph) >= 200:
+                found[paragraph] = None
+    return list(found)
 
 
 def take(essays: Sequence[LabelledText], limit: int, protects: Protects) -> list[LabelledText]:
@@ -191,9 +188,8 @@ def count(
         ]
         gold += [entities[i] for i in measured if must_hide(entities[i].label, protects)]
         known += [e for e in entities if e.label in INDIRECT_LABELS]
-        clean.append(
-            not any(must_hide(e.label, protects) or e.label not in LABELS for e in entities)
-        )
+        private = any(must_hide(entity.label, protects) for entity in entities)
+        clean.append(not private and not essay.masked)
     flat = [entity for entities in found for entity in entities]
     ids, words = [essay.id for essay in essays], [len(essay.text.split()) for essay in essays]
     counts = match.expose(gold, flat, documents=ids, words=words, known=known)
@@ -203,6 +199,22 @@ def count(
     ).per_document[:, match.TP]
     counts[~numpy.asarray(clean, dtype=bool), match.ALARMS :] = 0
     return counts
+
+
+def perturbed(
+    essays: Sequence[LabelledText], perturbation: Perturbation, long_essays: int
+) -> tuple[dict[int, LabelledText], list[tuple[list[int], list[int]]]]:
+    """RETURNS (tuple): Essays that did change, by their place, and what is measured before and after."""
+    new: dict[int, LabelledText] = {}
+    places = []
+    for row, essay in enumerate(essays):
+        before = Filled(essay.text, essay.spans, essay.masked)
+        after = perturbation(before, rng_for(DRAWN, perturbation.name, essay.id))
+        long = perturbation.kind == LENGTH and len(after.text) >= noise.LONG // 2
+        if after.text != essay.text and not (long and len(new) >= long_essays):
+            new[row] = LabelledText(essay.id, after.text, after.spans, after.unlabelled)
+            places.append(perturbation.measured(before, after))
+    return new, places
 
 
 def measure(
@@ -215,19 +227,15 @@ def measure(
     """Run a system on essays as they are and under each perturbation. RAISES (PiiError): E762, if there is nothing to hide."""
 
     def find(texts: Sequence[LabelledText]) -> list[list[Entity]]:
-        found = system.find([GoldDocument(essay.id, essay.text) for essay in texts])
-        return [[e for e in entities if system.protects(e.label)] for entities in found]
+        found = system.entities([GoldDocument(essay.id, essay.text) for essay in texts])
+        hidden = [[e for e in entities if system.protects(e.label)] for entities in found]
+        return [
+            [replace(e, label=crapii_label(e.label, system.protects)) for e in entities]
+            for entities in hidden
+        ]
 
-    # Masked stretches travel along as spans that nobody knows.
-    masks = [[(start, end, perturb.UNTOLD) for start, end in essay.masked] for essay in essays]
-    originals = [
-        LabelledText(e.id, e.text, tuple(sorted([*e.spans, *more])))
-        for e, more in zip(essays, masks, strict=True)
-    ]
-    found = find(originals)
-    unperturbed = count(
-        originals, [range(len(essay.spans)) for essay in originals], found, protects
-    )
+    found = find(essays)
+    unperturbed = count(essays, [range(len(essay.spans)) for essay in essays], found, protects)
     if not unperturbed[:, match.ENTITIES].any():
         raise PiiError(Errors.E762, what="The gold corpus", needed="label that must be hidden")
     report: dict[str, Any] = {}
@@ -236,23 +244,10 @@ def measure(
     )
     touched: dict[str, set[int]] = defaultdict(set)
     for perturbation in common.track("robustness", chosen):
-        new: dict[int, LabelledText] = {}
-        places = []
-        for row, essay in enumerate(originals):
-            text, spans = perturbation(
-                essay.text, essay.spans, rng_for(DRAWN, perturbation.name, essay.id)
-            )
-            too_long = (
-                perturbation.kind == LENGTH
-                and len(text) >= perturb.LONG // 2
-                and len(new) >= long_essays
-            )
-            if text != essay.text and not too_long:
-                new[row] = LabelledText(essay.id, text, spans)
-                places.append(perturbation.measured(essay.text, essay.spans, text, spans))
+        new, places = perturbed(essays, perturbation, long_essays)
         rows, changed = list(new), list(new.values())
         before = count(
-            [originals[row] for row in rows],
+            [essays[row] for row in rows],
             [old for old, _ in places],
             [found[row] for row in rows],
             protects,

@@ -31,7 +31,6 @@ from typing import Annotated, Any
 from unicodedata import normalize
 
 import numpy
-import spacy
 import typer
 from rich.console import Console
 from scipy.stats import binomtest
@@ -40,14 +39,13 @@ from pii_components.cli.common import guard
 from pii_components.evaluate.metrics import resample, score
 from pii_components.evaluate.report import plain
 from scripts import common
-from scripts.bench_cleaning import make_pdf
-from scripts.speed_probe import memory
+from scripts.common import make_pdf
 
 CLASS = Path(__file__).resolve().parents[1] / "tests/data/class"
 PROGRAM = (sys.executable, "-c", "from pii_components.cli import main; main()")
 NAMES = {"author", "classmate", "instructor", "connected"}
 GONE, PART, LEFT = "gone", "in_part", "left"
-PARTS = ("walk", "found", "kill", "big")
+PARTS = ("walk", "found", "kill")
 ENDS_A_WORD = "</(?!w:(t|r|rPr|delText)>)"
 Doc = dict[str, Any]
 
@@ -57,10 +55,6 @@ def main(
     number: Annotated[int, typer.Option(help="The first so many documents; 0 for all.")] = 0,
     model: Annotated[str, typer.Option(help="Pipeline.")] = "en_pii_edu",
     kill: Annotated[int, typer.Option(help="So many runs are killed and taken up.")] = 0,
-    big: Annotated[float, typer.Option(help="Gigabytes of a CSV on which memory is measured.")] = 0,
-    seconds: Annotated[
-        int, typer.Option(help="Runs on the CSV are ended after so many seconds.")
-    ] = 900,
     failures: Annotated[
         Path | None,
         typer.Option(help="Where strings that failed go; not for makers of the detector."),
@@ -73,12 +67,8 @@ def main(
         place, documents = Path(name), read_class()[: number or None]
         build_zip(documents, place / "class.zip")
         (place / "roster.csv").write_bytes((CLASS / "roster.csv").read_bytes())
-        if big or kill:
-            found = (
-                watch(documents, place, big, model, seconds)
-                if big
-                else kill_and_resume(place, kill, model)
-            )
+        if kill:
+            found = kill_and_resume(place, kill, model)
         else:
             found = walk(documents, place, model, failures)
         old = (
@@ -373,74 +363,6 @@ def kill_and_resume(place: Path, times: int, model: str) -> dict[str, Any]:
             "seconds_of_a_whole_run": round(seconds, 1),
             "moments": sorted(moments),
         }
-    }
-
-
-def watch(
-    documents: Sequence[Doc], place: Path, gigabytes: float, model: str, seconds: int
-) -> dict[str, Any]:
-    """Memory on a generated CSV: read and checked; searched by rules and written; the whole pipeline on its first 20 MB."""
-    rows, cut, path = 0, 0, place / "big.csv"
-    with path.open("w", encoding="utf8", newline="") as file:
-        file.write("id,text\n")
-        while file.tell() < gigabytes * 1e9:
-            csv.writer(file).writerows(
-                (rows + n, f"{rows + n}. {doc['text']}") for n, doc in enumerate(documents)
-            )
-            rows, cut = rows + len(documents), cut if cut > 2e7 else file.tell()
-    (rules := spacy.blank("en")).add_pipe("pii_ruler")
-    rules.add_pipe("hips_surrogate")
-    rules.to_disk(place / "rules")
-    runs = {
-        "dry_run": ["--dry-run", "--config", "model=rules"],
-        "rules": ["--out", "a.csv", "--config", "sweep=off", "--config", "model=rules"],
-        "pipeline": [
-            "--out",
-            "b.csv",
-            "--profile",
-            "ets",
-            "--roster",
-            "roster.csv",
-            "--config",
-            f"model={model}",
-        ],
-    }
-    found: dict[str, Any] = {"rows": rows, "bytes": path.stat().st_size}
-    for name, given in runs.items():
-        os.truncate(path, cut if name == "pipeline" else found["bytes"])
-        found[name] = watched(place, seconds, *given)
-    return {"big": found}
-
-
-def watched(place: Path, seconds: int, *given: str) -> dict[str, Any]:
-    """Resident memory of a run, MB (10^6 bytes), at most in each fifth of the time. A run that took too long was ended, which is told."""
-    arguments = (
-        "deidentify",
-        "big.csv",
-        "--text-column",
-        "text",
-        "--id-column",
-        "id",
-        *given,
-    )
-    start, samples, process = time.monotonic(), [], started(place, *arguments)
-    while process.poll() is None and time.monotonic() - start < seconds:
-        with contextlib.suppress(OSError):  # it may end between two looks
-            read = Path(f"/proc/{process.pid}/io").read_text("utf8").split()
-            samples.append((memory("VmRSS", process.pid), int(read[1])))
-        time.sleep(0.1)
-    ended = process.poll() is None
-    process.kill()
-    codes = sorted(set(re.findall(r"\[[EW]\d+\]", process.communicate()[1])))
-    parts = [part for part in numpy.array_split(numpy.array(samples), 5) if len(part)]
-    return {
-        "arguments": list(arguments),
-        "seconds": round(time.monotonic() - start),
-        "ended_by_us": ended,
-        "exit": process.returncode,
-        "codes": codes,
-        "megabytes_read": [round(part[-1, 1] / 1e6) for part in parts],
-        "peak_rss_mb": [round(float(numpy.nanmax(part[:, 0])), 1) for part in parts],
     }
 
 

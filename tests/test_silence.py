@@ -46,13 +46,13 @@ from pii_components.presidio.recognizer import StudentPiiRecognizer
 from presidio_analyzer import AnalyzerEngine
 from presidio_analyzer.nlp_engine import SpacyNlpEngine
 import spacy
-from pii_components.presidio.serve.app import Services, ServeSettings, create_app
+from pii_components.presidio.serve import Services, ServeSettings, create_app
 engine = SpacyNlpEngine(models=[{"lang_code": "en", "model_name": "en_pii_edu"}])
 engine.nlp = {"en": spacy.load("en_pii_edu")}
 analyzer = AnalyzerEngine(nlp_engine=engine, supported_languages=["en"])
 analyzer.registry.add_recognizer(StudentPiiRecognizer())
 assert {"PERSON", "EMAIL_ADDRESS", "URL"} <= {found.entity_type for found in analyzer.analyze(TEXT, "en")}
-create_app(Services(analyzer=analyzer), ServeSettings(service="analyzer"))
+create_app(ServeSettings(service="analyzer"), Services(analyzer))
 """,
 }
 

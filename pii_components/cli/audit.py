@@ -1,15 +1,16 @@
 """`pii-edu audit`: what a review says of a release, put into its report; documents drawn at random for one."""
 
-import csv
 import secrets
 from pathlib import Path
 from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from ..errors import Errors, PiiError, reason_of
+from ..errors import Errors, PiiError
 from ..release import audit as proof
 from ..release.engine import KEEP
+from ..release.report import digest, find_report, number, page_path, write_report
+from ..release.run import read_map
 from . import common
 from .deidentify import review_file
 
@@ -49,7 +50,7 @@ def audit(
     """
     with common.guard():
         place = Path(run)
-        path, report = proof.find_report(place)
+        path, report = find_report(place)
         seed = secrets.randbelow(10**6) if seed is None else seed
         drawn = _draw(report, sample, seed)
         if drawn and not (review or reviewed):
@@ -77,9 +78,9 @@ def audit(
                 bound, documents=report["documents"], spans=replaced
             )
         _check_output(place, path, report)
-        proof.write_report(path, report)
+        write_report(path, report)
         _show(report)
-        common.say(f"wrote '{path}' and '{proof.page_path(path)}'")
+        common.say(f"wrote '{path}' and '{page_path(path)}'")
 
 
 def _draw(report: dict[str, Any], sample: int, seed: int) -> list[int]:
@@ -96,16 +97,7 @@ def _draw(report: dict[str, Any], sample: int, seed: int) -> list[int]:
 
 
 def _print_drawn(drawn: list[int], id_map: str) -> None:
-    names: list[str] = []
-    if id_map:
-        try:
-            with open(id_map, encoding="utf-8", errors="surrogateescape", newline="") as file:
-                names = [row["out"] for row in csv.DictReader(file)]
-        except OSError as err:
-            raise PiiError(Errors.E501, what=f"'{id_map}'", reason=reason_of(err)) from None
-        except KeyError:
-            reason = "--id-map did not write it"
-            raise PiiError(Errors.E501, what=f"'{id_map}'", reason=reason) from None
+    names = [out for _, out in read_map(Path(id_map))] if id_map else []
     for n in drawn:
         print(f"{n}\t{names[n - 1]}" if n <= len(names) else n)
 
@@ -134,7 +126,7 @@ def _counts(review: Path, drawn: list[int]) -> tuple[int, int, int, int]:
 
 def _check_output(place: Path, path: Path, report: dict[str, Any]) -> None:
     """Note in the report if OUTPUT is another one by now."""
-    now = proof.digest(place) if place != path else report["output"]
+    now = digest(place) if place != path else report["output"]
     report["output_now"] = None
     if now != report["output"]:
         report["output_now"] = now
@@ -158,6 +150,6 @@ def _show(report: dict[str, Any]) -> None:
         "or spans, none missed",
         "documents of so many",
     )
-    plan = (list(map(proof.number, row.values())) for row in report["review_plan"])
+    plan = (list(map(number, row.values())) for row in report["review_plan"])
     title = "How many to review at random, to show this at 95 %"
     common.console().print(common.table_of(plan, *names, right=names, title=title))

@@ -22,8 +22,8 @@ from ..corpus.split import (
     stratified_folds,
 )
 from ..errors import Errors, PiiError
-from ..files.formats.base import LabelledText, Tally
-from ..files.labelled import FORMS, check_places, guess_form, open_corpus_writer, read_corpus
+from ..files.formats.base import LabelledText, ReadStats
+from ..files.labelled import FORMS, check_places, form_of, open_corpus_writer, read_corpus
 from ..files.labelled import convert as convert_corpus
 from ..files.record import Skip, show_fields
 from ..files.sources import open_source
@@ -118,9 +118,7 @@ def convert(
         report_path = out.with_name(out.name + ".report.json")
         if not source.exists():
             raise PiiError(Errors.E501, what=f"'{source}'", reason="it does not exist")
-        from_form = from_form or guess_form(
-            source, encoding=settings.encoding, text_field=settings.text_column
-        )
+        from_form = from_form or form_of(source)
         to_form = open_corpus_writer(out, to_form).form
         texts = settings.options["text_source"]
         check_places(source, report_path, texts, out, overwrite=overwrite)
@@ -148,7 +146,7 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
     replace_file(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
-def _tell_tally(tally: Tally) -> None:
+def _tell_tally(tally: ReadStats) -> None:
     if common.global_option("quiet"):
         return
     masked = Counter(found.label for found in tally.masked)
@@ -162,7 +160,7 @@ def _tell_tally(tally: Tally) -> None:
             common.say(f"{name}: {n}")
 
 
-def _as_report(tally: Tally, skips: list[Skip]) -> dict[str, Any]:
+def _as_report(tally: ReadStats, skips: list[Skip]) -> dict[str, Any]:
     """Counts, and numbers of records with codes, offsets, labels and reasons; no text."""
     reasons = Counter((masked.reason, masked.label) for masked in tally.masked)
     return {
@@ -220,7 +218,7 @@ def build(
         settings = read_settings(BuildSettings, config)
         options = asdict(settings)
         if perturbed := options.pop("perturbed"):
-            from ..corpus.perturb import training_change
+            from ..corpus.noise import training_change
 
             options["change"] = training_change(perturbed)
         stats, distribution = build_corpus(assets, out, **options)
@@ -360,7 +358,7 @@ def read_documents(path: Path, settings: SplitSettings) -> Documents:
     form = settings.form
     if not form:
         with suppress(PiiError):
-            form = guess_form(path, encoding=settings.encoding, text_field=settings.text_column)
+            form = form_of(path)
     documents = Documents(form or "unlabelled")
     hasher = TrigramHasher()
     read = _labelled(path, form, settings, documents) if form else _plain(path, settings, documents)

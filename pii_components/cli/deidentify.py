@@ -31,15 +31,15 @@ from ..files.sources import REPORT_NAME, FolderSource, open_source
 from ..files.writers import Writer, check_column, open_writer, partial_path
 from ..llm import CODES
 from ..profiles import HEADERS, Profile
-from ..release.audit import BOUNDS, digest, page_path, provenance, review_plan, write_report
+from ..release.audit import BOUNDS, review_plan
 from ..release.columns import KEEP_IDS, PSEUDONYM, THREAD, Columns, Ids, ThreadOf
 from ..release.engine import KEEP, Engine, load_engine, read_roster, use_roster
+from ..release.report import Report, digest, page_path, provenance, write_report
 from ..release.review import Decisions, decisions_path
 from ..release.run import (
     HeadersOut,
     LabelsOut,
     MapOut,
-    Report,
     ReviewOut,
     Run,
     RunState,
@@ -218,7 +218,7 @@ class Job:
         if os.path.isdir(self.path):
             return stem + ".deidentified"
         suffix = self.path.suffix
-        return f"{stem}.deidentified{'.txt' if suffix.lower() == '.pdf' else suffix}"
+        return f"{stem}.deidentified{'.txt' if suffix.lower() in ('.pdf', '.docx') else suffix}"
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -259,8 +259,7 @@ class Job:
             workers=settings.workers,
             learns=settings.sweep == HIDE,
         )
-        self.stack.callback(spreading.workers.close)
-        return spreading
+        return self.stack.enter_context(spreading)
 
     def vault_secret(self) -> VaultKey | None:
         """The key of the vault, if there is to be one."""
@@ -377,7 +376,6 @@ class Job:
             thread_of.check()
         if not hide:
             engine.surnames = None
-        self.naming.rename = engine.rename
 
     def make_run(
         self,

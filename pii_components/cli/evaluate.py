@@ -14,15 +14,13 @@ from .common import ConfigOpt, console, global_option, guard
 from .settings import MODEL, key, read_settings
 
 if TYPE_CHECKING:
-    from ..evaluate.systems import Run
+    from ..evaluate.gold import Run
 
 EPILOG = (
     "Settings for --config: profile, form (of GOLD), text_source (of gold with offsets alone), splits, names (table or names-dataset), "
     "resamples, seed, strict; of score also rename (OLD=NEW) and allow_overlaps. "
     "Exit codes: 0 all done; 2 refused, nothing was written; 3 an unexpected error; 130 interrupted."
 )
-# Fields of essays and of what is found in them: they have no place in a metrics file.
-RECORD = frozenset({"text", "full_text", "tokens", "spans", "start_char", "data_sha256"})
 
 GoldArg = Annotated[
     str,
@@ -108,7 +106,7 @@ def score(
 ) -> None:
     """Score PREDICTIONS of any system against GOLD; with --against, two of them in pairs."""
     with guard():
-        from ..evaluate.systems import parse_renames, read_predictions
+        from ..evaluate.predictions import parse_renames, read_predictions
 
         settings = read_settings(ScoreSettings, config)
         renames = parse_renames(settings.rename)
@@ -125,7 +123,7 @@ def score(
                 name=name,
                 allow_overlaps=settings.allow_overlaps,
                 protects=job.profile.protects,
-                gold_file=job.path,
+                data_sha256=job.sha256,
                 rename=renames,
             )
             done.append(found)
@@ -147,16 +145,16 @@ class Job:
 
     def __init__(self, gold: str, out: str, settings: ScoreSettings) -> None:
         from ..evaluate.gold import file_sha256, read_gold
+        from ..evaluate.predictions import check_labels
         from ..evaluate.report import check_gold, check_place
-        from ..evaluate.systems import check_labels
-        from ..files.formats.base import Tally
+        from ..files.formats.base import ReadStats
         from ..profiles import Profile
 
         self.path, self.out, self.settings = Path(gold), out, settings
         if out:
             check_place(Path(out))
         self.profile = Profile.load(settings.profile)
-        tally = Tally()
+        tally = ReadStats()
         texts = Path(settings.text_source) if settings.text_source else None
         documents = read_gold(self.path, form=settings.form, text_source=texts, tally=tally)
         self.masked = check_gold(tally, strict=settings.strict)
@@ -176,13 +174,8 @@ class Job:
 
         save (str): Folder for their predictions, if any.
         """
-        from ..evaluate.systems import (
-            PipelineSystem,
-            make_system,
-            parse_systems,
-            run_system,
-            write_run,
-        )
+        from ..evaluate.predictions import write_run
+        from ..evaluate.systems import parse_systems, run_spec
         from ..evaluate.tables import progress_bar
 
         specs = parse_systems(systems)
@@ -192,12 +185,15 @@ class Job:
             )
         done = []
         for spec in specs:
-            system = make_system(spec, protects=self.profile.protects, data_sha256=self.sha256)
-            if isinstance(system, PipelineSystem):
-                system.keep_roles = True
-            with progress_bar(system.name, len(self.documents)) as advance:
-                done.append(run_system(system, self.documents, progress=advance))
-            del system
+            with progress_bar(spec.name, len(self.documents)) as advance:
+                found = run_spec(
+                    spec,
+                    self.documents,
+                    progress=advance,
+                    protects=self.profile.protects,
+                    data_sha256=self.sha256,
+                )
+                done.append(found)
         if save:
             for one in done:
                 write_run(one, Path(save) / f"{one.name}.jsonl", data_sha256=self.sha256)
@@ -242,7 +238,7 @@ def systems() -> None:
     """List what --systems takes."""
     from ..evaluate.systems import known_systems
 
-    print(known_systems().replace(", ", "\n"))
+    print("\n".join(known_systems()))
 
 
 def read_metrics(path: Path) -> dict[str, Any]:
@@ -253,8 +249,8 @@ def read_metrics(path: Path) -> dict[str, Any]:
         raise PiiError(Errors.E501, what=f"'{path}'", reason=reason_of(err)) from err
     except ValueError as err:
         raise PiiError(Errors.E775, file=path.name, reason="not JSON") from err
-    if not (isinstance(content, dict) and content) or not RECORD.isdisjoint(content):
-        raise PiiError(Errors.E775, file=path.name, reason="no object, or a record of an essay")
+    if not isinstance(content, dict) or not {"systems", "views"} <= content.keys():
+        raise PiiError(Errors.E775, file=path.name, reason="no systems in it")
     return content
 
 
@@ -263,13 +259,12 @@ def table(
     files: Annotated[
         list[Path], Argument(metavar="FILE...", help="Metrics files that evaluate wrote.")
     ],
-    subset: Annotated[str, Option(help="A part of the data (seed_split).")] = "",
 ) -> None:
     """Print metrics files as a Markdown table."""
     with guard():
         from ..evaluate.tables import markdown_table
 
-        print(markdown_table([read_metrics(file) for file in files], subset=subset))
+        print(markdown_table([read_metrics(file) for file in files]))
 
 
 evaluate_app = typer.Typer(

@@ -17,6 +17,7 @@ from ..files.sources import open_source
 from ..files.writers import replace_file
 from ..labels import LABELS
 from ..llm.cost import Prices
+from ..llm.cost import estimate as tokens_of
 from ..profiles import Profile
 from ..release.engine import load_engine, surrogate_pipes
 from . import common
@@ -134,9 +135,9 @@ def export(
     config: common.ConfigOpt = None,
     overwrite: common.OverwriteOpt = False,
 ) -> None:
-    """Write a file to fine-tune a chat model with, and check it."""
+    """Write a file to fine-tune a chat model with."""
     with common.guard():
-        from ..llm.finetune import check_file, part_of
+        from ..llm.finetune import part_of
 
         settings = read_settings(ExportSettings, config, task=task, llm=llm)
         target = Path(out)
@@ -153,14 +154,14 @@ def export(
             named = settings.part or "the part"
             raise PiiError(Errors.E945, part=named, corpus=f"'{Path(corpus).name}'")
         replace_file(target, "".join(line + "\n" for line in lines))
-        made = check_file(target)
+        tokens = tokens_of(sum(map(len, lines)))
         verdicts = ""
         if settings.task == VERIFIER:
             verdicts = (
                 f", {counts['T']} T, {counts['F']} F, {counts['defaulted']} of them T by default"
             )
         common.say(
-            f"wrote '{target}': {made.examples} examples{verdicts}, about {made.tokens} tokens an epoch, {made.answers} of them answers"
+            f"wrote '{target}': {len(lines)} examples{verdicts}, about {tokens} tokens an epoch"
         )
     raise typer.Exit(common.exit_code(skips))
 
@@ -194,17 +195,3 @@ def _reasoning_model(settings: ExportSettings) -> Any:
     nlp = spacy.blank("en")
     add_components(nlp, settings.llm, allow_remote=settings.allow_remote, alone=True)
     return next(part for _, part in llm_parts(nlp))._model
-
-
-@llm_app.command(epilog="Exit codes: 0 it can be used; 2 it cannot, and the first problem is told.")
-def validate(
-    *, path: Annotated[str, Argument(metavar="FILE", help="JSON Lines with messages.")]
-) -> None:
-    """Check a file to fine-tune a chat model with."""
-    with common.guard():
-        from ..llm.finetune import check_file
-
-        made = check_file(Path(path))
-        print(
-            f"{made.examples} examples, about {made.tokens} tokens an epoch, {made.answers} of them answers"
-        )

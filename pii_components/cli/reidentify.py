@@ -78,10 +78,8 @@ def reidentify(
     raise typer.Exit(common.DONE)
 
 
-def originals(
-    source: Source, vault: Vault
-) -> Iterator[tuple[Record, str, dict[str, Any], list[tuple[int, int, str]]]]:
-    """YIELDS (tuple): A released record, its original text, its tokens where it has some, and what makes that text of the released one.
+def originals(source: Source, vault: Vault) -> Iterator[tuple[Record, str, dict[str, Any]]]:
+    """YIELDS (tuple): A released record, its original text, its tokens where it has some.
 
     RAISES (PiiError): The reason why a record cannot be read; E458 to E461; E529 where tokens cannot be restored.
     """
@@ -95,14 +93,13 @@ def originals(
             renamed(item, source, *entry.given) if entry.given else item,
             old,
             fields,
-            [(h.start, h.end, h.old) for h in entry.hidden],
         )
 
 
 def _fields(source: Source, record: Record, old: str, entry: Entry) -> dict[str, Any]:
     has_tokens = (
         isinstance(record.body, JsonBody)
-        and not (set(TOKEN_FIELDS) & record.body.at.keys()) <= source.drop
+        and not (set(TOKEN_FIELDS) & record.body.values.keys()) <= source.drop
     )
     if not has_tokens or old == record.text:
         return {}
@@ -116,8 +113,8 @@ def _write(source: Source, writer: Writer, vault: Vault) -> int:
     n = 0
     try:
         writer.start()
-        for record, old, fields, edits in originals(source, vault):
-            writer.write(record, old, fields, edits)
+        for record, old, fields in originals(source, vault):
+            writer.write(record, old, fields)
             n += 1
         writer.finish()
     except BaseException:
@@ -158,13 +155,18 @@ def verify(
     vault: VaultArg,
     key_file: common.VaultKeyOpt = "",
     head: str = Option("", help="Head that report.json noted: nothing up to there may be missing."),
+    repair: bool = Option(
+        False, "--repair", help="Drop a record that a crash has cut off, and close the vault."
+    ),
 ) -> None:
     """Check every record of VAULT, its order, and its end.
 
     Records that are removed from the end up to where an earlier run had closed the vault are only seen with --head.
     """
     with common.guard():
-        found = vault_tools.verify(vault, common.vault_key(vault, key_file=key_file), head=head)
+        key = common.vault_key(vault, key_file=key_file)
+        with common.told():
+            found = vault_tools.verify(vault, key, head=head, repair=repair)
         common.console().print(
             f"{found['documents']} documents, {found['sessions']} sessions, whole; head {found['head']}"
         )

@@ -9,14 +9,15 @@ FastAPI and uvicorn are imported when the page is asked for, and not before.
 """
 
 import secrets
+import socket
 import webbrowser
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
-from ..errors import Errors, PiiError
-from ..files.formats.base import Tally
+from ..errors import Errors, PiiError, reason_of
+from ..files.formats.base import ReadStats
 from ..files.labelled import check_places, open_corpus_writer, write_corpus
 from ..release.review import Review, decisions_path
 from .common import OverwriteOpt, check_apart, guard, locked, say
@@ -56,13 +57,12 @@ def review(
 
 def _serve(path: Path, kept: Path, port: int, *, browser: bool) -> None:
     try:
-        from ..presidio.serve.settings import ServeSettings, listen
         from ..release.review_page import answer, create_app
     except ImportError as err:
         raise PiiError(
             Errors.E005, package=err.name, what="pii-edu review", extra="presidio"
         ) from err
-    with locked(kept), listen(ServeSettings(port=port)) as sock:
+    with locked(kept), _listen(port) as sock:
         say("reading INPUT and OUTPUT once")
         opened, token = Review.open(path, kept), secrets.token_urlsafe(32)
         try:
@@ -87,10 +87,17 @@ def _serve(path: Path, kept: Path, port: int, *, browser: bool) -> None:
             opened.close()
 
 
+def _listen(port: int) -> socket.socket:
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except OSError as err:
+        raise PiiError(Errors.E859, host="127.0.0.1", port=port, reason=reason_of(err)) from None
+
+
 def _export(path: Path, kept: Path, out: Path, *, overwrite: bool) -> None:
     open_corpus_writer(out)
     check_places(path, out, kept, overwrite=overwrite)
-    opened, tally = Review.open(path, kept), Tally()
+    opened, tally = Review.open(path, kept), ReadStats()
     try:
         check_apart(
             "export", out, input=opened.file.place("input"), output=opened.file.place("output")

@@ -8,21 +8,25 @@ Nothing is imported before the options are read: FastAPI, uvicorn, Presidio and 
 """
 
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
 
 from typer import Option, Typer
 
 from ..errors import Errors, PiiError
 from ..vault.vault import Vault
-from .common import ConfigOpt, Key, global_option, guard, load_key, open_for_run, say, vault_key
+from .common import ConfigOpt, Key, guard, load_key, open_for_run, say, vault_key
 from .settings import MODEL, key, need, read_settings
 
 EPILOG = (
     "Settings for --config: service (both, analyzer or anonymizer), model, profile, vault, vault_key_file, return_cited, "
-    "analyzer_conf_file, nlp_conf_file, recognizers, max_bytes, time_limit, max_waiting, batch_size, allowed_hosts. "
-    "Exit codes: 0 ended by a signal; 2 refused, nothing was served; 3 stopped by an error."
+    "analyzer_conf_file, recognizers, max_bytes, time_limit, allowed_hosts. "
+    "Exit codes: 0 ended by Ctrl+C; 2 refused, nothing was served; 3 stopped by an error."
 )
+
+SERVICES = BOTH, ANALYZER, ANONYMIZER = ("both", "analyzer", "anonymizer")
+# Requests that may wait or be at work; uvicorn answers 503 beyond.
+MOST_REQUESTS = 34
 
 presidio_app = Typer(help="For a deployment of Presidio.", no_args_is_help=True)
 
@@ -42,41 +46,51 @@ def _group() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerSettings:
-    """What `pii-edu serve` is asked for; see `presidio.serve.settings.ServeSettings` for limits.
+    """What `pii-edu serve` is asked for; see `presidio.serve.ServeSettings`.
 
-    profile (str): For the operators hips and pseudonym.
+    profile (str): For the operator hips.
     vault, vault_key_file (str): Encrypted file that gets the way back, for /deanonymize, and its key.
     return_cited (bool): Whether cited people are returned too, as CITED_PERSON.
-    analyzer_conf_file, nlp_conf_file, recognizers (str): YAML files of Presidio, instead of `model`.
+    analyzer_conf_file (str): Presidio's analyzer YAML, instead of `model`.
+    recognizers (str): Presidio's list of recognizers.
+    max_bytes, time_limit: Longest body of a request, and seconds that it may take.
+    allowed_hosts (tuple[str, ...]): Further names that a Host header may have.
     """
 
     host: str = key("127.0.0.1")
     port: int = key(3000)
     key_file: str = key("")
-    service: str = key("both")
+    service: str = key(BOTH)
     model: str = key(MODEL)
     profile: str = key("")
     vault: str = key("")
     vault_key_file: str = key("")
     return_cited: bool = key(False)
     analyzer_conf_file: str = key("")
-    nlp_conf_file: str = key("")
     recognizers: str = key("")
     max_bytes: int = key(1_000_000)
     time_limit: float = key(60.0)
-    max_waiting: int = key(32)
-    batch_size: int = key(16)
     allowed_hosts: tuple[str, ...] = key(())
 
     def __post_init__(self) -> None:
-        need(self.vault, "vault", self.service != "analyzer", "service both or anonymizer")
+        if self.service not in SERVICES:
+            raise PiiError(
+                Errors.E519, value=self.service, what="service", allowed=", ".join(SERVICES)
+            )
+        for name in ("max_bytes", "time_limit"):
+            if getattr(self, name) <= 0:
+                value = getattr(self, name)
+                raise PiiError(Errors.E650, name=name, value=value, allowed="a number above 0")
+        need(self.vault, "vault", self.service != ANALYZER, "service both or anonymizer")
         need(self.vault_key_file, "vault_key_file", self.vault, "vault")
 
 
 def serve(
     *,
     host: str | None = Option(None, help="Where to listen [127.0.0.1: this machine only]."),
-    port: int | None = Option(None, envvar="PORT", help="0 for any that is free [3000]."),
+    port: int | None = Option(
+        None, envvar="PORT", min=0, max=65535, help="0 for any that is free [3000]."
+    ),
     key_file: str = Option("", help="Secret key of surrogates [environment variable PII_EDU_KEY]."),
     config: ConfigOpt = None,
 ) -> None:
@@ -85,52 +99,55 @@ def serve(
     There is no password: whoever reaches the port is answered. No text is logged.
     """
     with guard():
-        from ..presidio.serve.settings import ServeSettings, listen
-
         asked = read_settings(ServerSettings, config, host=host, port=port, key_file=key_file)
-        settings = ServeSettings(
-            host=asked.host,
-            port=asked.port,
-            service=asked.service,
-            max_bytes=asked.max_bytes,
-            time_limit=asked.time_limit,
-            max_waiting=asked.max_waiting,
-            batch_size=asked.batch_size,
-            allowed_hosts=tuple(name.lower() for name in asked.allowed_hosts),
-        )
-        secret = load_key(asked.key_file)
-        with listen(settings) as sock:
-            _answer(asked, settings, secret, sock)
+        _serve(asked, load_key(asked.key_file))
 
 
-def _answer(asked: ServerSettings, settings: Any, secret: Key, sock: Any) -> None:
+def _serve(asked: ServerSettings, secret: Key) -> None:
     try:
-        from ..presidio.serve.app import create_app
-        from ..presidio.serve.run import Configuration, build_services
-        from ..presidio.serve.run import serve as answer
+        import uvicorn
+
+        from ..presidio import serve as rest
     except ImportError as err:
         raise PiiError(
             Errors.E005, package=err.name, what="pii-edu serve", extra="presidio"
         ) from err
-    if settings.anonymizer and not secret.kept:
-        say(secret.note)
-    if not settings.loopback:
-        say("listening beyond this machine, without a password or encryption: put both before it")
-    files = Configuration(
-        analyzer=asked.analyzer_conf_file, nlp=asked.nlp_conf_file, recognizers=asked.recognizers
-    )
-    services = build_services(
-        settings,
+    names = (rest.ServeSettings.model_fields["allowed_hosts"].default, *asked.allowed_hosts)
+    settings = rest.ServeSettings(
+        service=asked.service,  # type: ignore[arg-type]  # checked above
         model=asked.model,
-        configuration=files,
+        config=asked.analyzer_conf_file,
+        recognizers=asked.recognizers,
         return_cited=asked.return_cited,
-        key=secret.secret,
         profile=asked.profile,
-        vault=_vault(asked, secret),
+        max_bytes=asked.max_bytes,
+        time_limit=asked.time_limit,
+        allowed_hosts=",".join(names) if _is_loopback(asked.host) else "*",
     )
-    with services as engines:
-        quiet = global_option("quiet")
-        answer(create_app(engines, settings), settings, sock, say=say, quiet=quiet)
+    if asked.service != ANALYZER and not secret.kept:
+        say(secret.note)
+    if not _is_loopback(asked.host):
+        say("listening beyond this machine, without a password or encryption: put both before it")
+    rest.log_without_texts()
+    services = rest.build_services(settings, key=secret.secret, vault=_vault(asked, secret))
+    # Says where it listens, when it does, and ends with SIGINT or SIGTERM.
+    uvicorn.run(
+        rest.create_app(settings, services),
+        host=asked.host,
+        port=asked.port,
+        server_header=False,
+        proxy_headers=False,
+        access_log=False,
+        limit_concurrency=MOST_REQUESTS,
+        timeout_graceful_shutdown=max(1, round(asked.time_limit)),
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _vault(asked: ServerSettings, secret: Key) -> Vault | None:

@@ -7,9 +7,9 @@ from typing import Any
 from rich.text import Text
 
 from ..files.record import Source, safe_name
-from ..release.audit import page_path
 from ..release.columns import NO_THREAD
-from ..release.run import Report, Run, RunState, Swept
+from ..release.report import Report, page_path
+from ..release.run import Run, RunState, SweepResult
 from ..release.sweep import RISKS
 from . import common
 from .common import tell
@@ -27,7 +27,7 @@ def tell_start(source: Source, key: common.Key, old: RunState | None) -> None:
         tell(f"going on after record {old.items}")
 
 
-def tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
+def tell_end(run: Run, report_path: Path, swept: SweepResult | None) -> None:
     """Counts, what is to be reviewed, and where it was written."""
     if common.global_option("quiet"):
         return
@@ -70,7 +70,7 @@ def _show_counts(report: Report) -> None:
     tell(f"{report.documents} documents, {report.n_skipped} skipped, {report.words} words{speed}")
 
 
-def _tell_swept(swept: Swept) -> None:
+def _tell_swept(swept: SweepResult) -> None:
     risks = ", ".join(f"{risk}: {swept.by_risk[risk]}" for risk in RISKS)
     _to_review(
         f"what was hidden somewhere stands in clear in {swept.n_found} places ({swept.n_documents} documents), risk {risks}; "
@@ -103,7 +103,7 @@ def tell_unread(unread: Mapping[str, int]) -> None:
         _to_review(f"not read in documents: {kinds}; all of it is left out. The report lists them")
 
 
-def show_leaks(swept: Swept) -> None:
+def show_leaks(swept: SweepResult) -> None:
     """What a sweep found, with what stands around it: on the steward's terminal and nowhere else."""
     screen = common.console()
     if not screen.is_terminal:

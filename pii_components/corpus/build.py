@@ -9,7 +9,6 @@ import gzip
 import hashlib
 import json
 import logging
-import os
 import random
 import re
 import tomllib
@@ -26,12 +25,12 @@ from spacy.tokens import Doc, DocBin, Span
 
 from ..errors import Errors, PiiError
 from ..files.record import reason_of
+from ..files.writers import replace_file
 from ..labels import DETAIL_LABELS, NAME_CONNECTED, NAME_STUDENT, USERNAME, is_name
 from ..names.table import NameTable, name_table
 from ..ner.loss import ANNOTATED, UNLABELLED_KEY
 from ..spans import SPANS_KEY
-from .edit import Filled, stops
-from .noise import Noisy, TextNoise, curly, hard_negative, native_sentence
+from .noise import Change, DocumentNoise, Filled, Noisy, curly, hard_negative, native_sentence
 from .people import Person, invent_person, is_linked
 from .split import CRAPII_DOCUMENTS, paper_split
 from .templates import Part, Slot, Template, read_fragments, read_tables, read_templates
@@ -47,7 +46,7 @@ OK, WRONG, RECORDED, NEW, ABSENT = "ok", "wrong", "as recorded", "not recorded",
 
 
 class Checked(NamedTuple):
-    """A file of the assets folder: its state (one of the five above), SHA-256 if it is there, and what is wrong with it."""
+    """A file of the assets folder: its state, SHA-256 if it is there, and what is wrong with it."""
 
     path: str
     state: str
@@ -66,23 +65,18 @@ def verify_assets(assets: Path, *, record: bool = False) -> list[Checked]:
     lock = _read(assets / LOCK, json.loads)
     if not isinstance(lock, dict) or not all(isinstance(value, str) for value in lock.values()):
         raise PiiError(Errors.E610, path=LOCK, reason="it is no table of checksums")
-    files = (path for folder in FOLDERS for path in (assets / folder).rglob("*"))
-    present = {
-        path.relative_to(assets).as_posix()
-        for path in files
-        if path.is_file() and not path.name.startswith(".")
-    }
+    paths = set(known)
+    for folder in FOLDERS:
+        for path in (assets / folder).rglob("*"):
+            if path.is_file() and not path.name.startswith("."):
+                paths.add(path.relative_to(assets).as_posix())
     checked = [
         _check(assets / path, path, known.get(path, {}), lock.get(path, ""))
-        if path in present
-        else Checked(path, ABSENT)
-        for path in sorted(present | set(known))
+        for path in sorted(paths)
     ]
     if record:
-        lock.update({item.path: item.sha256 for item in checked if item.state == NEW})
-        part = assets / f"{LOCK}.part"
-        part.write_text(json.dumps(lock, indent=1, sort_keys=True) + "\n", "utf8")
-        os.replace(part, assets / LOCK)
+        lock |= {item.path: item.sha256 for item in checked if item.state == NEW}
+        replace_file(assets / LOCK, json.dumps(lock, indent=1, sort_keys=True) + "\n")
     return checked
 
 
@@ -96,28 +90,29 @@ def sha256_of(path: Path) -> str:
 
 
 def _check(file: Path, path: str, entry: dict[str, Any], recorded: str) -> Checked:
+    if not file.is_file():
+        return Checked(path, ABSENT)
     found = sha256_of(file)
-    wanted = entry.get("sha256") or recorded
-    if wanted and wanted != found:
-        reason = (
-            "the checksum is another one"
-            if entry.get("sha256")
-            else "it has changed since it was recorded"
-        )
-        return Checked(path, WRONG, found, reason)
+    published = entry.get("sha256")
+    if published and published != found:
+        return Checked(path, WRONG, found, "the checksum is another one")
+    if recorded and not published and recorded != found:
+        return Checked(path, WRONG, found, "it has changed since it was recorded")
     for key in ("records", "lines"):
         if key in entry and (n := _count(file, key)) != entry[key]:
             return Checked(path, WRONG, found, f"{n:,} {key} in place of {entry[key]:,}")
-    return Checked(path, (OK if entry else RECORDED) if wanted or entry else NEW, found)
+    if entry:
+        return Checked(path, OK, found)
+    return Checked(path, RECORDED if recorded else NEW, found)
 
 
 def _count(path: Path, what: str) -> int:
     from ..files.json_text import open_json
 
+    if what == "records":
+        return sum(1 for _ in open_json(path, text_field="tokens").objects())
     with open(path, "rb") as file:
-        return sum(
-            1 for _ in (file if what == "lines" else open_json(path, text_field="tokens").objects())
-        )
+        return sum(1 for _ in file)
 
 
 def _read(path: Path, loads: Callable[[str], Any]) -> Any:
@@ -142,19 +137,17 @@ class Tally(Counter[tuple[str, str]]):
     def to_dict(self) -> Counts:
         """RETURNS (Counts): Sorted by kind, most frequent value first."""
         found: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        for (kind, value), n in sorted(
-            self.items(), key=lambda item: (item[0][0], -item[1], item[0][1])
-        ):
-            found[kind][value] = n
+        for kind, value in sorted(self, key=lambda key: (key[0], -self[key], key[1])):
+            found[kind][value] = self[kind, value]
         return dict(found)
 
 
-class Filler:
+class TemplateFiller:
     """Fills slots; one person per `who`, as long as the filler lives.
 
     genders (Mapping[str, str]): "m", "f" or "x" per person.
-    worn (float): Share of the mentions and details that have noise of their own, 0 to 1.
-    habit (float): Probability that all names of the text have the same noise, 0 to 1 (`noise.TextNoise`).
+    noise (float): Share of the mentions and details that have noise of their own, 0 to 1.
+    style (float): Probability that all names of the text have the same noise, 0 to 1.
     tally (Tally | None): Counts what is filled in, for the report.
     """
 
@@ -164,8 +157,8 @@ class Filler:
         rng: random.Random,
         *,
         genders: Mapping[str, str] | None = None,
-        worn: float = 0.0,
-        habit: float = 0.0,
+        noise: float = 0.0,
+        style: float = 0.0,
         tally: Tally | None = None,
     ) -> None:
         self.table = table
@@ -173,33 +166,31 @@ class Filler:
         self.genders = dict(genders or {})
         self.tally = tally if tally is not None else Tally()
         self.people: dict[str, Person] = {}
-        # A student who writes a name in lower case does so each time; CRAPII's 4,393 of 4,394 Title Case names teach none of this.
-        style = rng.choices(("", "upper", "lower"), (0.86, 0.08, 0.06))[0]
-        # To train on, the case must not tell the student: there it is one of the habits, which everybody in the text shares.
-        self.style = "" if worn or habit else style
-        self.noise = TextNoise(rng, noise=worn, habit=habit)
-        if habit:
-            self.tally["habit", self.noise.habit or "none"] += 1
+        # A student who writes a name in lower case does so each time; CRAPII's 4,393 of 4,394 Title
+        # Case names teach none of this.
+        case = rng.choices(("", "upper", "lower"), (0.86, 0.08, 0.06))[0]
+        # To train on, the case must not tell the student: there it is one of the styles, which
+        # everybody in the text shares.
+        self.case = "" if noise or style else case
+        self.noise = DocumentNoise(rng, noise=noise, style=style)
+        if style:
+            self.tally["style", self.noise.style or "none"] += 1
 
     def person(self, who: str) -> Person:
         """RETURNS (Person): The person of a slot; two people share no name, but an author at times has the student's surname."""
-        if who not in self.people:
-            taken = frozenset(part for p in self.people.values() for part in (p.first, p.last))
-            student = self.people.get("student")
-            shared = ""
-            if (
-                who.startswith("cited")
-                and student is not None
-                and self.rng.random() < _SAME_SURNAME
-            ):
-                shared = student.last
-                self.tally["hard negative", "author with the student's surname"] += 1
-            person = invent_person(
-                self.rng, self.table, gender=self.genders.get(who, "x"), avoid=taken, surname=shared
-            )
-            self.people[who] = person
-            self.tally["region", person.region] += 1
-        return self.people[who]
+        if who in self.people:
+            return self.people[who]
+        taken = frozenset(part for p in self.people.values() for part in (p.first, p.last))
+        student = self.people.get("student")
+        surname = ""
+        if student and who.startswith("cited") and self.rng.random() < _SAME_SURNAME:
+            surname = student.last
+            self.tally["hard negative", "author with the student's surname"] += 1
+        gender = self.genders.get(who, "x")
+        person = invent_person(self.rng, self.table, gender=gender, avoid=taken, surname=surname)
+        self.people[who] = person
+        self.tally["region", person.region] += 1
+        return person
 
     def fill(self, parts: Iterable[Part]) -> Filled:
         """RETURNS (Filled): Text and slots in order, a span for each slot."""
@@ -220,29 +211,22 @@ class Filler:
 
     def noisy_prose(self, filled: Filled) -> Filled:
         """RETURNS (Filled): The text, some words between spans with the noise that the names have."""
-        return filled.map_prose(self.noise.prose) if self.noise.habit else filled
+        return filled.map_prose(self.noise.prose) if self.noise.style else filled
 
     def _value(self, slot: Slot) -> Noisy:
-        noisy = self.noise.mention(
-            slot.text if slot.what == "literal" else self._detail(slot), slot
-        )
+        value = slot.text if slot.what == "literal" else self._detail(slot)
+        noisy = self.noise.mention(value, slot)
         if noisy.kind:
-            self.tally[
-                "wear", f"{'name' if is_name(slot.label) else slot.label}: {noisy.kind}"
-            ] += 1
+            what = "name" if is_name(slot.label) else slot.label
+            self.tally["noise", f"{what}: {noisy.kind}"] += 1
             if slot.role:
-                self.tally["worn role", slot.role] += 1
+                self.tally["noisy role", slot.role] += 1
         return noisy
 
     def _detail(self, slot: Slot) -> str:
-        if (
-            slot.role == "STUDENT"
-            and not slot.case
-            and is_name(slot.label)
-            and self.style
-            and self.rng.random() < 0.8
-        ):
-            slot = replace(slot, case=self.style)
+        of_student = slot.role == "STUDENT" and is_name(slot.label) and not slot.case
+        if of_student and self.case and self.rng.random() < 0.8:
+            slot = replace(slot, case=self.case)
         person = self.person(slot.who)
         value = person.render(slot, self.rng)
         if slot.what in ("email", "username", "url"):
@@ -251,8 +235,8 @@ class Filler:
         return value
 
 
-# What student files look like: kind -> how often, and what becomes of the text between spans; of names too where it is the case.
-_ROUGH: dict[str, tuple[int, Callable[[str], str]]] = {
+# What student files look like: kind -> how often, and what becomes of the text between spans.
+_LAYOUTS: dict[str, tuple[int, Callable[[str], str]]] = {
     "none": (39, str),
     "run together": (8, lambda piece: re.sub(r"(?<=[a-z][.,;])[ ](?=[A-Z])", "", piece)),
     "flat": (13, lambda piece: re.sub(r"[ \t]*\n+[ \t]*", "  ", piece)),
@@ -260,18 +244,19 @@ _ROUGH: dict[str, tuple[int, Callable[[str], str]]] = {
     "lower": (5, str.lower),
     "upper": (2, str.upper),
     "no stops": (3, lambda piece: re.sub(r"[.,](?=\s)", "", piece)),
-    "wide": (
-        2,
-        lambda piece: piece.replace(" ", "\t\r \u00a0"),
-    ),  # what is left of justified text in a word processor's file
+    # What is left of justified text in a word processor's file.
+    "wide": (2, lambda piece: piece.replace(" ", "\t\r \u00a0")),
     "curly": (6, curly),
 }
 
 
-def roughen(filled: Filled, rng: random.Random) -> Filled:
-    """RETURNS (Filled): A text as student files are, or as it was; the same spans, which may be in another case."""
-    kind = rng.choices(list(_ROUGH), [share for share, _ in _ROUGH.values()])[0]
-    change = _ROUGH[kind][1]
+def add_layout_noise(filled: Filled, rng: random.Random) -> Filled:
+    """RETURNS (Filled): A text as student files are, or as it was.
+
+    The spans stay; where the text changes its case, they do so too.
+    """
+    kind = rng.choices(list(_LAYOUTS), [share for share, _ in _LAYOUTS.values()])[0]
+    change = _LAYOUTS[kind][1]
     if kind not in ("lower", "upper"):
         return filled.map_prose(change)
     text = change(filled.text)
@@ -282,19 +267,16 @@ _BREAKS = re.compile(r"\n+|(?<=[.!?])\s+(?=[A-Z\"'(])")
 
 
 def crop(filled: Filled, rng: random.Random, *, least: int = 350, most: int = 1050) -> list[Filled]:
-    """RETURNS (list[Filled]): A text cut into stretches of so many characters that end at a line or sentence; the last may be shorter."""
+    """RETURNS (list[Filled]): A text cut into stretches of so many characters that end at a line or
+    sentence; the last may be shorter."""
     breaks = [m.end() for m in _BREAKS.finditer(filled.text)]
-    pieces, start = [], 0
-    while start < len(filled.text):
+    length, pieces, start = len(filled.text), [], 0
+    while start < length:
         want = start + rng.randint(least, most)
-        fitting = [s for s in breaks if start + least // 2 < s <= want]
-        end = (
-            len(filled.text)
-            if len(filled.text) <= want + 150
-            else fitting[-1]
-            if fitting
-            else min(want, len(filled.text))
-        )
+        fitting = [place for place in breaks if start + least // 2 < place <= want]
+        end = fitting[-1] if fitting else min(want, length)
+        if length <= want + 150:
+            end = length
         pieces.append(filled.cut(start, end))
         start = end
     return pieces
@@ -330,22 +312,22 @@ def iter_persuade(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def to_parts(text: str, rng: random.Random) -> tuple[Part, ...]:
-    """RETURNS (tuple[Part, ...]): An essay, its marks turned into slots; empty if there is a mark that this module does not know."""
-    text = text.replace("<personal_name>", "STUDENT_NAME").replace(
-        "<personal_url>", "PERSONAL_URL_HERE"
-    )  # of a language model
+    """RETURNS (tuple[Part, ...]): An essay, its marks turned into slots; empty if there is a mark that
+    this module does not know."""
+    # The marks of a language model.
+    text = text.replace("<personal_name>", "STUDENT_NAME")
+    text = text.replace("<personal_url>", "PERSONAL_URL_HERE")
     parts: list[Part] = []
-    at, generic = 0, 0
+    at, character = 0, 0
     signed = _SIGNED.search(text)
     for match in _MARK.finditer(text):
-        mark, before = match[1], text[: match.start()]
+        mark = match[1]
         parts.append(text[at : match.start()])
         at = match.end()
         if mark in _MARKS["places"]:
             label, names = _MARKS["places"][mark]
-            parts.append(
-                Slot(label, "literal", "", rng.choice(names)) if label else rng.choice(names)
-            )
+            name = rng.choice(names)
+            parts.append(Slot(label, "literal", "", name) if label else name)
             continue
         if mark in _MARKS["details"]:
             parts.append(Slot("student", _MARKS["details"][mark]))
@@ -354,20 +336,26 @@ def to_parts(text: str, rng: random.Random) -> tuple[Part, ...]:
         if signed and signed.start() < match.start() and signed.end() >= match.end():
             who = "student"
         elif who == "character":
-            # Stories name a handful of people with one mark: mostly the same one goes on, at times another comes.
-            generic = rng.choices((generic, rng.randint(0, 3)), (0.6, 0.4))[0]
-            who = f"character{generic + 1}"
-        what = rng.choices(("first", "full", "last"), (0.75, 0.2, 0.05))[0]
-        if who == "student":
-            what = rng.choices(("full", "first", "initial_last", "middle"), (0.6, 0.3, 0.05, 0.05))[
-                0
-            ]
-        elif who == "instructor":
-            what = "last" if _ADDRESSED.search(before) else rng.choice(("full", "last", "first"))
-        parts.append(Slot(who, what))
+            # Stories name a handful of people with one mark: mostly the same one goes on, at times
+            # another comes.
+            character = rng.choices((character, rng.randint(0, 3)), (0.6, 0.4))[0]
+            who = f"character{character + 1}"
+        parts.append(Slot(who, _form_of(who, text[: match.start()], rng)))
     parts.append(text[at:])
-    known = not any(isinstance(part, str) and _ANY_MARK.search(part) for part in parts)
-    return tuple(part for part in parts if known and part != "")
+    if any(isinstance(part, str) and _ANY_MARK.search(part) for part in parts):
+        return ()
+    return tuple(part for part in parts if part != "")
+
+
+def _form_of(who: str, before: str, rng: random.Random) -> str:
+    """How a person is called where a mark stands."""
+    what = rng.choices(("first", "full", "last"), (0.75, 0.2, 0.05))[0]
+    if who == "student":
+        forms = ("full", "first", "initial_last", "middle")
+        return rng.choices(forms, (0.6, 0.3, 0.05, 0.05))[0]
+    if who == "instructor":
+        return "last" if _ADDRESSED.search(before) else rng.choice(("full", "last", "first"))
+    return what
 
 
 def fill_carrier(
@@ -375,34 +363,29 @@ def fill_carrier(
     table: NameTable,
     rng: random.Random,
     *,
-    worn: float = 0.0,
-    habit: float = 0.0,
+    noise: float = 0.0,
+    style: float = 0.0,
     tally: Tally | None = None,
 ) -> Filled | None:
-    """Fill an essay's marks, and leave unlabelled what looks like the name of somebody whom nobody labelled.
+    """Fill an essay's marks; what looks like the name of somebody else is left unlabelled.
 
     RETURNS (Filled | None): None for an essay with marks of another kind.
     """
     parts = to_parts(text, rng)
     if not parts:
         return None
-    filler = Filler(table, rng, worn=worn, habit=habit, tally=tally)
+    filler = TemplateFiller(table, rng, noise=noise, style=style, tally=tally)
     filled = filler.noisy_prose(filler.fill(parts))
-    pairs = (
-        m
-        for m in _TITLE_PAIR.finditer(filled.text)
-        if table.is_given(m[1]) and table.is_surname(m[2])
-    )
-    apart = (
-        m.span()
-        for m in pairs
-        if not any(s < m.end() and e > m.start() for s, e, _ in filled.spans)
-    )
+    apart = []
+    for match in _TITLE_PAIR.finditer(filled.text):
+        start, end = match.span()
+        inside = any(s < end and e > start for s, e, _ in filled.spans)
+        if not inside and table.is_given(match[1]) and table.is_surname(match[2]):
+            apart.append((start, end))
     return Filled(filled.text, filled.spans, tuple(apart))
 
 
 Blocks = dict[str, list[tuple[Part, ...]]]
-Change = Callable[[Filled, random.Random], Filled]
 SPLITS = ("train", "dev", "test")
 # What may be set into an essay, and how often (share of the documents). Two thirds of what results holds no student's name: real
 # essays hold one in 15 of 100, and a detector that expects one in each sees one in each.
@@ -430,10 +413,10 @@ class Recipe:
 
     fillings (int): Times that each essay of ours is filled. clean_share (float): Share of the stretches without labels that is kept.
     carriers (int): Carriers with marks at most. clean_carriers (int): Carriers without marks at most.
-    whole (bool): Whole texts, neither roughened nor cut: for dev and test.
-    cut (bool): Whether texts that are roughened are cut into stretches, too.
-    worn (float): Share of the mentions and details that have noise of their own (`noise.noisy_name`).
-    habit (float): Share of the texts in which all names have the same noise (`noise.TextNoise`).
+    whole (bool): Whole texts, neither changed in layout nor cut: for dev and test.
+    cut (bool): Whether texts that are changed in layout are cut into stretches, too.
+    noise (float): Share of the mentions and details that have noise of their own.
+    style (float): Share of the texts in which all names have the same noise.
     """
 
     fillings: int
@@ -442,21 +425,21 @@ class Recipe:
     clean_carriers: int
     whole: bool = False
     cut: bool = True
-    worn: float = 0.0
-    habit: float = 0.0
+    noise: float = 0.0
+    style: float = 0.0
 
 
 RECIPES = {
     "train": Recipe(
-        fillings=6, clean_share=0.45, carriers=1000, clean_carriers=2500, worn=0.05, habit=0.17
+        fillings=6, clean_share=0.45, carriers=1000, clean_carriers=2500, noise=0.05, style=0.17
     ),
     "dev": Recipe(fillings=2, clean_share=1.0, carriers=40, clean_carriers=40, whole=True),
     "test": Recipe(fillings=2, clean_share=1.0, carriers=40, clean_carriers=40, whole=True),
 }
-# The dev essays worn: people whom the classifier of `pii_context` shall know in every script, case and layout.
-WORN = "dev_worn"
-WORN_RECIPE = Recipe(
-    fillings=2, clean_share=1.0, carriers=0, clean_carriers=0, cut=False, worn=0.08, habit=0.75
+# The dev essays with noise: people whom the classifier of `pii_context` shall know in every script, case and layout.
+NOISY_DEV = "dev_worn"
+NOISY_RECIPE = Recipe(
+    fillings=2, clean_share=1.0, carriers=0, clean_carriers=0, cut=False, noise=0.08, style=0.75
 )
 
 
@@ -472,27 +455,27 @@ def rng_for(seed: int, *parts: object) -> random.Random:
     return random.Random(hashlib.sha256(text.encode("utf8")).digest())
 
 
-def dress(
-    filled: Filled, filler: Filler, blocks: Blocks, rng: random.Random, *, header: float
+def add_header(
+    filled: Filled, filler: TemplateFiller, blocks: Blocks, rng: random.Random, *, header: float
 ) -> Filled:
     """RETURNS (Filled): A text with a head, a sign-off under it, and sentences of other kinds in it.
 
-    blocks (Blocks): Fragments by kind. header (float): Probability of a head with the student's name.
+    blocks (Blocks): Fragments by kind.
+    header (float): Probability of a head with the student's name.
     """
     for kind, share in _INSIDE.items():
-        places = stops(filled.text, filled.spans, at_end=False)
+        places = filled.stops(at_end=False)
         if places and blocks.get(kind) and rng.random() < share:
             addition = filler.fill(rng.choice(blocks[kind]))
             gap = "\n\n" if "\n" in addition.text else rng.choice((" ", " ", "\n\n", "\n"))
-            filled = filled.insert(
-                addition, rng.choice(places), before=gap, after="\n" if "\n" in gap else ""
-            )
+            after = "\n" if "\n" in gap else ""
+            filled = filled.put(Filled(gap) + addition + Filled(after), rng.choice(places))
             filler.tally["set in", kind] += 1
-    if (places := stops(filled.text, filled.spans, at_end=False)) and rng.random() < _HARD_NEGATIVE:
+    places = filled.stops(at_end=False)
+    if places and rng.random() < _HARD_NEGATIVE:
         sentence, kind = hard_negative(rng)
-        filled = filled.insert(
-            Filled(sentence), rng.choice(places), before=rng.choice((" ", " ", "\n"))
-        )
+        at = rng.choice(places)
+        filled = filled.put(Filled(rng.choice((" ", " ", "\n")) + sentence), at)
         filler.tally["hard negative", kind] += 1
     draw = rng.random()
     if draw < header and blocks.get("headers"):
@@ -500,36 +483,27 @@ def dress(
         filled = filler.fill(rng.choice(blocks["headers"])) + Filled(joint) + filled
         filler.tally["set in", "headers"] += 1
     elif draw < header + 0.3 and blocks.get("headers_clean"):
-        filled = (
-            filler.fill(rng.choice(blocks["headers_clean"]))
-            + Filled(rng.choice(("\n", "\n\n", "  ")))
-            + filled
-        )
+        clean = filler.fill(rng.choice(blocks["headers_clean"]))
+        filled = clean + Filled(rng.choice(("\n", "\n\n", "  "))) + filled
     if rng.random() < header / 4 and blocks.get("signoffs"):
-        filled = (
-            filled
-            + Filled(rng.choice(("\n\n", "\n")))
-            + filler.fill(rng.choice(blocks["signoffs"]))
-        )
+        joint = rng.choice(("\n\n", "\n"))
+        filled = filled + Filled(joint) + filler.fill(rng.choice(blocks["signoffs"]))
         filler.tally["set in", "signoffs"] += 1
     return filled
 
 
-def _noisy(filled: Filled, filler: Filler, recipe: Recipe) -> Filled:
-    """Noise between names, too, and to train on, here and there, a word of another script that is no name.
-
-    A detector that never saw such a word takes each for a name.
-    """
+def _add_prose_noise(filled: Filled, filler: TemplateFiller, recipe: Recipe) -> Filled:
+    """Noise between names, too, and to train on, here and there, a word of another script that is no
+    name: a detector that never saw such a word takes each for a name."""
     filled = filler.noisy_prose(filled)
-    places = (
-        stops(filled.text, filled.spans, at_end=False)
-        if recipe.habit and filler.rng.random() < _NATIVE_WORDS
-        else ()
-    )
+    if not recipe.style or filler.rng.random() >= _NATIVE_WORDS:
+        return filled
+    places = filled.stops(at_end=False)
     if not places:
         return filled
     filler.tally["hard negative", "word of another script"] += 1
-    return filled.insert(Filled(native_sentence(filler.rng)), filler.rng.choice(places), before=" ")
+    sentence = Filled(" " + native_sentence(filler.rng))
+    return filled.put(sentence, filler.rng.choice(places))
 
 
 def _pieces(
@@ -538,11 +512,23 @@ def _pieces(
     if recipe.whole:
         yield filled
         return
-    rough = roughen(filled, rng)
-    rough = change(rough, rng) if change is not None else rough
-    for piece in crop(rough, rng) if recipe.cut else (rough,):
+    filled = add_layout_noise(filled, rng)
+    if change is not None:
+        filled = change(filled, rng)
+    for piece in crop(filled, rng) if recipe.cut else [filled]:
         if piece.text.strip() and (piece.direct or rng.random() < recipe.clean_share):
             yield piece
+
+
+def _styled_turns(template: Template, recipe: Recipe, seed: int) -> set[int]:
+    """RETURNS (set[int]): Which fillings have a writer's style.
+
+    Each essay has one as often as every other: by lot, essays with a crowd of one role would teach
+    that noise goes with that role.
+    """
+    turn = 1.0 / recipe.style
+    first = rng_for(seed, template.id, "habit").random() * turn
+    return {int(first + turn * i) for i in range(recipe.fillings)}
 
 
 def from_essays(
@@ -554,23 +540,29 @@ def from_essays(
     tally: Tally | None = None,
     change: Change | None = None,
 ) -> Iterator[Filled]:
-    """YIELDS (Filled): Our own essays, each filled several times; an essay that names its writer gets no other head."""
+    """YIELDS (Filled): Our own essays, each filled several times.
+
+    An essay that names its writer gets no other head.
+    """
     for template in templates:
         named = any(slot.who.startswith("student") for slot in template.slots)
-        # Each essay is worn as often as every other: by lot, essays with a crowd of one role would teach that wear goes with that role.
-        turn = 1.0 / recipe.habit if recipe.habit else 0.0
-        first = rng_for(seed, template.id, "habit").random() * turn
-        worn_turns = {int(first + turn * i) for i in range(recipe.fillings)} if turn else set()
+        turns = _styled_turns(template, recipe, seed) if recipe.style else set()
+        by_turns = recipe.style and recipe.fillings >= 1.0 / recipe.style
         for n in range(recipe.fillings):
             rng = rng_for(seed, template.id, n)
-            habit = float(n in worn_turns) if recipe.fillings >= turn else recipe.habit
-            filler = Filler(
-                table, rng, genders=template.genders, worn=recipe.worn, habit=habit, tally=tally
+            filler = TemplateFiller(
+                table,
+                rng,
+                genders=template.genders,
+                noise=recipe.noise,
+                style=float(n in turns) if by_turns else recipe.style,
+                tally=tally,
             )
             filled = filler.fill(template.parts)
             if n or not recipe.whole:
-                filled = dress(filled, filler, blocks, rng, header=0.08 if named else 0.35)
-            yield from _pieces(_noisy(filled, filler, recipe), rng, recipe, change)
+                header = 0.08 if named else 0.35
+                filled = add_header(filled, filler, blocks, rng, header=header)
+            yield from _pieces(_add_prose_noise(filled, filler, recipe), rng, recipe, change)
 
 
 def from_carriers(
@@ -578,6 +570,7 @@ def from_carriers(
 ) -> Iterator[Filled]:
     """YIELDS (Filled): Essays of a JSONL file, marks filled; those without marks with something set into them."""
     left = {True: recipe.carriers, False: recipe.clean_carriers}
+    how: dict[str, Any] = {"noise": recipe.noise, "style": recipe.style}
     model_written = "llm" in path.name  # few, but on the very assignment: filled twice
     rows = list(enumerate(iter_persuade(path)))
     for n, (key, text) in rows * (2 if model_written and not recipe.whole else 1):
@@ -585,23 +578,19 @@ def from_carriers(
             continue
         rng = rng_for(seed, path.name, key, n, *left.values())
         counts = Tally()
-        filled = fill_carrier(
-            text, name_table(), rng, worn=recipe.worn, habit=recipe.habit, tally=counts
-        )
+        filled = fill_carrier(text, name_table(), rng, tally=counts, **how)
         if filled is None or not left[filled.direct]:
             continue
         left[filled.direct] -= 1
         tally.update(counts)
-        if not filled.direct or model_written:
+        if model_written or not filled.direct:
             if not recipe.whole and not model_written:
                 # One stretch of each, so that the budget goes to many writers.
                 filled = rng.choice(crop(filled, rng, least=500, most=1050)[:4])
-            filler = Filler(name_table(), rng, worn=recipe.worn, habit=recipe.habit, tally=tally)
-            filled = _noisy(
-                dress(filled, filler, blocks, rng, header=0.45 if model_written else 0.2),
-                filler,
-                recipe,
-            )
+            filler = TemplateFiller(name_table(), rng, tally=tally, **how)
+            header = 0.45 if model_written else 0.2
+            filled = add_header(filled, filler, blocks, rng, header=header)
+            filled = _add_prose_noise(filled, filler, recipe)
         yield from _pieces(filled, rng, recipe)
 
 
@@ -731,8 +720,8 @@ def build_corpus(
         DocBin(docs=docs).to_disk(out / f"{split}.spacy")
     if uncut:
         mine, blocks = of_split("dev", templates, fragments)
-        noisy = from_essays(mine, blocks, WORN_RECIPE, table, seed + 1, change=change)
-        DocBin(docs=[to_doc(nlp, filled) for filled in noisy]).to_disk(out / f"{WORN}.spacy")
+        noisy = from_essays(mine, blocks, NOISY_RECIPE, table, seed + 1, change=change)
+        DocBin(docs=[to_doc(nlp, filled) for filled in noisy]).to_disk(out / f"{NOISY_DEV}.spacy")
     for name, counts in (("stats", stats), ("distribution", distribution)):
         (out / f"{name}.json").write_text(json.dumps(counts, indent=1) + "\n", "utf8")
     return stats, distribution

@@ -1,28 +1,155 @@
-"""Noise on names and details, as it was seen in students' files and is to be expected there, and sentences that only look private.
+"""Noise on texts with labelled spans: one name as a student types it, all names of a text, a whole text.
 
-    noisy_name("Ana Lopez", rng)   ->  ("A N A  L O P E Z", "spaced")
-    noisy_detail("ana@uni.edu", "EMAIL", rng)   ->  ("ana [at] uni (dot) edu", "spelt out")
+    noisy_name("Ana Lopez", rng)                    ->  ("A N A  L O P E Z", "spaced")
+    DocumentNoise(rng, style=1.0).mention(...)      all names of one text, in one style
+    perturbations()["names_lower"](filled, rng)     what robustness measures and training may see
 
-`TextNoise` gives all names of a text the same noise. Noise never depends on whose name it is: it must not tell a student from an author.
+A change of a text works on `Filled` and carries the spans along: those that come out lie exactly
+where a perfect detector would put them. Which noise there is, and how often: resources/corpus,
+noise.toml and perturbations.toml. Noise never depends on whose name it is: it must not tell a
+student from an author.
 """
 
 import random
 import re
 import unicodedata
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..labels import EMAIL, ID_NUM, PHONE_NUM, URL_PERSONAL, is_name
-from .edit import OnValue
-from .templates import Slot, read_tables
+from ..errors import Errors, PiiError
+from ..labels import (
+    DETAIL_LABELS,
+    EMAIL,
+    ID_NUM,
+    INDIRECT_LABELS,
+    NAME_CONNECTED,
+    NAME_STUDENT,
+    PHONE_NUM,
+    URL_PERSONAL,
+    is_name,
+)
+from ..names.table import name_table
+from .templates import PUBLIC_LABELS, Slot, read_tables
 
-# Names in other scripts, words of other scripts that are no names, and what looks like a name or a number of somebody.
+Span = tuple[int, int, str]
+OnValue = Callable[[str, random.Random], str]
+# A stretch of text and its label, empty for what stands between spans.
+Piece = tuple[str, str]
+UNLABELLED = "UNLABELLED"
+
+
+# --- texts with spans
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """Text with labelled spans: characters, end exclusive, sorted and apart.
+
+    unlabelled (tuple[tuple[int, int], ...]): Stretches that nobody has labelled.
+    annotated (Mapping[str, Sequence[str]]): The labels that somebody looked for, and which of ours
+        each may be (ner/loss.py); empty for all.
+    """
+
+    text: str
+    spans: tuple[Span, ...] = ()
+    unlabelled: tuple[tuple[int, int], ...] = ()
+    annotated: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def direct(self) -> bool:
+        """Whether there is a name or a direct identifier in it."""
+        return any(label not in INDIRECT_LABELS for _, _, label in self.spans)
+
+    def __add__(self, other: "Filled") -> "Filled":
+        shift = len(self.text)
+        return Filled(
+            self.text + other.text,
+            self.spans + tuple((s + shift, e + shift, label) for s, e, label in other.spans),
+            self.unlabelled + tuple((s + shift, e + shift) for s, e in other.unlabelled),
+            self.annotated or other.annotated,
+        )
+
+    def cut(self, start: int, end: int) -> "Filled":
+        """RETURNS (Filled): Characters start to end; spans that the cut would split are unlabelled."""
+        spans, rest = [], [u for u in self.unlabelled if u[1] > start and u[0] < end]
+        for s, e, label in self.spans:
+            if s >= start and e <= end:
+                spans.append((s - start, e - start, label))
+            elif e > start and s < end:
+                rest.append((s, e))
+        clipped = tuple((max(s, start) - start, min(e, end) - start) for s, e in sorted(rest))
+        return Filled(self.text[start:end], tuple(spans), clipped, self.annotated)
+
+    def put(self, addition: "Filled", start: int, end: int | None = None) -> "Filled":
+        """RETURNS (Filled): With an addition at `start`, in the place of what stands up to `end`."""
+        rest = self.cut(start if end is None else end, len(self.text))
+        return self.cut(0, start) + addition + rest
+
+    def stops(self, *, at_end: bool = True) -> list[int]:
+        """RETURNS (list[int]): Where a sentence has ended, outside of every span and unlabelled
+        stretch.
+
+        at_end (bool): Whether the text's own end may be one.
+        """
+        pattern = r"[.!?](?=\s|$)" if at_end else r"[.!?](?=\s)"
+        ends = (match.end() for match in re.finditer(pattern, self.text))
+        return [at for at in ends if not self.is_marked(at, at)]
+
+    def is_marked(self, start: int, end: int) -> bool:
+        """RETURNS (bool): Whether characters are in a span or an unlabelled stretch, or a place between
+        two characters is (start = end)."""
+        marked = [*(span[:2] for span in self.spans), *self.unlabelled]
+        return any(first < end and last > start for first, last in marked)
+
+    def pieces(self) -> list[Piece]:
+        """RETURNS (list[Piece]): Prose, span, prose and so on, to the end of the text."""
+        untold = [(start, end, UNLABELLED) for start, end in self.unlabelled]
+        pieces, at = [], 0
+        for start, end, label in sorted([*self.spans, *untold]):
+            pieces += [(self.text[at:start], ""), (self.text[start:end], label)]
+            at = end
+        return [*pieces, (self.text[at:], "")]
+
+    def with_pieces(self, pieces: Iterable[Piece]) -> "Filled":
+        """RETURNS (Filled): A text of pieces, annotated as this one."""
+        text, spans = "", []
+        for piece, label in pieces:
+            if label and piece:
+                spans.append((len(text), len(text) + len(piece), label))
+            text += piece
+        untold = tuple((start, end) for start, end, label in spans if label == UNLABELLED)
+        named = tuple(span for span in spans if span[2] != UNLABELLED)
+        return Filled(text, named, untold, self.annotated)
+
+    def map_prose(self, change: Callable[[str], str]) -> "Filled":
+        """RETURNS (Filled): Each piece between spans changed.
+
+        Where there are unlabelled stretches the text stays: they cannot be followed.
+        """
+        if self.unlabelled:
+            return self
+        return self.with_pieces(
+            (value if label else change(value), label) for value, label in self.pieces()
+        )
+
+
+Change = Callable[[Filled, random.Random], Filled]
+
+
+# --- names in other scripts, words of other scripts that are no names, and what looks like a name or
+# a number of somebody
 
 _GIVEN_FORMS = frozenset(("first", "nick", "first_initial", "initials"))
 
 
 class NativePerson(NamedTuple):
-    """A person whose name is written in a script other than Latin: what stands between the names, and whether the family name is first."""
+    """A person whose name is in a script other than Latin.
+
+    gap (str): What stands between the names.
+    family_first (bool): Whether the family name is first.
+    """
 
     given: str
     family: str
@@ -30,35 +157,31 @@ class NativePerson(NamedTuple):
     family_first: bool
 
     def form(self, what: str) -> str:
-        """RETURNS (str): The form of the name that a slot asks for: given name, family name, or both; there are no initials."""
+        """RETURNS (str): Given name, family name or both, as a slot asks; there are no initials."""
         if what in _GIVEN_FORMS:
             return self.given
         if what == "last":
             return self.family
-        return self.gap.join(
-            (self.family, self.given) if self.family_first else (self.given, self.family)
-        )
+        parts = [self.given, self.family]
+        return self.gap.join(reversed(parts) if self.family_first else parts)
 
 
 def pick_script(rng: random.Random) -> str:
-    """RETURNS (str): A script that names are invented in, those that students sign in most more often."""
+    """RETURNS (str): A script for names, those that students sign in most more often."""
     scripts, shares = list(read_tables("native")["names"]), read_tables("noise")["scripts"]
     return rng.choices(scripts, [shares.get(script, 1) for script in scripts])[0]
 
 
 def native_person(rng: random.Random, script: str = "") -> NativePerson:
-    """RETURNS (NativePerson): An invented person, of any script if none is given. East Asian names have a space more or less at times."""
+    """RETURNS (NativePerson): Somebody invented, of any script if none is given."""
     script = script or pick_script(rng)
     names = read_tables("native")["names"][script]
     gap = names["gap"]
+    # East Asian names have a space more or less at times.
     if script in ("Han", "Hangul", "Japanese") and rng.random() < 0.12:
         gap = "" if gap else " "
-    return NativePerson(
-        rng.choice(names["given"].split()),
-        rng.choice(names["family"].split()),
-        gap,
-        names["family_first"],
-    )
+    given, family = rng.choice(names["given"].split()), rng.choice(names["family"].split())
+    return NativePerson(given, family, gap, names["family_first"])
 
 
 def native_name(rng: random.Random) -> str:
@@ -67,17 +190,16 @@ def native_name(rng: random.Random) -> str:
 
 
 def native_sentence(rng: random.Random) -> str:
-    """RETURNS (str): An English sentence with a word, a town or a title in another script: none of them is a name."""
+    """RETURNS (str): English, with a word, a town or a title in another script: none is a name."""
     tables = read_tables("native")
     language = rng.choice(list(tables["words"]))
     words, towns, titles = tables["words"][language].values()
     (word, meaning), (word2, _) = rng.sample(words, 2)
     values = {"language": language, "word": word, "word2": word2, "meaning": meaning}
-    values |= zip(("town", "name"), rng.choice(towns), strict=True)
-    values |= zip(("title", "kind"), rng.choice(titles), strict=True)
-    return str(
-        rng.choice(rng.choices(list(tables["sentences"].values()), (6, 2, 2))[0]).format(**values)
-    )
+    values["town"], values["name"] = rng.choice(towns)
+    values["title"], values["kind"] = rng.choice(titles)
+    kinds = rng.choices(list(tables["sentences"].values()), (6, 2, 2))[0]
+    return str(rng.choice(kinds).format(**values))
 
 
 def fill_pattern(pattern: str, kinds: dict[str, str], rng: random.Random) -> str:
@@ -86,7 +208,7 @@ def fill_pattern(pattern: str, kinds: dict[str, str], rng: random.Random) -> str
 
 
 def hard_negative(rng: random.Random) -> tuple[str, str]:
-    """RETURNS (tuple[str, str]): A sentence that holds nothing to protect and looks as if it did, and its kind."""
+    """RETURNS (tuple[str, str]): A sentence that only looks private, and its kind."""
     tables = read_tables("negatives")
     kind = rng.choices(("number", "public contact", "word that is a name"), (5, 2, 4))[0]
     if kind != "word that is a name":
@@ -98,23 +220,34 @@ def hard_negative(rng: random.Random) -> tuple[str, str]:
     return rng.choice(tables["words"]).format(**values), kind
 
 
-# Noise on one name or detail.
+# --- changes of one value: a name, a detail, a stretch of prose
 
 _OCR = (("rn", "m"), ("m", "rn"), ("l", "1"), ("i", "l"), ("o", "0"), ("cl", "d"), ("e", "c"))
 DIGIT_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_LIGATURES = {"ffi": "ﬃ", "ffl": "ﬄ", "ff": "ﬀ", "fi": "ﬁ", "fl": "ﬂ", "st": "ﬆ"}
+_WORD = r"[^\W\d_]{3,}"
 
 
 def always(change: Callable[[str], str]) -> OnValue:
     """RETURNS (OnValue): A change that leaves nothing to chance."""
-    return lambda name, rng: change(name)
+    return lambda value, rng: change(value)
+
+
+def each(pattern: str, change: OnValue, share: float = 1.0) -> OnValue:
+    """RETURNS (OnValue): Changes what a regular expression finds, or a share of it."""
+
+    def one(found: str, rng: random.Random) -> str:
+        return change(found, rng) if share == 1.0 or rng.random() < share else found
+
+    return lambda value, rng: re.sub(pattern, lambda match: one(match.group(), rng), value)
 
 
 def _place(name: str, rng: random.Random) -> int:
     return rng.randint(1, max(1, len(name) - 1))
 
 
-def inside(mark: str) -> OnValue:
-    """RETURNS (OnValue): A mark between two characters."""
+def _inside(mark: str) -> OnValue:
+    """A mark between two characters."""
 
     def change(name: str, rng: random.Random) -> str:
         at = _place(name, rng)
@@ -129,13 +262,12 @@ def _spaced(name: str, rng: random.Random) -> str:
 
 def _mixed(name: str, rng: random.Random) -> str:
     first, *others = name.split(" ")
-    return " ".join(
-        [first.lower() if rng.random() < 0.6 else first, *(word.upper() for word in others)]
-    )
+    first = first.lower() if rng.random() < 0.6 else first
+    return " ".join([first, *map(str.upper, others)])
 
 
-def alternate(name: str, *, upper: bool, anew: bool = False) -> str:
-    """RETURNS (str): "AnA lOpEz": letters in turn large and small, the first one large if `upper`; `anew` after each sign that is none."""
+def _alternate(name: str, *, upper: bool, anew: bool = False) -> str:
+    """ "AnA lOpEz": the first letter large if `upper`; `anew` after each sign that is no letter."""
     out, turn = [], upper
     for ch in name:
         out.append(ch.upper() if turn else ch.lower())
@@ -151,10 +283,8 @@ def _torn(name: str, rng: random.Random) -> str:
 
 def _bold(name: str) -> str:
     """Letters of mathematics, as on social media."""
-    first = {True: 0x1D400 - ord("A"), False: 0x1D41A - ord("a")}
-    return "".join(
-        chr(ord(ch) + first[ch.isupper()]) if ch.isascii() and ch.isalpha() else ch for ch in name
-    )
+    plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    return name.translate({ord(ch): chr(0x1D400 + i) for i, ch in enumerate(plain)})
 
 
 def _no_accents(name: str) -> str:
@@ -167,9 +297,8 @@ def curly(text: str) -> str:
 
 
 def _full_width(name: str) -> str:
-    return "".join(
-        chr(ord(ch) + 0xFEE0) if "!" <= ch <= "~" else "\u3000" if ch == " " else ch for ch in name
-    )
+    signs = {code: chr(code + 0xFEE0) for code in range(ord("!"), ord("~") + 1)}
+    return name.translate(signs | {ord(" "): "\u3000"})
 
 
 def _swap(name: str, rng: random.Random) -> str:
@@ -180,11 +309,8 @@ def _swap(name: str, rng: random.Random) -> str:
 
 def _double(name: str, rng: random.Random) -> str:
     at = _place(name, rng)
-    return (
-        name[:at] + name[at - 1] + name[at:]
-        if name[at - 1].isalpha() and name[at - 1].islower()
-        else name
-    )
+    letter = name[at - 1]
+    return name[:at] + letter + name[at:] if letter.isalpha() and letter.islower() else name
 
 
 def _ocr(name: str, rng: random.Random) -> str:
@@ -192,44 +318,103 @@ def _ocr(name: str, rng: random.Random) -> str:
     return name[0] + name[1:].replace(old, new, 1) if old else name
 
 
+def _typo(word: str, rng: random.Random) -> str:
+    """One letter replaced by one beside it on the keyboard, the first one seldom."""
+    keys = read_tables("words")["keys"]
+    places = [i for i, char in enumerate(word) if char.lower() in keys]
+    if not places:
+        return word
+    at = rng.choice(places[1:] or places)
+    new = rng.choice(keys[word[at].lower()])
+    return word[:at] + (new.upper() if word[at].isupper() else new) + word[at + 1 :]
+
+
+def _replaced(name: str, share: float) -> OnValue:
+    """A share of the words and phrases of a table replaced; the case of the first letter stays."""
+    table: dict[str, str] = read_tables("words")[name]
+    longest_first = "|".join(map(re.escape, sorted(table, key=len, reverse=True)))
+
+    def change(old: str, rng: random.Random) -> str:
+        new = table[old.lower()]
+        return new[:1].upper() + new[1:] if old[0].isupper() else new
+
+    return each(rf"(?i)(?<![\w@.'’/-])({longest_first})(?![\w@'’/-])", change, share)
+
+
+def _digits_worded(value: str) -> str:
+    return " ".join(DIGIT_WORDS[int(ch)] for ch in value if ch.isascii() and ch.isdigit())
+
+
 NATIVE, MARKS = "native script", "marks"
-CHANGES: dict[str, Callable[..., Any]] = {
+# Changes by name.
+CHANGES: dict[str, OnValue] = {
     "upper": always(str.upper),
     "lower": always(str.lower),
+    "title": always(str.title),
     "mixed case": _mixed,
-    "spaced": _spaced,
-    "no accents": always(_no_accents),
-    "combining": lambda name, rng: unicodedata.normalize("NFD", name),
-    "full width": always(_full_width),
-    "ligature": lambda name, rng: name.replace("fi", "ﬁ").replace("fl", "ﬂ"),
-    "letters swapped": _swap,
-    "letter doubled": _double,
-    "ocr": _ocr,
-    NATIVE: lambda name, rng: native_name(rng),
-    "spaced lower": lambda name, rng: _spaced(name, rng).lower(),
     "swapped case": always(str.swapcase),
-    "alternating": lambda name, rng: alternate(
+    "alternating": lambda name, rng: _alternate(
         name, upper=rng.random() < 0.5, anew=rng.random() < 0.3
     ),
     "random case": lambda name, rng: "".join(
         ch.upper() if rng.random() < 0.5 else ch.lower() for ch in name
     ),
-    "torn": _torn,
+    "spaced": _spaced,
+    "spaced lower": lambda name, rng: _spaced(name, rng).lower(),
+    "no accents": always(_no_accents),
+    "combining": always(lambda name: unicodedata.normalize("NFD", name)),
+    "full width": always(_full_width),
     "bold letters": always(_bold),
-    # With arguments: what makes the change.
-    "between letters": lambda mark: lambda name, rng: mark.join(name),
-    "gap": lambda mark, count=-1: lambda name, rng: name.replace(" ", mark, count),
-    "inside": inside,
-    "letters": lambda old, new: lambda name, rng: name.translate(str.maketrans(old, new)),
+    "ligature": always(lambda name: name.replace("fi", "ﬁ").replace("fl", "ﬂ")),
+    "ligatures": each("|".join(_LIGATURES), always(_LIGATURES.__getitem__)),
+    "letters swapped": _swap,
+    "letter doubled": _double,
+    "ocr": _ocr,
+    "typo": _typo,
+    "torn": _torn,
+    NATIVE: lambda name, rng: native_name(rng),
+    "glued together": always(lambda name: re.sub(r"[\s,]+", "", name)),
+    "curly": always(curly),
+    "digits worded": always(_digits_worded),
 }
+# Changes with arguments, by name.
+MAKERS: dict[str, Callable[..., OnValue]] = {
+    "between letters": lambda mark: always(mark.join),
+    "gap": lambda mark, count=-1: always(lambda name: name.replace(" ", mark, count)),
+    "inside": _inside,
+    "inserted": lambda mark: each("[^ ]{2,}", _inside(mark)),
+    "letters": lambda old, new: always(lambda name: name.translate(str.maketrans(old, new))),
+    "in words": lambda name, share: each(_WORD, change_of(name), share),
+    "one space in eight": lambda mark: each(r"(?<=\S) (?=\S)", always(lambda space: mark), 0.125),
+    # "#" is a digit, "%" one from 1 to 9.
+    "number": lambda form: (
+        lambda value, rng: fill_pattern(form, {"#": "0123456789", "%": "123456789"}, rng)
+    ),
+    "regex": lambda pattern, new, count=0: always(
+        lambda value: re.sub(pattern, new, value, count=count)
+    ),
+    "spelt": lambda at, dot: always(lambda value: value.replace("@", at).replace(".", dot)),
+    "spread": lambda joint: always(lambda value: joint.join(ch for ch in value if ch.isalnum())),
+    "table": _replaced,
+}
+
+
+def change_of(name: str, *arguments: Any) -> OnValue:
+    """RETURNS (OnValue): A change by its name: one of `CHANGES`, of `MAKERS` with its arguments, or of
+    the kinds of noise on names."""
+    if arguments:
+        return MAKERS[name](*arguments)
+    return CHANGES.get(name) or NAME_NOISE[name]
+
+
 _KINDS = read_tables("noise")["kinds"]
 NAME_NOISE: dict[str, OnValue] = {
-    kind: CHANGES[how[0]](*how[1:]) if how else CHANGES[kind] for kind, (_, *how) in _KINDS.items()
+    kind: change_of(*how) if how else CHANGES[kind] for kind, (_, *how) in _KINDS.items()
 }
 
 
 def noisy_name(name: str, rng: random.Random) -> tuple[str, str]:
-    """RETURNS (tuple[str, str]): A name as it might stand in a badly kept file, and the kind of noise, empty if nothing changed."""
+    """RETURNS (tuple[str, str]): A name as in a badly kept file, and the kind of noise, if any."""
     kind = rng.choices(list(_KINDS), [share for share, *_ in _KINDS.values()])[0]
     noisy = NAME_NOISE[kind](name, rng)
     return (noisy, kind) if noisy != name and noisy.strip() else (name, "")
@@ -239,42 +424,40 @@ def _spell_email(value: str, rng: random.Random) -> str:
     at = rng.choice((" at ", " [at] ", "(at)", " AT ", " @ "))
     dot = rng.choice((" dot ", " (dot) ", "[dot]", " DOT ")) if at != " @ " else " . "
     local, _, domain = value.partition("@")
-    return (
-        (local.replace(".", dot) if rng.random() < 0.5 else local) + at + domain.replace(".", dot)
-    )
+    if rng.random() < 0.5:
+        local = local.replace(".", dot)
+    return local + at + domain.replace(".", dot)
 
 
 def noisy_detail(value: str, label: str, rng: random.Random) -> tuple[str, str]:
-    """RETURNS (tuple[str, str]): A detail so that a machine shall not find it, or with stray spaces; the kind, empty if nothing changed."""
+    """RETURNS (tuple[str, str]): A detail that no machine shall find, or with stray spaces, and the
+    kind of noise, if any."""
     if label == EMAIL and "@" in value:
-        return (
-            (_spell_email(value, rng), "spelt out")
-            if rng.random() < 0.6
-            else (value.replace("@", " @ "), "spaced")
-        )
+        if rng.random() < 0.6:
+            return _spell_email(value, rng), "spelt out"
+        return value.replace("@", " @ "), "spaced"
     if label == PHONE_NUM:
         if rng.random() < 0.3:
-            return " ".join(
-                DIGIT_WORDS[int(ch)] for ch in value if ch.isascii() and ch.isdigit()
-            ), "spelt out"
+            return _digits_worded(value), "spelt out"
         return " ".join(re.findall(r"\d", value)), "spaced"
     if label == ID_NUM and value.isalnum() and len(value) > 5:
         return f"{value[:3]} {value[3:]}", "spaced"
     if label == URL_PERSONAL and "." in value and "\n" not in value:
-        return value.replace(".", ". ", 1) if rng.random() < 0.5 else value.replace(
-            "/", " / ", 1
-        ), "spaced"
+        if rng.random() < 0.5:
+            return value.replace(".", ". ", 1), "spaced"
+        return value.replace("/", " / ", 1), "spaced"
     return value, ""
 
 
-# Noise on a whole text: all names between markers, in a script of their own, letter by letter, in one case.
+# --- noise on a document: its writer's style
 
-_FOLLOWING = 0.9  # share of the names that follow the text's habit
-_WORD = re.compile(r"(?<![\w@/.-])[a-z]{3,12}(?: [a-z]{3,12})?(?![\w@/-])")
+_FOLLOWING = 0.9  # share of the names that follow the writer's style
+_PROSE_WORD = re.compile(r"(?<![\w@/.-])[a-z]{3,12}(?: [a-z]{3,12})?(?![\w@/-])")
 
 
 class Noisy(NamedTuple):
-    """What stands for a name or detail: `text` is the span, `before` and `after` stand beside it; `kind` of noise, empty for none."""
+    """What stands for a name or detail: `text` is the span, `before` and `after` stand beside it;
+    `kind` of noise, empty for none."""
 
     before: str
     text: str
@@ -282,47 +465,49 @@ class Noisy(NamedTuple):
     kind: str = ""
 
 
-class TextNoise:
+class DocumentNoise:
     """Noise on the names and details of one text.
 
-    rng (random.Random): Where chance comes from. noise (float): Share of the mentions that have noise of their own, 0 to 1.
-    habit (float): Probability that all names of the text have the same noise, 0 to 1.
+    rng (random.Random): Where chance comes from.
+    noise (float): Share of the mentions that have noise of their own, 0 to 1.
+    style (float): Probability that all names of the text have the same noise, 0 to 1.
     """
 
-    def __init__(self, rng: random.Random, *, noise: float = 0.0, habit: float = 0.0) -> None:
+    def __init__(self, rng: random.Random, *, noise: float = 0.0, style: float = 0.0) -> None:
         self.rng = rng
         self.noise = noise
-        self.habit = ""
-        if habit and rng.random() < habit:
-            habits = read_tables("noise")["habits"]
-            self.habit = rng.choices(list(habits), list(habits.values()))[0]
-            if self.habit == "any":
-                self.habit = rng.choice([kind for kind in NAME_NOISE if kind != NATIVE])
-        self.marks = self._pick_marks() if self.habit == MARKS else ["", ""]
+        self.style = ""
+        if style and rng.random() < style:
+            styles = read_tables("noise")["styles"]
+            self.style = rng.choices(list(styles), list(styles.values()))[0]
+            if self.style == "any":
+                self.style = rng.choice([kind for kind in NAME_NOISE if kind != NATIVE])
+        self.marks = self._pick_marks() if self.style == MARKS else ["", ""]
         # Friends who write to each other share a script; in a course they do not.
-        self.script = pick_script(rng) if self.habit == NATIVE and rng.random() < 0.6 else ""
+        self.script = pick_script(rng) if self.style == NATIVE and rng.random() < 0.6 else ""
         self.natives: dict[str, NativePerson] = {}
 
     def _pick_marks(self) -> list[str]:
         return list(self.rng.choice(read_tables("noise")["marks"]))
 
     def mention(self, value: str, slot: Slot) -> Noisy:
-        """RETURNS (Noisy): What fills a slot, with the habit of the text, with noise of its own, or as it is."""
+        """RETURNS (Noisy): What fills a slot: in the writer's style, with noise of its own, or as it is."""
         named = is_name(slot.label)
-        if named and self.habit and self.rng.random() < _FOLLOWING:
-            return self._by_kind(value, slot, self.habit)
+        if named and self.style and self.rng.random() < _FOLLOWING:
+            return self._by_kind(value, slot, self.style)
         if not self.noise or self.rng.random() >= self.noise:
             return Noisy("", value, "")
-        if named and self.rng.random() < 0.2:
+        if not named:
+            text, kind = noisy_detail(value, slot.label, self.rng)
+            return Noisy("", text, "", kind)
+        if self.rng.random() < 0.2:
             return self._by_kind(value, slot, MARKS)
-        text, kind = (
-            noisy_name(value, self.rng) if named else noisy_detail(value, slot.label, self.rng)
-        )
+        text, kind = noisy_name(value, self.rng)
         return self._by_kind(value, slot, NATIVE) if kind == NATIVE else Noisy("", text, "", kind)
 
     def _by_kind(self, value: str, slot: Slot, kind: str) -> Noisy:
         if kind == MARKS:
-            before, after = self.marks if self.habit == MARKS else self._pick_marks()
+            before, after = self.marks if self.style == MARKS else self._pick_marks()
             return Noisy(before, value, after, kind)
         text = self._native(value, slot) if kind == NATIVE else NAME_NOISE[kind](value, self.rng)
         return Noisy("", text, "", kind) if text.strip() and text != value else Noisy("", value, "")
@@ -338,19 +523,18 @@ class TextNoise:
         return self.natives[who].form(what)
 
     def prose(self, piece: str) -> str:
-        """RETURNS (str): Text between spans, some ordinary words with the noise of the names, or with a sentence about words of a script."""
-        if self.habit == NATIVE:
+        """RETURNS (str): Text between spans: some words with the noise of the names, or a sentence with
+        words of another script."""
+        if self.style == NATIVE:
             return self._with_sentence(piece) if self.rng.random() < 0.12 else piece
-        if not self.habit or len(piece) < 60 or self.rng.random() > 0.45:
+        if not self.style or len(piece) < 60 or self.rng.random() > 0.45:
             return piece
-        places = list(_WORD.finditer(piece))
-        for match in sorted(
-            self.rng.sample(places, min(len(places), self.rng.randint(1, 2))),
-            key=lambda m: -m.start(),
-        ):
+        places = list(_PROSE_WORD.finditer(piece))
+        chosen = self.rng.sample(places, min(len(places), self.rng.randint(1, 2)))
+        for match in sorted(chosen, key=lambda match: -match.start()):
             words = match.group()
             shown = self.rng.choice((words, words, words.title(), words.capitalize()))
-            change = NAME_NOISE.get(self.habit)
+            change = NAME_NOISE.get(self.style)
             noisy = change(shown, self.rng) if change else f"{self.marks[0]}{shown}{self.marks[1]}"
             piece = piece[: match.start()] + noisy + piece[match.end() :]
         return piece
@@ -358,5 +542,473 @@ class TextNoise:
     def _with_sentence(self, piece: str) -> str:
         sentence = native_sentence(self.rng)
         stops = [match.end() for match in re.finditer(r"[a-z][.!?](?=\s+[A-Z])", piece)]
-        at = self.rng.choice(stops) if stops else 0
-        return f"{piece[:at]} {sentence}{piece[at:]}" if at else piece
+        if not stops:
+            return piece
+        at = self.rng.choice(stops)
+        return f"{piece[:at]} {sentence}{piece[at:]}"
+
+
+# --- perturbations: changes of whole texts, to measure with and to train on
+
+CASE, SCRIPT, LAYOUT, NOISE = "case", "script", "layout", "noise"
+CONTACT, LENGTH, ATTACK, MEANING = "contact", "length", "attack", "meaning"
+CLASSES = (CASE, SCRIPT, LAYOUT, NOISE, CONTACT, LENGTH, ATTACK, MEANING)
+LONG = 20_000  # characters of a long essay
+FAR = 10_000  # characters between a name and its next mention
+_SENTENCES = read_tables("sentences")
+PARAGRAPHS = tuple(_SENTENCES["paragraphs"])
+
+
+def chosen_by(where: str) -> Callable[[str], bool]:
+    """RETURNS (Callable): Whether a label is among "names", "details", "prose" (no label), "text" (all
+    of it), "all" (all spans), or some labels."""
+    among: dict[str, Callable[[str], bool]] = {
+        "names": is_name,
+        "details": lambda label: label in DETAIL_LABELS,
+        "prose": lambda label: not label,
+        "text": lambda label: True,
+        "all": bool,
+    }
+    return among.get(where) or (lambda label: label in where.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Perturbation:
+    """A change with what is measured under it.
+
+    name (str): Unique.
+    kind (str): One of `CLASSES`.
+    about (str): What it does, by example.
+    change (Change): The pure function.
+    counts (str): Which spans are measured, see `chosen_by`.
+    rewrites (bool): The spans' own text is what changes, and their number and order stay: only those
+        that did change are measured.
+    """
+
+    name: str
+    kind: str
+    about: str
+    change: Change
+    counts: str = "all"
+    rewrites: bool = False
+
+    def __call__(self, filled: Filled, rng: random.Random) -> Filled:
+        """RETURNS (Filled): The changed text, or what came in where there is nothing to change."""
+        return self.change(filled, rng)
+
+    def measured(self, before: Filled, after: Filled) -> tuple[list[int], list[int]]:
+        """RETURNS (tuple[list[int], list[int]]): Places in both `spans` of what is measured: the same
+        people before and after."""
+        chosen = chosen_by(self.counts)
+        old, new = (
+            [i for i, (*_, label) in enumerate(one.spans) if chosen(label)]
+            for one in (before, after)
+        )
+        if not self.rewrites:
+            return old, new
+
+        def value(filled: Filled, i: int) -> str:
+            return filled.text[slice(*filled.spans[i][:2])]
+
+        changed = [i for i in old if value(before, i) != value(after, i)]
+        return changed, changed
+
+
+def on(where: str, make: Callable[[random.Random], OnValue]) -> Change:
+    """RETURNS (Change): Changes each piece that `where` names; what would be empty stays.
+
+    make (Callable): A change for one text; it may know what it made of earlier pieces.
+    """
+    chosen = chosen_by(where)
+
+    def change(filled: Filled, rng: random.Random) -> Filled:
+        one = make(rng)
+        pieces = []
+        for value, label in filled.pieces():
+            new = one(value, rng) if chosen(label) else value
+            pieces.append((new if new.strip() or not label else value, label))
+        return filled.with_pieces(pieces)
+
+    return change
+
+
+def around(where: str, before: str, after: str, inside: str = "") -> Change:
+    """RETURNS (Change): Sets strings beside each span that `where` names, outside of it.
+
+    inside (str): How the names change themselves.
+    """
+    chosen = chosen_by(where)
+    renamed = on("names", lambda rng: change_of(inside)) if inside else None
+
+    def change(filled: Filled, rng: random.Random) -> Filled:
+        pieces = []
+        for value, label in (renamed(filled, rng) if renamed else filled).pieces():
+            beside = bool(label) and chosen(label)
+            pieces += [(before, ""), (value, label), (after, "")] if beside else [(value, label)]
+        return filled.with_pieces(pieces)
+
+    return change
+
+
+def main_span(filled: Filled) -> Span | None:
+    """RETURNS (Span | None): The span that matters most: the first student's name, else another private
+    person's, else a detail."""
+    for label in (NAME_STUDENT, "names", "details"):
+        for span in filled.spans:
+            if chosen_by(label)(span[2]) and span[2] not in PUBLIC_LABELS:
+                return span
+    return None
+
+
+def _is_private(label: str) -> bool:
+    return label in (NAME_STUDENT, NAME_CONNECTED)
+
+
+def _writer(filled: Filled) -> Piece:
+    """Name and label of the first private person, students before others; empty if there is none."""
+    private = [span for span in filled.spans if _is_private(span[2])]
+    start, end, label = min(private, key=lambda s: (s[2] != NAME_STUDENT, s[0]), default=(0, 0, ""))
+    return " ".join(filled.text[start:end].split()), label
+
+
+def _surname(filled: Filled, rng: random.Random) -> str:
+    """The last word of the first private person's name, or any surname."""
+    words = re.findall(r"[^\W\d_]{2,}", _writer(filled)[0])
+    return words[-1].capitalize() if words else name_table().sample_surname(rng)
+
+
+def _with(pattern: str, *values: Piece) -> Filled:
+    """A text with values and their labels in place of its {0} and {1}."""
+    parts = re.split(r"\{(\d)\}", pattern)
+    return Filled("").with_pieces(
+        values[int(part)] if i % 2 else (part, "") for i, part in enumerate(parts)
+    )
+
+
+def _in_script(language: str, joint: str) -> Callable[[random.Random], OnValue]:
+    """Names in another script: a word of a name becomes the same one throughout a text; initials and
+    commas go."""
+
+    def make(rng: random.Random) -> OnValue:
+        left = read_tables("native")["name_words"][language].split()
+        rng.shuffle(left)
+        known: dict[str, str] = {}
+
+        def change(value: str, rng: random.Random) -> str:
+            words = re.findall(r"[^\W_]+", re.sub(r"(?<=\w)['’.](?=\w)", "", value.lower()))
+            return joint.join(known.setdefault(w, left[len(known) % len(left)]) for w in words)
+
+        return change
+
+    return make
+
+
+def _exchanged(rng: random.Random) -> OnValue:
+    """Other people's names, word by word the same one throughout (LangTest's swap_entities)."""
+    table, known = name_table(), dict[str, str]()
+
+    def other(word: str, rng: random.Random) -> str:
+        if word.lower() not in known:
+            given = table.is_given(word) and not table.is_surname(word)
+            known[word.lower()] = (table.sample_given if given else table.sample_surname)(rng)
+        new = known[word.lower()]
+        return new.upper() if word.isupper() else new.lower() if word.islower() else new
+
+    return each(_WORD, other)
+
+
+def _inconsistent(rng: random.Random) -> OnValue:
+    """Every second mention of a name with a letter doubled."""
+    seen = Counter[str]()
+
+    def change(value: str, rng: random.Random) -> str:
+        key = value.lower().split()[-1]
+        seen[key] += 1
+        return _double(value, rng) if seen[key] % 2 == 0 else value
+
+    return change
+
+
+_glue = on("names", lambda rng: CHANGES["glued together"])
+
+
+def _glued_to_id(filled: Filled, rng: random.Random) -> Filled:
+    """ "AnaLopez_20231234" for every student's name; the number is a span of its own."""
+    pieces = []
+    for value, label in _glue(filled, rng).pieces():
+        pieces.append((value, label))
+        if label == NAME_STUDENT:
+            number = f"20{rng.randint(18, 25)}{rng.randint(0, 9999):04d}"
+            pieces += [("_", ""), (number, ID_NUM)]
+    return filled.with_pieces(pieces)
+
+
+def _with_others(joint: str, many: int, share: float = 1.0, where: str = "") -> Change:
+    """So many invented people beside each private name, of the same label; glued if nothing joins them.
+
+    share (float): Of the names that get somebody.
+    where (str): Which names instead of the private ones, see `chosen_by`.
+    """
+    chosen = chosen_by(where) if where else _is_private
+
+    def change(filled: Filled, rng: random.Random) -> Filled:
+        pieces = []
+        for value, label in (filled if joint or share < 1 else _glue(filled, rng)).pieces():
+            pieces.append((value, label))
+            if chosen(label) and value.strip() and (share == 1.0 or rng.random() < share):
+                for _ in range(many):
+                    name = invented_name(rng)
+                    pieces += [(joint, ""), (name if joint else name.replace(" ", ""), label)]
+        return filled.with_pieces(pieces)
+
+    return change
+
+
+def invented_name(rng: random.Random) -> str:
+    """RETURNS (str): A given name and a surname of the table."""
+    table = name_table()
+    return f"{table.sample_given(rng)} {table.sample_surname(rng)}"
+
+
+def _substitute(pattern: str, new: str = "") -> Change:
+    """Replaces what a regular expression finds between spans; it sees the whole text, names too."""
+
+    def change(filled: Filled, rng: random.Random) -> Filled:
+        for match in reversed(list(re.finditer(pattern, filled.text))):
+            start, end = match.span()
+            if not filled.is_marked(start, end):
+                filled = filled.put(Filled(new), start, end)
+        return filled
+
+    return change
+
+
+def _page_header(filled: Filled, rng: random.Random) -> Filled:
+    """ "Lopez 2" on a line of its own in the middle; "Page 2" without a person."""
+    name, label = _writer(filled)
+    head = (re.split(r"[\s_]+", name)[-1], label) if name else ("Page", "")
+    places = filled.stops() or [len(filled.text)]
+    return filled.put(_with("\n{0} 2\n", head), places[len(places) // 2])
+
+
+def _header_block(filled: Filled, rng: random.Random) -> Filled:
+    """Name, student ID and who submitted on top; without a person, lines with nothing of one."""
+    name = _writer(filled)
+    if not name[1]:
+        return Filled("Course: Introduction\nAssignment: Essay 2\nWords: 500\n\n") + filled
+    number = (f"{rng.randint(10**7, 10**8 - 1)}", ID_NUM)
+    return _with("Name: {0}\nStudent ID: {1}\nSubmitted by: {0}\n\n", name, number) + filled
+
+
+def _signature_block(filled: Filled, rng: random.Random) -> Filled:
+    """ "Best regards," and the first person's name under the text; a line of thanks without one."""
+    name = _writer(filled)
+    pattern = "\n\nBest regards,\n{0}\n" if name[1] else "\n\nThank you for reading.\n"
+    return filled + _with(pattern, name)
+
+
+def _context_added(filled: Filled, rng: random.Random) -> Filled:
+    """A line before and after that has nothing to do with the text."""
+    after, before = rng.choice(_SENTENCES["after"]), rng.choice(_SENTENCES["before"])
+    return Filled(f"{before}\n") + filled + Filled(f"\n{after}")
+
+
+def _instructions(kind: str, where: str) -> Change:
+    """A sentence that gives orders, at the "start", "beside" the main person, or at the "end"."""
+
+    def change(filled: Filled, rng: random.Random) -> Filled:
+        sentence = rng.choice(_SENTENCES[kind])
+        if where == "start":
+            return Filled(f"{sentence}\n\n") + filled
+        if where == "end":
+            return filled + Filled(f"\n\n{sentence}")
+        main, places = main_span(filled), filled.stops()
+        before = [at for at in places if at <= main[0]] if main else places[:1]
+        return filled.put(Filled(f" {sentence} "), before[-1] if before else 0)
+
+    return change
+
+
+def _sentences(kind: str, label: str = "", shared: bool = False) -> Change:
+    """Sentences of a kind, set in after some of a text: about one other person, or about nobody.
+
+    kind (str): Of the table, or "numbers" for those that only look private.
+    shared (bool): Whether that person has the surname of the first private one.
+    """
+
+    def change(filled: Filled, rng: random.Random) -> Filled:
+        name = _surname(filled if shared else Filled(""), rng)
+        places = filled.stops()
+        for at in sorted(rng.sample(places, k=min(3, len(places))), reverse=True):
+            sentence = f" {hard_negative(rng)[0]}"
+            if kind != "numbers":
+                sentence = rng.choice(_SENTENCES[kind])
+            filled = filled.put(_with(sentence, (name, label)), at)
+        return filled
+
+    return change
+
+
+def _several(filled: Filled, rng: random.Random) -> Filled:
+    """Typos, no punctuation, lower case."""
+    filled = on("prose", lambda rng: change_of("in words", "typo", 0.1))(filled, rng)
+    filled = filled.map_prose(lambda piece: re.sub(r"[^\w\s]", "", piece))
+    return on("text", lambda rng: CHANGES["lower"])(filled, rng)
+
+
+# Changes of all names of a text, that know what they made of earlier ones.
+PEOPLE: dict[str, Callable[..., Any]] = {
+    "in script": _in_script,
+    "exchanged": _exchanged,
+    "inconsistent": _inconsistent,
+}
+# Changes of a whole text; those whose rows have arguments are made from these.
+DOCUMENT: dict[str, Callable[..., Any]] = {
+    "context added": _context_added,
+    "glued to ID": _glued_to_id,
+    "header block": _header_block,
+    "instructions": _instructions,
+    "page header": _page_header,
+    "sentences": _sentences,
+    "several": _several,
+    "signature block": _signature_block,
+    "substitute": _substitute,
+    "with others": _with_others,
+}
+
+
+def prose(paragraphs: Sequence[str], length: int, rng: random.Random) -> Filled:
+    """RETURNS (Filled): Clean prose of at least that many characters; empty for 0 and less."""
+    order: list[str] = []
+    left: list[str] = []
+    while sum(len(paragraph) + 2 for paragraph in order) < length:
+        if not left:
+            left = rng.sample(paragraphs, len(paragraphs))
+        order.append(left.pop(0))
+    return Filled("\n\n".join(order))
+
+
+def _padded(paragraphs: Sequence[str], before: float, after: float) -> Change:
+    """Lengthens a text to `LONG` characters, these shares of what is added before and after it."""
+
+    def change(filled: Filled, rng: random.Random) -> Filled:
+        missing = LONG - len(filled.text)
+        if missing > 0 and after:
+            filled = filled + Filled("\n\n") + prose(paragraphs, int(missing * after), rng)
+        if missing > 0 and before:
+            filled = prose(paragraphs, int(missing * before), rng) + Filled("\n\n") + filled
+        return filled
+
+    return change
+
+
+def _far_below(paragraphs: Sequence[str]) -> Change:
+    """`FAR` characters set in after the sentence with the main name: it comes again far below."""
+
+    def change(filled: Filled, rng: random.Random) -> Filled:
+        main = main_span(filled)
+        after = [at for at in filled.stops() if main is None or at >= main[1]]
+        text = Filled("\n\n") + prose(paragraphs, FAR, rng) + Filled("\n\n")
+        return filled.put(text, after[0] if after else len(filled.text))
+
+    return change
+
+
+def _perturbation(
+    kind: str, name: str, about: str, where: str, what: str, *arguments: Any
+) -> Perturbation:
+    """One row of the table."""
+    scope, _, of = where.partition(" ")
+    if scope == "around":
+        return Perturbation(name, kind, about, around(of, what, *arguments), of)
+    if scope == "document":
+        change = DOCUMENT[what](*arguments) if arguments else DOCUMENT[what]
+        return Perturbation(name, kind, about, change, of)
+    if scope == "people":
+        make = PEOPLE[what](*arguments) if arguments else PEOPLE[what]
+        return Perturbation(name, kind, about, on("names", make), "names", rewrites=True)
+    value_change = change_of(what, *arguments)
+    on_spans = scope not in ("prose", "text")
+    counts = ("names" if scope == "names" else "details") if on_spans else "all"
+    return Perturbation(
+        name, kind, about, on(where, lambda rng: value_change), counts, rewrites=on_spans
+    )
+
+
+_ROWS = [
+    _perturbation(kind, name, *row)
+    for kind, rows in read_tables("perturbations").items()
+    for name, row in rows.items()
+]
+
+
+def perturbations(paragraphs: Sequence[str] = PARAGRAPHS) -> dict[str, Perturbation]:
+    """RETURNS (dict[str, Perturbation]): All by name, class by class.
+
+    paragraphs (Sequence[str]): Clean prose that long essays are padded with.
+    """
+    found = list(_ROWS)
+    for place, about, before in (
+        ("early", "first", 0),
+        ("middle", "amid", 0.5),
+        ("late", "last", 1),
+    ):
+        about = f"20,000 characters, the text {about}"
+        change = _padded(paragraphs, before, 1 - before)
+        found.append(Perturbation(f"long_people_{place}", LENGTH, about, change))
+    about = "10,000 characters after the first name"
+    found.append(Perturbation("name_again_far_below", LENGTH, about, _far_below(paragraphs)))
+    found.sort(key=lambda perturbation: CLASSES.index(perturbation.kind))
+    return {perturbation.name: perturbation for perturbation in found}
+
+
+def choose(found: dict[str, Perturbation], names: Iterable[str]) -> dict[str, Perturbation]:
+    """RETURNS (dict[str, Perturbation]): Some of the perturbations, in their order.
+
+    names (Iterable[str]): Names of perturbations or of classes; none for all.
+    RAISES (PiiError): E685, for a name that is neither.
+    """
+    wanted = set(names)
+    for name in sorted(wanted - found.keys() - set(CLASSES)):
+        allowed = ", ".join((*CLASSES, *found))
+        raise PiiError(Errors.E685, value=name, what="perturbation", allowed=allowed)
+    return {
+        name: p for name, p in found.items() if not wanted or name in wanted or p.kind in wanted
+    }
+
+
+# Those to train on: everybody's names are changed alike.
+TRAINING_CLASSES = (CASE, SCRIPT, LAYOUT, NOISE, ATTACK)
+_ONLY_PRIVATE = frozenset(
+    "glued_to_id adjacent_names names_in_lines three_names_glued page_headers header_block "
+    "signature_block orders_beside said_public_beside".split()
+)
+_JOINTS = (" ", "\n", "", " / ", " & ", ", ", "  ")
+
+
+def _beside(filled: Filled, rng: random.Random) -> Filled:
+    """An invented person of the same role beside a share of all names, joined in one way."""
+    return _with_others(rng.choice(_JOINTS), 1, 0.3, "names")(filled, rng)
+
+
+BESIDE = Perturbation("beside", LAYOUT, "Ana Lopez / Budi Santoso", _beside, "names")
+
+
+def training_perturbations() -> list[Perturbation]:
+    """RETURNS (list[Perturbation]): Those that tell nothing of who is private."""
+    found = [p for p in perturbations().values() if p.kind in TRAINING_CLASSES]
+    return [BESIDE, *(p for p in found if p.name not in _ONLY_PRIVATE)]
+
+
+def training_change(share: float) -> Change:
+    """RETURNS (Change): Changes a share of the texts, for `build_corpus`; classes are equally frequent."""
+    by_class: dict[str, list[Perturbation]] = {kind: [] for kind in TRAINING_CLASSES}
+    for perturbation in training_perturbations():
+        by_class[perturbation.kind].append(perturbation)
+
+    def change(filled: Filled, rng: random.Random) -> Filled:
+        if rng.random() >= share:
+            return filled
+        return rng.choice(by_class[rng.choice(TRAINING_CLASSES)])(filled, rng)
+
+    return change

@@ -243,6 +243,7 @@ def is_linked(value: str, first: str, last: str) -> bool:
     return any(len(part) > 2 and part in flat for part in (plain(first), plain(last)))
 
 
+_PARTICLES = ("O'", "Mc", "de la ", "van ", "von ", "D'", "El-", "bin ", "da ", "dos ")
 # Regions where the family name comes first, or may.
 _FAMILY_FIRST = frozenset(("CN", "JP", "KR", "VN", "HU"))
 _FORMS = {
@@ -330,25 +331,28 @@ def invent_person(
         first = f"{first}{rng.choice('- ')}{table.sample_given(rng, sex, region)}"
     if region in ("PK", "IN", "MY") and sex == "M" and rng.random() < 0.05:
         first = f"{rng.choice(('Md.', 'Md', 'Mohd', 'Sk.'))} {first}"
-    if not surname and rng.random() < 0.07:
+    if not surname:
+        last = _vary_surname(last, region, home, rng, table)
+    middle = _middle_name(sex, region, rng, table)
+    family_first = region in _FAMILY_FIRST and rng.random() < 0.3
+    return Person(first, middle, last, region, family_first, table)
+
+
+def _vary_surname(last: str, region: str, home: str, rng: random.Random, table: NameTable) -> str:
+    """The surname doubled or with a particle at times, and nothing for people with one name."""
+    if rng.random() < 0.07:
         last = f"{last}{rng.choice('-  ')}{table.sample_surname(rng, home)}"
-    if not surname and rng.random() < 0.02:
-        last = (
-            rng.choice(("O'", "Mc", "de la ", "van ", "von ", "D'", "El-", "bin ", "da ", "dos "))
-            + last
-        )
-    if not surname and rng.random() < (0.08 if region in ("IN", "MY", "EA", "WA") else 0.006):
-        last = ""
+    if rng.random() < 0.02:
+        last = rng.choice(_PARTICLES) + last
+    one_name = 0.08 if region in ("IN", "MY", "EA", "WA") else 0.006
+    return "" if rng.random() < one_name else last
+
+
+def _middle_name(sex: str, region: str, rng: random.Random, table: NameTable) -> str:
+    """A patronymic, an initial, or another given name."""
     if region in ("RU", "SL", "GE") and rng.random() < 0.4:
-        middle = table.sample_given(rng, "M", region).rstrip("aeiouyj") + (
-            "ovich" if sex == "M" else "ovna"
-        )
-    else:
-        middle = (
-            f"{rng.choice('ABCDEFGHJKLMNPRSTVW')}."
-            if rng.random() < 0.6
-            else table.sample_given(rng, sex, region)
-        )
-    return Person(
-        first, middle, last, region, region in _FAMILY_FIRST and rng.random() < 0.3, table
-    )
+        father = table.sample_given(rng, "M", region).rstrip("aeiouyj")
+        return father + ("ovich" if sex == "M" else "ovna")
+    if rng.random() < 0.6:
+        return f"{rng.choice('ABCDEFGHJKLMNPRSTVW')}."
+    return table.sample_given(rng, sex, region)

@@ -43,10 +43,10 @@ class PartCounts:
 def paper_split(n: int) -> dict[str, tuple[int, ...]]:
     """RETURNS (dict[str, tuple[int, ...]]): Sorted positions of n documents, in the order of the corpus, for each of `PAPER_PARTS`.
 
-    25 % base train, 15 % verifier train, 60 % test; 5,672, 3,403 and 13,613 of CRAPII's 22,688. RAISES (PiiError): E669, if a part would be empty.
+    25 % base train, 15 % verifier train, 60 % test; 5,672, 3,403 and 13,613 of CRAPII's 22,688. RAISES (PiiError): E650, if a part would be empty.
     """
     if n < LEAST_FOR_PAPER:
-        raise PiiError(Errors.E669, documents=n)
+        raise PiiError(Errors.E650, name="documents", value=n, allowed=f"{LEAST_FOR_PAPER} or more")
     base = set(random.Random(_BASE_SEED).sample(range(n), int(n * _BASE)))
     rest = [i for i in range(n) if i not in base]
     verifier = set(random.Random(_VERIFIER_SEED).sample(rest, int(len(rest) * _VERIFIER)))
@@ -80,11 +80,12 @@ def stratified_folds(
     spans of each label it has. ids (Sequence[str]): Per document, all different; they break ties, so that the order of the corpus
     makes no difference. folds (int): How many. seed (int): Another one gives other folds.
     RETURNS (list[int]): The fold of each document, from 0.
-    RAISES (PiiError): E666, if two ids are equal; E667, if there are fewer groups than folds, or fewer than 2 folds.
+    RAISES (PiiError): E666, if two ids are equal; E650, if there are fewer groups than folds, or fewer than 2 folds.
     """
     check_ids(ids)
     if not 2 <= folds <= len(groups):
-        raise PiiError(Errors.E667, folds=folds, groups=len(groups))
+        allowed = f"2 to {len(groups)}, the number of groups of documents"
+        raise PiiError(Errors.E650, name="folds", value=folds, allowed=allowed)
     names = sorted({name for document in labels for name, n in document.items() if n})
     counts = [[document.get(name, 0) for name in names] + [1] for document in labels]
     weights = np.array(
@@ -119,14 +120,22 @@ def count_parts(
     """
     group_of = {i: number for number, group in enumerate(groups) for i in group}
     result = {}
-    for name, part in parts.items():
-        members = list(part)
-        present = [{label: n for label, n in labels[i].items() if n} for i in members]
-        having = Counter(label for found in present for label in found)
-        spans = {label: sum(found.get(label, 0) for found in present) for label in sorted(having)}
-        n_groups = len({group_of.get(i, -1 - i) for i in members})
+    for name, members in parts.items():
+        spans, having = Counter[str](), Counter[str]()
+        seen, with_pii, documents = set(), 0, 0
+        for i in members:
+            present = +Counter(labels[i])
+            spans.update(present)
+            having.update(present.keys())
+            with_pii += bool(present)
+            documents += 1
+            seen.add(group_of.get(i, -1 - i))
         result[name] = PartCounts(
-            len(members), n_groups, sum(map(bool, present)), spans, dict(sorted(having.items()))
+            documents,
+            len(seen),
+            with_pii,
+            dict(sorted(spans.items())),
+            dict(sorted(having.items())),
         )
     return result
 

@@ -264,31 +264,34 @@ def _trigrams(template: Template) -> frozenset[tuple[str, ...]]:
 def find_near(
     templates: Sequence[Template], *, least: float = NEAR
 ) -> list[tuple[str, str, float]]:
-    """RETURNS (list[tuple[str, str, float]]): Ids of essays that share at least so much of the shorter one's trigrams, most alike first."""
+    """RETURNS (list[tuple[str, str, float]]): Ids of essays that share at least so much of the shorter
+    one's trigrams, most alike first."""
     grams = [_trigrams(template) for template in templates]
     holders: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for n, found in enumerate(grams):
-        for gram in found:
+    for n, shared in enumerate(grams):
+        for gram in shared:
             holders[gram].append(n)
-    common = Counter(pair for found in holders.values() for pair in combinations(found, 2))
-    shares = (
-        (templates[a].id, templates[b].id, n / min(len(grams[a]), len(grams[b])))
-        for (a, b), n in common.items()
-    )
-    return sorted((pair for pair in shares if pair[2] >= least), key=lambda pair: (-pair[2], pair))
+    common = Counter[tuple[int, int]]()
+    for found in holders.values():
+        common.update(combinations(found, 2))
+    pairs = []
+    for (a, b), n in common.items():
+        share = n / min(len(grams[a]), len(grams[b]))
+        if share >= least:
+            pairs.append((templates[a].id, templates[b].id, share))
+    return sorted(pairs, key=lambda pair: (-pair[2], pair))
 
 
 def find_names(template: Template, table: NameTable) -> list[str]:
     """RETURNS (list[str]): What looks like a private name or a contact detail outside slots, in order."""
     found = []
     for part in template.parts:
-        if isinstance(part, str):
-            found += [
-                m[0]
-                for m in _PAIR.finditer(part)
-                if table.is_given(m[1]) and table.is_surname(m[2])
-            ]
-            found += [m[0] for m in _CONTACT.finditer(part)]
+        if not isinstance(part, str):
+            continue
+        for match in _PAIR.finditer(part):
+            if table.is_given(match[1]) and table.is_surname(match[2]):
+                found.append(match[0])
+        found += [match[0] for match in _CONTACT.finditer(part)]
     return found
 
 

@@ -1,6 +1,6 @@
-"""Every number that anyone sees is computed here: gold and predictions (gold, systems) -> counts per document and label (match) -> scores with
-intervals (metrics) -> one report (report), tables and a page (tables, html).
+"""Every number that anyone sees is computed here: gold and predictions (gold, systems, predictions) -> counts per document and label
+(match) -> scores with intervals (metrics) -> one report (report) -> tables (tables).
 
-All systems pass through the same functions, so that a table compares like with like. Reports hold counts, labels and the names of files; never a
-text, never a name, so that the commands can be used on private data.
+All systems pass through the same functions, so that a table compares like with like. Reports hold counts, labels and the names of files;
+never a text, never a name, so that the commands can be used on private data.
 """

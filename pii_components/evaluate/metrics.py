@@ -15,7 +15,7 @@ import numpy
 
 from ..errors import Errors, PiiError
 from .gold import Entity
-from .match import ALARMS, CHARACTERS, COVERED, ENTITIES, FN, FP, HIDDEN, TOUCHED, TP, WORDS, expose  # noqa: F401
+from .match import ALARMS, CHARACTERS, COVERED, ENTITIES, FN, FP, HIDDEN, TOUCHED, TP, WORDS
 
 N_RESAMPLES = 1000
 SEED = 20240117  # any fixed number; the same for every system, so that differences are paired
@@ -50,23 +50,26 @@ class Score(NamedTuple):
 
 def _divide(upper: numpy.ndarray, lower: numpy.ndarray) -> numpy.ndarray:
     """NaN where there is nothing to divide by."""
-    upper, lower = (numpy.asarray(side, dtype="f8") for side in (upper, lower))
+    upper, lower = numpy.asarray(upper, dtype="f8"), numpy.asarray(lower, dtype="f8")
     return numpy.divide(upper, lower, out=numpy.full(upper.shape, numpy.nan), where=lower > 0)
 
 
 def measures(counts: numpy.ndarray) -> dict[str, numpy.ndarray]:
-    """Precision (NaN where nothing was predicted), recall, F1 and F5 (NaN where there is neither gold nor a prediction), each of shape `(...)`.
+    """Precision, recall, F1 and F5, each of shape `(...)`; NaN where there is nothing to divide by.
 
-    F-beta is `(1 + b2) tp / ((1 + b2) tp + b2 fn + fp)` with `b2 = beta * beta`, so that F5 weighs a miss as 25 false alarms. It equals
-    `(1 + b2) P R / (b2 P + R)` (van Rijsbergen 1979), and has a value where P has none.
-    counts (numpy.ndarray): True positives, false positives, false negatives in the last axis, shape `(..., 3)`.
+    F-beta is `(1 + b2) tp / ((1 + b2) tp + b2 fn + fp)` with `b2 = beta * beta`, so that F5 weighs a
+    miss as 25 false alarms. It equals `(1 + b2) P R / (b2 P + R)` (van Rijsbergen 1979), and has a
+    value where P has none.
+
+    counts (numpy.ndarray): True positives, false positives, false negatives in the last axis, shape
+        `(..., 3)`.
     """
     tp, fp, fn = counts[..., TP], counts[..., FP], counts[..., FN]
-    f_measures = {
-        f"f{beta}": _divide((1 + beta**2) * tp, (1 + beta**2) * tp + beta**2 * fn + fp)
-        for beta in (1, 5)
-    }
-    return {"precision": _divide(tp, tp + fp), "recall": _divide(tp, tp + fn), **f_measures}
+    found = {"precision": _divide(tp, tp + fp), "recall": _divide(tp, tp + fn)}
+    for beta in (1, 5):
+        weighted = (1 + beta**2) * tp
+        found[f"f{beta}"] = _divide(weighted, weighted + beta**2 * fn + fp)
+    return found
 
 
 def resample(
@@ -78,28 +81,28 @@ def resample(
 
 
 def _estimate(value: numpy.ndarray, draws: numpy.ndarray) -> Estimate | None:
-    """The interval's bounds; resamples without any gold entity say nothing and are passed over."""
+    """A value with its interval; resamples without any gold entity say nothing and are passed over."""
     if numpy.isnan(value):
         return None
     known = draws[~numpy.isnan(draws)]
-    bounds = (
-        numpy.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) if len(known) else (value, value)
-    )
-    return Estimate(*map(float, (value, *bounds)))
+    levels = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+    low, high = numpy.quantile(known, levels) if len(known) else (value, value)
+    return Estimate(float(value), float(low), float(high))
 
 
 def score(per_document: numpy.ndarray, weights: numpy.ndarray) -> Score:
     """Scores of summed counts with intervals; only counts, if there is no gold entity.
 
-    per_document (numpy.ndarray): Counts, shape `(n_documents, 3)`. weights (numpy.ndarray): From `resample`.
+    per_document (numpy.ndarray): Counts, shape `(n_documents, 3)`.
+    weights (numpy.ndarray): From `resample`.
     """
     total = per_document.sum(axis=0)
     tp, fp, fn = (int(n) for n in total)
     if tp + fn == 0:
         return Score(tp, fp, fn)
     draws = weights @ per_document
-    kept = draws[draws[:, TP] + draws[:, FN] > 0]
-    drawn, values = measures(kept if len(kept) else draws), measures(total)
+    with_gold = draws[:, TP] + draws[:, FN] > 0
+    drawn, values = measures(draws[with_gold] if with_gold.any() else draws), measures(total)
     return Score(tp, fp, fn, **{name: _estimate(values[name], drawn[name]) for name in values})
 
 
@@ -108,24 +111,25 @@ def difference(
 ) -> dict[str, Estimate | None]:
     """How much better the first system is, document by document; None where one has no value.
 
-    first, second (numpy.ndarray): Counts of the same documents, shape `(n_documents, 3)`. weights (numpy.ndarray): From `resample`.
+    first, second (numpy.ndarray): Counts of the same documents, shape `(n_documents, 3)`.
+    weights (numpy.ndarray): From `resample`.
     """
-    ours, theirs = (
-        (measures(counts.sum(axis=0)), measures(weights @ counts)) for counts in (first, second)
-    )
+    ours, theirs = measures(first.sum(axis=0)), measures(second.sum(axis=0))
+    our_draws, their_draws = measures(weights @ first), measures(weights @ second)
     return {
-        name: _estimate(
-            *(mine[name] - other[name] for mine, other in zip(ours, theirs, strict=True))
-        )
-        for name in ours[0]
+        name: _estimate(ours[name] - theirs[name], our_draws[name] - their_draws[name])
+        for name in ours
     }
 
 
 def paired_p(first: numpy.ndarray, second: numpy.ndarray, weights: numpy.ndarray) -> float | None:
-    """How likely a difference of F5 as far from nothing is, if there were none: paired bootstrap over documents, two-sided.
+    """How likely a difference of F5 as far from nothing is, if there were none: two-sided.
 
-    Twice the share of resamples in which the difference has the other sign or none (Efron and Tibshirani 1993, chapter 16), and at least one
-    resample's worth. first, second (numpy.ndarray): As for `difference`; None where one of the two has no value.
+    A paired bootstrap over documents: twice the share of resamples in which the difference has the
+    other sign or none (Efron and Tibshirani 1993, chapter 16), and at least one resample's worth.
+
+    first, second (numpy.ndarray): As for `difference`.
+    RETURNS (float | None): None where one of the two has no value.
     """
     draws = measures(weights @ first)["f5"] - measures(weights @ second)["f5"]
     draws = draws[~numpy.isnan(draws)]
@@ -137,10 +141,8 @@ def paired_p(first: numpy.ndarray, second: numpy.ndarray, weights: numpy.ndarray
 
 def rate(part: numpy.ndarray, whole: numpy.ndarray, weights: numpy.ndarray) -> Estimate | None:
     """A ratio of sums over counts (or booleans) per document; None if there is nothing in the whole."""
-    return _estimate(
-        _divide(part.sum(), whole.sum()),
-        _divide(weights @ part.astype("i8"), weights @ whole.astype("i8")),
-    )
+    drawn = _divide(weights @ part.astype("i8"), weights @ whole.astype("i8"))
+    return _estimate(_divide(part.sum(), whole.sum()), drawn)
 
 
 # --- what stays visible, from the counts of `expose`
@@ -153,11 +155,8 @@ def coverage(counts: numpy.ndarray, clean: numpy.ndarray, weights: numpy.ndarray
     clean (numpy.ndarray): Booleans: documents without any gold entity, whatever labels are counted.
     """
     exposed = counts[:, ENTITIES] - counts[:, COVERED]
-    with_pii, incomplete, touched = (
-        counts[:, ENTITIES] > 0,
-        exposed > 0,
-        clean & (counts[:, ALARMS] > 0),
-    )
+    with_pii, incomplete = counts[:, ENTITIES] > 0, exposed > 0
+    touched = clean & (counts[:, ALARMS] > 0)
     return {
         "documents_with_pii": int(with_pii.sum()),
         "incompletely_covered": int(incomplete.sum()),
@@ -235,9 +234,10 @@ class GroupTest(NamedTuple):
 
 def significance(p: float) -> str:
     """`***` below .01, `**` below .05, `*` below .1, else `n.s.`, as the paper has it."""
-    return next(
-        (stars for level, stars in ((0.01, "***"), (0.05, "**"), (0.1, "*")) if p < level), "n.s."
-    )
+    for level, stars in ((0.01, "***"), (0.05, "**"), (0.1, "*")):
+        if p < level:
+            return stars
+    return "n.s."
 
 
 def first_and_last(text: str) -> tuple[str, str]:
@@ -258,9 +258,9 @@ def cultures() -> dict[str, str]:
 
 def name_source(name: str) -> NameSource:
     """ "table", the compact one that ships (most frequent names only), or "names-dataset", the paper's.
-    RAISES (PiiError): E733 for another name, E005 if names-dataset is not installed."""
+    RAISES (PiiError): E685 for another name, E005 if names-dataset is not installed."""
     if name not in SOURCES:
-        raise PiiError(Errors.E733, value=name, allowed=", ".join(SOURCES))
+        raise PiiError(Errors.E685, value=name, what="source of names", allowed=", ".join(SOURCES))
     if name == "names-dataset":
         return _dataset_source()
     from ..names.table import name_table
@@ -325,10 +325,9 @@ def mann_whitney(hits: int, total: int, rest_hits: int, rest_total: int) -> tupl
         ) from err
     if hits + rest_hits in (0, total + rest_total):
         return total * rest_total / 2, 1.0  # all found or none: nothing to rank
-    sides = [
-        numpy.repeat([1, 0], [n, of - n]) for n, of in ((hits, total), (rest_hits, rest_total))
-    ]
-    found = mannwhitneyu(*sides, alternative="two-sided", method="asymptotic")
+    group = numpy.repeat([1, 0], [hits, total - hits])
+    rest = numpy.repeat([1, 0], [rest_hits, rest_total - rest_hits])
+    found = mannwhitneyu(group, rest, alternative="two-sided", method="asymptotic")
     return float(found.statistic), float(found.pvalue)
 
 
@@ -348,31 +347,31 @@ def recall_by_group(
     """
     row = {document: i for i, document in enumerate(documents)}
     rows = numpy.asarray([row.get(entity.document, 0) for entity in gold], dtype="i8")
-    out = []
-    for category, name in (
-        (category, name) for category, names in CATEGORIES.items() for name in names
-    ):
+    tests = []
+    for category, names in CATEGORIES.items():
         of = numpy.asarray([getattr(group, category) for group in groups], dtype=object)
-        inside, rest = of == name, (of != "") & (of != name)
-        for system, hits in found.items() if inside.any() else ():
-            hit = numpy.asarray(hits, dtype=bool)
-            sides = (inside & hit, inside, rest & hit, rest)
-            h, n, rh, rn = (int(side.sum()) for side in sides)
-            recall = gap = None
-            if weights is not None:
-                counts = [numpy.bincount(rows[side], minlength=len(row)) for side in sides]
-                recall, gap = rate(counts[0], counts[1], weights), gap_of(counts, weights)
-            out.append(
-                GroupTest(
-                    category, name, system, n, h, rn, rh, *mann_whitney(h, n, rh, rn), recall, gap
-                )
-            )
-    return out
+        for name in names:
+            inside, rest = of == name, (of != "") & (of != name)
+            for system, hits in found.items() if inside.any() else ():
+                hit = numpy.asarray(hits, dtype=bool)
+                sides = (inside & hit, inside, rest & hit, rest)
+                h, n, rh, rn = (int(side.sum()) for side in sides)
+                recall = gap = None
+                if weights is not None:
+                    counts = [numpy.bincount(rows[side], minlength=len(row)) for side in sides]
+                    recall, gap = rate(counts[0], counts[1], weights), gap_of(counts, weights)
+                u, p = mann_whitney(h, n, rh, rn)
+                tests.append(GroupTest(category, name, system, n, h, rn, rh, u, p, recall, gap))
+    return tests
 
 
 def gap_of(counts: Sequence[numpy.ndarray], weights: numpy.ndarray) -> Estimate | None:
-    """Recall of a group less that of the rest, on the same resamples; None where one is empty. counts (Sequence[numpy.ndarray]): Per document,
-    found and all of the group, found and all of the rest."""
-    sums, draws = [count.sum() for count in counts], [weights @ count for count in counts]
-    value, drawn = (_divide(*part[:2]) - _divide(*part[2:]) for part in (sums, draws))
-    return _estimate(value, drawn)
+    """Recall of a group less that of the rest, on the same resamples; None where one is empty.
+
+    counts (Sequence[numpy.ndarray]): Per document: found and all of the group, found and all of the
+        rest.
+    """
+    hits, total, rest_hits, rest_total = (count.sum() for count in counts)
+    value = _divide(hits, total) - _divide(rest_hits, rest_total)
+    hits, total, rest_hits, rest_total = (weights @ count for count in counts)
+    return _estimate(value, _divide(hits, total) - _divide(rest_hits, rest_total))

@@ -1,6 +1,6 @@
 """Labelled corpora in every form: read, written, turned into one another.
 
-    for essay in read_corpus(Path("train.json")):                       # the form is guessed, or given: form="kaggle"
+    for essay in read_corpus(Path("train.json")):                       # the form by the suffix, or given
         essay.id, essay.text, essay.spans, essay.masked
     write_corpus(essays, Path("train.spacy"))
     tally = convert(Path("train.json"), Path("train.spacy"))            # what `pii-edu corpus convert` does
@@ -11,16 +11,13 @@ counted (`formats.base`): training passes over it, and so must whoever measures.
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import Errors, PiiError, PiiWarning, Warnings
-from .formats import brat, entities, spans, tokens
-from .formats.base import CorpusWriter, Items, LabelledText, ReadOptions, Tally
-from .json_text import open_json
+from .formats import entities, spans, tokens
+from .formats.base import CorpusWriter, Items, LabelledText, ReadOptions, ReadStats
 from .record import Skip, open_decoded
-from .tables import open_csv
 from .writers import partial_path
 
 
@@ -35,18 +32,20 @@ class Form(NamedTuple):
 
 
 _FORMS = (
-    Form(
-        "kaggle", tokens.read_kaggle, tokens.KaggleArrayWriter, (".json",)
-    ),  # CRAPII's too: tokens, labels and full_text
-    Form("kaggle-jsonl", tokens.read_kaggle, tokens.KaggleWriter),  # the same, one object per line
-    Form("jsonl", spans.read_jsonl, spans.SpansWriter, (".jsonl", ".ndjson")),
+    # CRAPII's too: tokens, labels and full_text
+    Form("kaggle", spans.read_json, tokens.KaggleArrayWriter, (".json",)),
+    # the same, one object per line
+    Form("kaggle-jsonl", spans.read_json, tokens.KaggleWriter),
+    Form("jsonl", spans.read_json, spans.SpansWriter, (".jsonl", ".ndjson")),
     Form("csv", spans.read_csv, spans.TableWriter, (".csv", ".tsv")),
     Form("entities", entities.read_joined),
-    Form("brat", brat.read_brat, brat.BratWriter, ("",)),
     Form("spacy", tokens.read_docbin, tokens.DocBinWriter, (".spacy",)),
-    Form("bio", tokens.read_hugging_face, tokens.HuggingFaceWriter),
 )
 FORMS = {form.name: form for form in _FORMS}
+# Names by which a form is known: of columns; of fields, with their quotes.
+_COLUMNS = {"entity_text": "entities", "spans": "csv"}
+_FIELDS = {'"spans"': "jsonl", '"labels"': "kaggle"}
+_LOOKED_AT = 1_000_000  # characters
 
 
 def form_named(name: str, *, written: bool = False) -> Form:
@@ -62,46 +61,25 @@ def form_named(name: str, *, written: bool = False) -> Form:
     return FORMS[name]
 
 
-def guess_form(path: Path, *, encoding: str = "utf-8", text_field: str = "") -> str:
-    """The form of a corpus, a name in `FORMS`, by its suffix and its first records.
+def form_of(path: Path) -> str:
+    """The form of a corpus, a name in `FORMS`, by its suffix and the names of its columns or fields.
 
-    RAISES (PiiError): E621, if it cannot be told; E501, E503, E521, if there is nothing to look at.
+    RAISES (PiiError): E621, if they tell nothing, as those of a corpus without labels; E501; E503.
     """
     suffix = path.suffix.lower()
-    if path.is_dir():
-        return "brat"
     if suffix == ".spacy":
         return "spacy"
-    fields: set[str] = set()
-    if suffix in (".csv", ".tsv"):
-        fields = set(_columns(path, encoding, text_field))
-    elif suffix in (".json", ".jsonl", ".ndjson"):
-        with open_decoded(path, encoding) as (stream, _, _):
-            head = stream.read(4096)
-        if "".join(head.split()).startswith('{"data":['):
-            return "bio"
-        # No name of a field is needed to look into the first records.
-        source = open_json(
-            path, text_field="tokens" if '"tokens"' in head else text_field, encoding=encoding
-        )
-        for item in islice((item for item in source.objects() if not isinstance(item, Skip)), 1):
-            fields = set(item[2])
-    if {"tokens", "trailing_whitespace", "labels"} <= fields:
-        return "kaggle"
-    if {"entity_text", "positions"} <= fields:
-        return "entities"
-    if "spans" in fields:
-        return "csv" if suffix in (".csv", ".tsv") else "jsonl"
-    raise PiiError(Errors.E621, what=f"'{path.name}'", option="--from", allowed=", ".join(FORMS))
-
-
-def _columns(path: Path, encoding: str, text_field: str) -> list[str]:
-    try:
-        return open_csv(path, text_field="entity_text", encoding=encoding).header
-    except PiiError as err:
-        if err.code != "E505":
-            raise
-    return open_csv(path, text_field=text_field, encoding=encoding).header
+    if suffix in (".csv", ".tsv", ".json", ".jsonl", ".ndjson"):
+        with open_decoded(path, "utf-8") as (stream, _, _):
+            head = stream.read(_LOOKED_AT)
+        if not head.strip():
+            raise PiiError(Errors.E503)
+        is_table = suffix in (".csv", ".tsv")
+        head = head.partition("\n")[0] if is_table else head
+        for name, form in (_COLUMNS if is_table else _FIELDS).items():
+            if name in head:
+                return form
+    raise PiiError(Errors.E621, what=f"'{path.name}'", allowed=", ".join(FORMS))
 
 
 def read_corpus(
@@ -113,19 +91,23 @@ def read_corpus(
     id_field: str = "",
     text_source: Path | None = None,
     on_skip: Callable[[Skip], None] | None = None,
-    tally: Tally | None = None,
+    tally: ReadStats | None = None,
 ) -> Iterator[LabelledText]:
     """Read a labelled corpus.
 
-    path (Path): File or folder. form (str): A name in `FORMS`; empty to guess.
-    encoding (str): Of text files. text_field, id_field (str): Columns or fields; empty to find usual ones.
+    path (Path): The file.
+    form (str): A name in `FORMS`; empty to go by its name and fields.
+    encoding (str): Of text files.
+    text_field, id_field (str): Columns or fields; empty to find usual ones.
     text_source (Path | None): Where the texts are, for entities with offsets alone.
-    on_skip (Callable[[Skip], None] | None): Called with every record that cannot be used; without it the first one raises.
-    tally (Tally | None): Gets counts and what is masked; without it one warning (W620) says how much was.
+    on_skip (Callable[[Skip], None] | None): Called with every record that cannot be used; without
+        it the first one raises.
+    tally (ReadStats | None): Gets counts and what is masked; without it one warning (W620) says how
+        much was.
     YIELDS (LabelledText): In the order of the corpus.
     RAISES (PiiError): E501 to E508, E620 to E634; those of a record only without `on_skip`.
     """
-    counts = tally if tally is not None else Tally()
+    counts = tally if tally is not None else ReadStats()
     for _, essay in _read(
         path, form, ReadOptions(encoding, text_field, id_field, text_source, counts), on_skip
     ):
@@ -141,8 +123,8 @@ def read_corpus(
 def read_labelled(
     path: Path, *, on_skip: Callable[[Skip], None] | None = None
 ) -> Iterator[LabelledText]:
-    """Essays of CRAPII or Kaggle's PII task: a .json array or .jsonl, streamed; see `read_corpus`."""
-    return (essay for _, essay in _usable(tokens.read_kaggle(path, ReadOptions()), on_skip))
+    """Essays of CRAPII or Kaggle's PII task: a .json array or .jsonl; see `read_corpus`."""
+    return (essay for _, essay in _usable(spans.read_json(path, ReadOptions()), on_skip))
 
 
 def _read(
@@ -150,11 +132,9 @@ def _read(
 ) -> Iterator[tuple[int, LabelledText]]:
     if not path.exists():
         raise PiiError(Errors.E501, what=f"'{path}'", reason="it does not exist")
-    chosen = form_named(
-        form or guess_form(path, encoding=options.encoding, text_field=options.text_field)
-    )
+    chosen = form_named(form or form_of(path))
     if options.text_source is not None and chosen.name != "entities":
-        raise PiiError(Errors.E642, form=chosen.name)
+        raise PiiError(Errors.E473, option="text_source", needed="the form entities")
     yield from _usable(chosen.read(path, options), on_skip)
 
 
@@ -170,23 +150,24 @@ def _usable(
             raise item.error
 
 
-def open_corpus_writer(out: Path, form: str = "", *, tally: Tally | None = None) -> CorpusWriter:
+def open_corpus_writer(
+    out: Path, form: str = "", *, tally: ReadStats | None = None
+) -> CorpusWriter:
     """The writer of a form, for a with statement: `write` each record, then `finish`.
 
-    out (Path): File, or folder for brat. form (str): A name in `FORMS`; empty to go by the suffix: .spacy, .json (Kaggle), .jsonl,
-    .csv, .tsv, none (brat). tally (Tally | None): Gets what is masked on the way to tokens.
+    out (Path): The file.
+    form (str): A name in `FORMS`; empty to go by the suffix.
+    tally (ReadStats | None): Gets what is masked on the way to tokens.
     RAISES (PiiError): E620, E621.
     """
     if not form:
-        form = next(
-            (known.name for known in FORMS.values() if out.suffix.lower() in known.suffixes), ""
-        )
-        if not form:
-            allowed = ", ".join(known.name for known in FORMS.values() if known.writer)
-            raise PiiError(Errors.E621, what=f"'{out.name}'", option="--to", allowed=allowed)
+        by_suffix = [known.name for known in FORMS.values() if out.suffix.lower() in known.suffixes]
+        if not by_suffix:
+            raise PiiError(Errors.E621, what=f"'{out.name}'", allowed=", ".join(FORMS))
+        form = by_suffix[0]
     writer = form_named(form, written=True).writer
     assert writer is not None
-    return writer(out, tally if tally is not None else Tally())
+    return writer(out, tally if tally is not None else ReadStats())
 
 
 def write_corpus(
@@ -195,17 +176,19 @@ def write_corpus(
     form: str = "",
     *,
     on_skip: Callable[[Skip], None] | None = None,
-    tally: Tally | None = None,
+    tally: ReadStats | None = None,
 ) -> int:
     """Write a labelled corpus; what stood at `out` is replaced when all is written.
 
     out (Path), form (str): See `open_corpus_writer`.
     on_skip (Callable[[Skip], None] | None): Called with every record that the form cannot hold; without it the first one raises.
-    tally (Tally | None): Gets what is masked, since it begins or ends inside a token.
+    tally (ReadStats | None): Gets what is masked, since it begins or ends inside a token.
     RETURNS (int): Number of records that were written.
-    RAISES (PiiError): E512, E620, E621, E627, E637, E640.
+    RAISES (PiiError): E512, E620, E621, E640.
     """
-    return _write(enumerate(essays, 1), out, form, on_skip, tally if tally is not None else Tally())
+    return _write(
+        enumerate(essays, 1), out, form, on_skip, tally if tally is not None else ReadStats()
+    )
 
 
 def _write(
@@ -213,7 +196,7 @@ def _write(
     out: Path,
     form: str,
     on_skip: Callable[[Skip], None] | None,
-    tally: Tally,
+    tally: ReadStats,
     *,
     needed: bool = False,
 ) -> int:
@@ -246,16 +229,16 @@ def convert(
     overwrite: bool = False,
     text_source: Path | None = None,
     **reading: Any,
-) -> Tally:
+) -> ReadStats:
     """Turn a corpus into another form; nothing stands at `out` before all is done.
 
-    from_form, to_form (str): Names in `FORMS`; empty to guess. overwrite (bool): Whether what stands at `out` is replaced.
+    from_form, to_form (str): Names in `FORMS`; empty to go by the suffix. overwrite (bool): Whether what stands at `out` is replaced.
     The others (encoding, text_field, id_field) as in `read_corpus`.
-    RETURNS (Tally): Documents and labels that came through, all that was masked on the way in and out.
-    RAISES (PiiError): E503 if no record could be used; E636, E638; else as `read_corpus` and `write_corpus`.
+    RETURNS (ReadStats): Documents and labels that came through, all that was masked on the way in and out.
+    RAISES (PiiError): E503 if no record could be used; E509, E510; else as `read_corpus` and `write_corpus`.
     """
     check_places(source, out, text_source, overwrite=overwrite)
-    options = ReadOptions(text_source=text_source, tally=Tally(), **reading)
+    options = ReadOptions(text_source=text_source, tally=ReadStats(), **reading)
     _write(
         _read(source, from_form, options, on_skip),
         out,
@@ -268,7 +251,7 @@ def convert(
 
 
 def check_places(source: Path, out: Path, *others: Path | None, overwrite: bool) -> None:
-    """Refuse to write on, in or around what is read, and over what exists. RAISES (PiiError): E636, E638."""
+    """Refuse to write on, in or around what is read, and over what exists. RAISES (PiiError): E509, E510."""
     target = out.resolve()
     for origin in (path.resolve() for path in (source, *others) if path is not None):
         places = (target, partial_path(target))
@@ -279,7 +262,7 @@ def check_places(source: Path, out: Path, *others: Path | None, overwrite: bool)
             or target in origin.parents
             or any(p.exists() and origin.exists() and p.samefile(origin) for p in places)
         ):
-            raise PiiError(Errors.E638)
+            raise PiiError(Errors.E509)
     for place in (out, partial_path(out)):
         if place.exists() and not overwrite and not (place.is_dir() and not any(place.iterdir())):
-            raise PiiError(Errors.E636, what=f"'{place}'")
+            raise PiiError(Errors.E510, what=f"'{place}'")

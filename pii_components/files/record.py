@@ -22,7 +22,7 @@ from ..errors import Errors, PiiError, reason_of
 # Where the user names no column: the first of these that the file has.
 USUAL_TEXT_FIELDS = ("full_text", "text", "essay", "essay_text", "content", "body")
 # Between the texts of one record: a line of its own, which no name, address or header reaches over.
-JOINT = "\n\n\u241e\n\n"
+FIELD_SEPARATOR = "\n\n\u241e\n\n"
 _JOINED = re.compile("\n{0,2}\u241e\n{0,2}")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 # UTF-32 first: its mark begins as that of UTF-16 does.
@@ -125,7 +125,7 @@ class Source:
 
     @property
     def text_fields(self) -> tuple[str, ...]:
-        """All columns or fields of texts; those of a record are read as one text, joined by `JOINT`."""
+        """All columns or fields of texts; those of a record are read as one text, joined by `FIELD_SEPARATOR`."""
         return (self.text_field, *self.more)
 
     def position(self) -> int:
@@ -144,7 +144,7 @@ class Source:
 
 
 def split_texts(text: str, n: int, number: int) -> list[str]:
-    """The texts that `JOINT` joins; a header that was removed may have taken its line breaks along.
+    """The texts that `FIELD_SEPARATOR` joins; a header that was removed may have taken its line breaks along.
 
     n (int): How many there must be. RAISES (PiiError): E545, if there are more or fewer."""
     parts = _JOINED.split(text) if n > 1 else [text]

@@ -203,12 +203,8 @@ class DocumentSource(Source):
     """One .docx or .pdf."""
 
     def __iter__(self) -> Iterator[Record | Skip]:
-        item = read_document(self.load(self.path.name), 1, self.path.name)
+        item = read_document(read_bytes(self.path), 1, self.path.name)
         yield replace(item, id=self.path.stem)
-
-    def load(self, name: str) -> bytes:
-        """Its content. RAISES (PiiError): E501."""
-        return read_bytes(self.path)
 
 
 @dataclass(slots=True)
@@ -228,21 +224,27 @@ class SubmissionSource(FolderSource):
                 return Skip.of(Errors.E654, number=number, size=size, limit=self.max_bytes)
             data = read_bytes(path)
         except (OSError, PiiError) as err:
-            return Skip.of(Errors.E641, number=number, reason=cause_of(err))
+            what = f"record {number}"
+            return Skip.of(Errors.E501, number=number, what=what, reason=cause_of(err))
         if name.lower().endswith(".pdf"):
             return read_pdf(data, number, name, max_pages=self.max_pages)
+        if name.lower().endswith(".docx"):
+            return read_docx(data, number, name)
         return self.decode(data, number, name)
 
 
 def read_document(data: bytes, number: int, name: str) -> Record | Skip:
-    """The text of a .docx or a .pdf; what is made of a .pdf is a .txt. `body` is the name in OUTPUT, (encoding, mark), the name here."""
+    """The text of a .docx or a .pdf; a .txt is made of it.
+
+    RETURNS (Record | Skip): `body` is the name in OUTPUT, and (encoding, mark).
+    """
     try:
         item = (read_docx if name.lower().endswith(".docx") else read_pdf)(data, number, name)
     except PiiError as err:
         return Skip(number, err)
-    if isinstance(item, Skip) or name.lower().endswith(".docx"):
+    if isinstance(item, Skip):
         return item
-    return replace(item, id=f"{name}.txt", body=(f"{name}.txt", ("utf-8", b""), name))
+    return replace(item, id=f"{name}.txt", body=(f"{name}.txt", ("utf-8", b"")))
 
 
 def decode_text(data: bytes, number: int, name: str, *, encoding: str = "utf-8") -> Record | Skip:
@@ -361,13 +363,13 @@ def open_submissions(
     """Find the .pdf, .docx and .txt files of a folder, in those below it too; or take one .pdf.
 
     max_bytes, max_pages (int): What is allowed; 0 is no limit. encoding (str): Of .txt files.
-    RAISES (PiiError): E501, E508, E665.
+    RAISES (PiiError): E501, E504, E508.
     """
     source = SubmissionSource(
         path=path, kind="submissions", encoding=encoding, max_bytes=max_bytes, max_pages=max_pages
     )
     if path.is_dir():
-        _look_into(source, Errors.E665)
+        _look_into(source, Errors.E504)
     elif path.exists():
         source.path, source.files, source.size = path.parent, [path.name], 1
     else:

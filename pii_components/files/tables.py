@@ -3,27 +3,29 @@
     source = open_csv(Path("essays.csv"), text_field="essay")
     source = open_parquet(Path("essays.parquet"), text_field="essay")
 
-The delimiter is found in the header, a byte order mark and the line ends are kept, cells may hold line breaks. Quotes are
-read strictly: a row whose quotes do not close is skipped and counted, and reading goes on at the line after its first. What
-stands there may be the rest of its text, which must not run over into columns that pass through in clear: beside a broken row
-only a row counts whose other cells look like those of the rows before.
+The delimiter is found in the header, a byte order mark and the line ends are kept, cells may hold
+line breaks. Quotes are read strictly. A row that is broken (its quotes do not close, or it has
+another number of cells than the header) is skipped and listed with its line. So are the rows beside
+it: where a text runs over, its lines may look like rows, with words of it in columns that pass
+through in clear.
 
-Columns of a Parquet file keep their types, but for those of texts and IDs, which become strings, and categories, which become what they
-stand for. Its metadata, where pandas leaves names of files and whatever somebody put into `attrs`, are not read and not written.
+Columns of a Parquet file keep their types, but for those of texts and IDs, which become strings, and
+categories, which become what they stand for. Its metadata, where pandas leaves names of files and
+whatever somebody put into `attrs`, are not read and not written.
 """
 
 import csv
-import json
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self, TextIO
+from typing import Any, TextIO
 
 from ..errors import Errors, PiiError
+from .json_text import shown_fields
 from .record import (
-    JOINT,
+    FIELD_SEPARATOR,
     Record,
     Skip,
     Source,
@@ -39,7 +41,6 @@ from .record import (
 DELIMITERS = (",", ";", "\t", "|")
 # Ten times what spaCy takes as one text; the module's own limit, 131,072, is less than a long thread of a forum.
 FIELD_LIMIT = 10_000_000
-MOST_HELD, MOST_SIGNS = 5, 3
 _NUMBER = re.compile(r"[+-]?[\d.,]*(?:[eE][+-]?\d+)?%?")
 
 
@@ -60,41 +61,25 @@ class CsvSource(Source):
             yield from self._records(stream)
 
     def _records(self, stream: TextIO) -> Iterator[Record | Skip]:
-        """A row that is unlike those before is held back, until the next one tells whether a text runs over."""
-        texts = {self.header.index(name) for name in self.text_fields}
-        look = Look(i for i in range(len(self.header)) if i not in texts)
-        held: list[tuple[int, Record]] = []
-        doubtful = False
-        lines = Lines(stream)
-        next(row for row in csv.reader(lines, delimiter=self.delimiter, strict=True) if row)
-        for number, line, row in numbered_rows(lines, self.delimiter):
-            item = row if isinstance(row, Skip) else self._item(number, line, row)
-            odd = lines.are_odd()
-            if isinstance(item, Record) and (
-                not look.fits(item.body, doubtful=doubtful) or (doubtful and odd)
-            ):
-                if doubtful or odd:
-                    item = Skip.of(Errors.E553, number=number, line=line)
-                elif len(held) < MOST_HELD:
-                    held.append((line, item))
-                    continue
-            broken = isinstance(item, Skip) and item.code != "E520"
-            for at, record in held:
-                if not broken:
-                    look.learn(record.body)
-                yield Skip.of(Errors.E553, number=record.number, line=at) if broken else record
-            held = []
-            if isinstance(item, Record) and not doubtful:
-                look.learn(item.body)
-            doubtful = broken or (doubtful and (isinstance(item, Skip) or look.blank))
-            yield item
-        yield from (record for _, record in held)
+        """A row is held back until the next one is known: beside a broken row it does not count."""
+        rows = numbered_rows(stream, self.delimiter)
+        next(rows, None)  # the header
+        held: tuple[int, Record | Skip] | None = None
+        was_broken = False
+        for number, line, row in rows:
+            item = row if isinstance(row, Skip) else self._item(number - 1, line, row)
+            is_broken = isinstance(item, Skip) and item.code == "E524"
+            if held is not None:
+                yield _beside(*held) if is_broken else held[1]
+            held = line, (_beside(line, item) if was_broken else item)
+            was_broken = is_broken
+        if held is not None:
+            yield held[1]
 
     def _item(self, number: int, line: int, row: list[str]) -> Record | Skip:
         if len(row) != len(self.header):
-            return Skip.of(
-                Errors.E525, number=number, line=line, got=len(row), expected=len(self.header)
-            )
+            reason = f"{len(row)} cells where the header has {len(self.header)}"
+            return Skip.of(Errors.E524, number=number, line=line, reason=reason)
         row = list(map(plain_cell, row)) if self.spreadsheet_safe else row
         ident = row[self.header.index(self.id_field)] if self.id_field else ""
         if any(map(is_no_text, row)):
@@ -105,10 +90,9 @@ class CsvSource(Source):
                 id="" if is_no_text(ident) else ident,
                 encoding=self.encoding,
             )
-        others = tuple(
-            (name, cell) for name, cell in zip(self.header, row, strict=True) if name in self.others
-        )
-        text = JOINT.join(row[self.header.index(name)] for name in self.text_fields)
+        pairs = zip(self.header, row, strict=True)
+        others = tuple((name, cell) for name, cell in pairs if name in self.others)
+        text = FIELD_SEPARATOR.join(row[self.header.index(name)] for name in self.text_fields)
         return Record(
             number, ident if self.id_field else str(number), text, body=row, others=others
         )
@@ -129,122 +113,53 @@ def plain_cell(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _is_formula(cell) else cell
 
 
-class Look:
-    """How the cells beside the text look, to tell a row from a line of a text. columns (Iterable[int]): Their positions."""
-
-    def __init__(self, columns: Iterable[int]) -> None:
-        self._known: dict[int, set[str]] = {i: set() for i in columns}
-        self._seen: dict[int, set[str]] = {i: set() for i in self._known}
-        self._shapes: dict[int, str] = {}
-        self._rows = 0
-
-    @property
-    def blank(self) -> bool:
-        """Whether there was nothing in these cells of the last row."""
-        return not any(self._shapes.values())
-
-    def fits(self, row: list[str], *, doubtful: bool) -> bool:
-        """Whether the cells of the next row look like those of rows that are known; columns with many words, or in which nearly every
-        cell looks otherwise, do not count. Where nothing can be compared, a doubtful row needs a cell like an ID, or one that begins
-        with a capital and looks like that of the row before.
-        """
-        before, self._shapes = self._shapes, {i: shape_of(row[i]) for i in self._known}
-        self._rows += 1
-        for i, shape in self._shapes.items():
-            self._seen[i].add(shape)
-        short = {
-            i: known
-            for i, known in self._known.items()
-            if known and max(map(len, known)) <= MOST_SIGNS
-        }
-        regular = {
-            i: known
-            for i, known in short.items()
-            if known <= {"0", ""} or 2 * len(self._seen[i]) <= self._rows + 1
-        }
-        if regular and not self.blank:
-            found = [(self._shapes[i], self._shapes[i] in known) for i, known in regular.items()]
-            sure = not doubtful or any(same and shape for shape, same in found)
-            return sure and all(same or len(shape) < 2 for shape, same in found)
-        alike = (
-            shape[0]
-            for i, shape in self._shapes.items()
-            if shape and (shape == "0" or shape == before.get(i))
-        )
-        return not doubtful or self.blank or any(sign in "0A" for sign in alike)
-
-    def learn(self, row: list[str]) -> None:
-        """Take note of a row that is one for sure."""
-        for i, known in self._known.items():
-            known.add(shape_of(row[i]))
-
-
-def shape_of(cell: str) -> str:
-    """A sign for each word, two for more of a kind: "0" with a digit, "A" with a capital first, else "a". "Ilse Maria Okoro" is "AA"."""
-    signs = (
-        "0" if any(map(str.isdigit, word)) else "A" if word[0].isupper() else "a"
-        for word in cell.split(maxsplit=8)[:8]
-    )
-    return re.sub(r"(.)\1+", r"\1\1", "".join(signs))
-
-
-class Lines:
-    """Lines of a stream for Python's reader. number (int): Of the one that was read last, from 1."""
-
-    def __init__(self, stream: Iterable[str]) -> None:
-        self.number = 0
-        self._stream, self._row, self._again = iter(stream), deque[str](), deque[str]()
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> str:
-        line = self._again.popleft() if self._again else next(self._stream)
-        self._row.append(line)
-        self.number += 1
-        return line
-
-    def start_row(self) -> int:
-        """RETURNS (int): The line that a row begins on."""
-        self._row.clear()
-        return self.number + 1
-
-    def are_odd(self) -> bool:
-        """Whether the row has an odd number of quotes, as no row has whose quotes are right."""
-        return sum(line.count('"') for line in self._row) % 2 == 1
-
-    def leave_row(self) -> None:
-        """Go back to the second line of the row."""
-        self.number -= len(self._row) - 1
-        self._again.extendleft(reversed([*self._row][1:]))
+def _beside(line: int, item: Record | Skip) -> Record | Skip:
+    """RETURNS (Record | Skip): The item beside a broken row: a record becomes a skip."""
+    if isinstance(item, Skip):
+        return item
+    return Skip.of(Errors.E553, number=item.number, line=line, id=item.id)
 
 
 def numbered_rows(
-    lines: Lines, delimiter: str = ","
+    stream: Iterable[str], delimiter: str = ","
 ) -> Iterator[tuple[int, int, list[str] | Skip]]:
-    """YIELDS (tuple[int, int, list[str] | Skip]): Number from 1 and first line of each row that is not empty, and the row; E524 or, at
-    the end, E531."""
-    rows = csv.reader(lines, delimiter=delimiter, strict=True)
-    number = 1
+    """Read a table, its header too. Behind a row whose quotes are broken, reading goes on at its
+    second line.
+
+    YIELDS (tuple): Number from 1 and first line of each row that is not empty, and the row: E524
+        with the number of the record, the header being none; at the end E531.
+    """
+    lines, again = iter(stream), deque[str]()
+    taken: list[str] = []
+
+    def lines_of_row() -> Iterator[str]:
+        while line := again.popleft() if again else next(lines, ""):
+            taken.append(line)
+            yield line
+
+    number, line = 1, 1
     while True:
-        line = lines.start_row()
+        taken.clear()
+        rows = csv.reader(lines_of_row(), delimiter=delimiter, strict=True)
         try:
             row: list[str] | Skip = next(rows)
         except StopIteration:
             return
         except csv.Error as err:
-            lines.leave_row()
-            row = Skip.of(Errors.E524, number=number, line=line, reason=str(err))
+            again.extendleft(reversed(taken[1:]))
+            del taken[1:]
+            row = Skip.of(Errors.E524, number=number - 1, line=line, reason=str(err))
         except (OSError, UnicodeError) as err:
-            yield (
-                number,
-                line,
-                Skip.of(Errors.E531, number=number - 1, reason=reason_of(err), last=True),
-            )
+            reason = reason_of(err)
+            yield number, line, Skip.of(Errors.E531, number=number - 2, reason=reason, last=True)
             return
+        if row and sum(text.count('"') for text in taken) % 2 and not isinstance(row, Skip):
+            reason = "an odd number of quotes"
+            row = Skip.of(Errors.E524, number=number - 1, line=line, reason=reason)
         if row:
             yield number, line, row
             number += 1
+        line += len(taken)
 
 
 def open_csv(
@@ -358,19 +273,10 @@ class ParquetSource(Source):
     def _record(self, row: Any) -> Record | Skip:
         values = row.to_pylist()[0]
         ident = str(values.get(self.id_field) or "")
-        text = JOINT.join(values[name] or "" for name in self.text_fields)
+        text = FIELD_SEPARATOR.join(values[name] or "" for name in self.text_fields)
         if is_no_text(text):
             return Skip.of(Errors.E520, number=self.done, id=ident, encoding="utf-8")
-        others = tuple(
-            (
-                name,
-                value
-                if isinstance(value, str)
-                else json.dumps(value, ensure_ascii=False, default=str),
-            )
-            for name, value in values.items()
-            if name in self.others and value is not None and not isinstance(value, bool)
-        )
+        others = shown_fields(values, values.keys() - set(self.others))
         return Record(self.done, ident or str(self.done), text, body=row, others=others)
 
     def position(self) -> int:

@@ -14,10 +14,9 @@ import csv
 import io
 import json
 import os
-import re
 import shutil
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
@@ -25,13 +24,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import Errors, PiiError
-from .documents import Edit, write_docx
-from .json_text import JsonBody, JsonSource, scan_object, splice
+from .json_text import JsonBody, JsonSource
 from .record import Record, Source, reason_of, show_fields, split_texts
 from .tables import CsvSource, ParquetSource, safe_cell
-
-# Between the parts of an object that was written over several lines; in its strings a line break is an escape.
-_BREAKS = re.compile(r"[\r\n]+[ \t]*")
 
 # Rows of a Parquet file that are written together, and how many times as many make a group of them.
 _ROWS, _BATCHES = 500, 40
@@ -81,15 +76,22 @@ class GrowingFile:
         self._file: BinaryIO | None = None
 
     def start(self, done: int | None = None, head: bytes = b"") -> None:
-        """Open the file. done (int | None): Bytes that an earlier run made safe; None starts anew, with `head`."""
+        """Open the file.
+
+        done (int | None): Bytes that an earlier run made safe; None starts anew, with `head`.
+        RAISES (PiiError): E513, if the file has fewer bytes: it was changed since.
+        """
         with writing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = open(self.path, "wb" if done is None else "r+b")  # noqa: SIM115  (lives as long as the run)
             if done is None:
+                self._file = open(self.path, "wb")  # noqa: SIM115  (lives as long as the run)
                 self._file.write(head)
-            else:
-                self._file.truncate(done)
-                self._file.seek(done)
+                return
+            if not self.path.is_file() or self.path.stat().st_size < done:
+                raise PiiError(Errors.E513)
+            self._file = open(self.path, "r+b")  # noqa: SIM115
+            self._file.truncate(done)
+            self._file.seek(done)
 
     def write(self, data: bytes) -> None:
         """Add bytes."""
@@ -192,30 +194,17 @@ class Writer(Output):
         )
         return {name: new for name, (old, new) in zip(names, both, strict=True) if new != old}
 
-    def write(
-        self,
-        record: Record,
-        text: str,
-        fields: Mapping[str, Any] | None = None,
-        edits: Sequence[Edit] = (),
-    ) -> None:
-        """Add a record with its new text, and new values of other fields (tokens, labels). edits: What makes the new text of the old one;
-        a document needs them.
+    def write(self, record: Record, text: str, fields: Mapping[str, Any] | None = None) -> None:
+        """Add a record with its new text, and new values of other fields (tokens, labels).
 
-        RAISES (PiiError): E538, if the encoding has no such characters, E545, if texts cannot be told apart, E568, for edits; nothing is written
-        then. E512, if the disk refuses.
+        RAISES (PiiError): E538, if the encoding has no such characters; E545, if texts cannot be
+            told apart; nothing is written then. E512, if the disk refuses.
         """
-        if isinstance(record.body, tuple) and record.body[1][0] == "docx":
-            source: Any = self.source
-            original = source.load(record.body[2])
-            self.put(record, write_docx(original, record.text, text, edits, number=record.number))
-            return
+        encoding = self.encoding_of(record)
         try:
-            data = self.form(record, text, fields or {}).encode(self.encoding_of(record))
+            data = self.form(record, text, fields or {}).encode(encoding)
         except UnicodeError as err:
-            raise PiiError(
-                Errors.E538, number=record.number, encoding=self.encoding_of(record)
-            ) from err
+            raise PiiError(Errors.E538, number=record.number, encoding=encoding) from err
         self.put(record, data)
 
     def encoding_of(self, record: Record) -> str:
@@ -288,14 +277,15 @@ class CsvWriter(Writer):
 
 
 class JsonlWriter(Writer):
-    """One object per line, as it was written, with a new text."""
+    """One object per line, with a new text."""
 
     def form(self, record: Record, text: str, fields: Mapping[str, Any]) -> str:
         return self.object(record, text, fields) + "\n"
 
     def object(self, record: Record, text: str, fields: Mapping[str, Any]) -> str:
         """JSON of the record."""
-        return splice(record.body, {**self.texts(record, text), **fields}, self.source.drop)
+        new = {**self.texts(record, text), **fields}
+        return str(record.body.to_json(new, self.source.drop))
 
 
 class JsonWriter(JsonlWriter):
@@ -333,13 +323,7 @@ class ParquetWriter(Writer):
     def head(self) -> bytes:
         return bytes(self.source.schema.serialize())
 
-    def write(
-        self,
-        record: Record,
-        text: str,
-        fields: Mapping[str, Any] | None = None,
-        edits: Sequence[Edit] = (),
-    ) -> None:
+    def write(self, record: Record, text: str, fields: Mapping[str, Any] | None = None) -> None:
         row = record.body
         for name, new in self.texts(record, text).items():
             row = with_value(row, name, new)
@@ -397,6 +381,8 @@ class FolderWriter(Writer):
 
     def start(self, done: int | None = None) -> None:
         with writing(self.partial):
+            if done is not None and not self.partial.is_dir():
+                raise PiiError(Errors.E513)
             if done is None and self.partial.is_dir():
                 shutil.rmtree(self.partial)
             self.partial.mkdir(parents=True, exist_ok=True)
@@ -457,7 +443,7 @@ def open_writer(source: Source, out: Path, *, safe: bool = False) -> Writer:
         return FolderWriter(source, out)
     if out.is_dir():
         raise PiiError(Errors.E511, expected="a file", got=out)
-    suffix = ".txt" if source.kind == "pdf" else source.path.suffix.lower()
+    suffix = ".txt" if source.kind in ("pdf", "docx") else source.path.suffix.lower()
     if out.suffix.lower() != suffix and source.path.name != "-":
         raise PiiError(Errors.E511, expected=f"a {suffix} file", got=out.name)
     if isinstance(source, CsvSource):
@@ -472,7 +458,7 @@ def open_writer(source: Source, out: Path, *, safe: bool = False) -> Writer:
 def as_line(record: Record, source: Source) -> str:
     """A record of any source as one line of JSON Lines, as `corpus clean` and `corpus split` write it."""
     if isinstance(record.body, JsonBody):
-        return _BREAKS.sub(" ", record.body.raw).strip()
+        return record.body.to_json()
     if isinstance(source, CsvSource):
         row: dict[str, Any] = {}
         for i, (name, cell) in enumerate(zip(source.header, record.body, strict=True), 1):
@@ -527,7 +513,7 @@ def renamed(record: Record, source: Source, name: str, value: Any) -> Record:
     if isinstance(source, CsvSource | ParquetSource) and name not in source.header:
         return record
     if isinstance(body, JsonBody):
-        old, body = body.value(name), scan_object(splice(body, {name: value}))[0]
+        old, body = body.value(name), replace(body, values={**body.values, name: value})
     elif isinstance(source, ParquetSource):
         old, body = value_of(record, source, name), with_value(body, name, value)
     elif isinstance(source, CsvSource):

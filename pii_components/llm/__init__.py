@@ -73,18 +73,10 @@ def read_toml(name: str, path: str | Path | None = None) -> dict[str, Any]:
         raise PiiError(Errors.E900, file=place.name, reason=reason_of(err)) from err
 
 
-class _NoTexts(logging.Filter):
+def _no_texts(record: logging.LogRecord) -> bool:
     """spacy-llm writes documents, prompts and answers at DEBUG."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return record.levelno > logging.DEBUG
+    return record.levelno > logging.DEBUG
 
 
-def keep_texts_out_of_logs() -> None:
-    """From here on spacy-llm logs no document, however logging is set up."""
-    logger = logging.getLogger("spacy_llm")
-    if not any(isinstance(known, _NoTexts) for known in logger.filters):
-        logger.addFilter(_NoTexts())
-
-
-keep_texts_out_of_logs()
+# From here on spacy-llm logs no document, however logging is set up.
+logging.getLogger("spacy_llm").addFilter(_no_texts)

@@ -92,29 +92,16 @@ def align(text: str, answer: str, marks: Mapping[str, tuple[str, str]]) -> Align
     plain, marked, lost = unmark(answer, marks)
     ours = [(m.start(), m.end(), m[0]) for m in _WORD.finditer(text)]
     theirs = [(m.start(), m.end(), m[0]) for m in _WORD.finditer(plain)]
-    place: list[int | None] = [None] * len(
-        theirs
-    )  # of each word of the answer, the word of the text
-    same = [False] * len(ours)
-    for block in Levenshtein.opcodes([w[2] for w in ours], [w[2] for w in theirs]):
-        if block.tag in ("equal", "replace"):  # of both, one word stands against one
-            for i, j in zip(
-                range(block.src_start, block.src_end),
-                range(block.dest_start, block.dest_end),
-                strict=True,
-            ):
-                place[j], same[i] = i, block.tag == "equal"
+    places, same = _align_words([word for *_, word in ours], [word for *_, word in theirs])
     result = Aligned([], sum(same) / len(ours) if ours else 1.0, len(text), lost)
     last = max((i for i, equal in enumerate(same) if equal), default=-1)
     if len(ours) - 1 - last > UNREAD:
         result.read = ours[last][1] if last >= 0 else 0
-    starts = [w[0] for w in theirs]
+    starts = [start for start, *_ in theirs]
     for start, end, label in marked:
-        if not plain[start:end].strip():
-            result.lost += 1
-            continue
-        words = range(bisect_left(starts, start), bisect_left(starts, end))
-        spot = _spot(text, plain[start:end].strip(), ours, [place[j] for j in words], same, result)
+        value = plain[start:end].strip()
+        words = places[bisect_left(starts, start) : bisect_left(starts, end)]
+        spot = _spot(text, value, ours, words, same, result) if value else None
         if spot is None:
             result.lost += 1
         elif all(spot[1] <= a or spot[0] >= b for a, b, _ in result.spans):
@@ -122,6 +109,19 @@ def align(text: str, answer: str, marks: Mapping[str, tuple[str, str]]) -> Align
     result.spans.sort()
     result.rewritten.sort()
     return result
+
+
+def _align_words(ours: list[str], theirs: list[str]) -> tuple[list[int | None], list[bool]]:
+    """RETURNS (tuple): For each word of the answer its word of the text, if it has one; for each word of the text, whether it
+    came back as it was."""
+    places: list[int | None] = [None] * len(theirs)
+    same = [False] * len(ours)
+    for block in Levenshtein.opcodes(ours, theirs):
+        if block.tag in ("equal", "replace"):  # of both, one word stands against one
+            for n in range(block.src_end - block.src_start):
+                places[block.dest_start + n] = block.src_start + n
+                same[block.src_start + n] = block.tag == "equal"
+    return places, same
 
 
 def _spot(
@@ -132,24 +132,21 @@ def _spot(
     same: list[bool],
     result: Aligned,
 ) -> tuple[int, int] | None:
-    """Characters of the text that a marked value stands for; None if nobody can tell."""
+    """RETURNS (tuple[int, int] | None): Characters of the text that a marked value stands for; None if nobody can tell."""
+    near = 0
     known = [i for i in places if i is not None]
     if known:
         first, last = known[0], known[-1]
-        start, end = ours[first][0], ours[last][1]
-        around = same[max(first - AROUND, 0) : first] + same[last + 1 : last + 1 + AROUND]
-        if not around or sum(around) / len(around) >= SAME:
-            # one word of the answer may be two of the text, or the edges drift by a word
-            if (
-                text[start:end] == value
-                or last - first < len(places) + 2
-                and ratio(text[start:end], value) >= ALIKE
-            ):
-                return start, end
-        else:
-            result.rewritten.append(
-                (ours[max(first - AROUND, 0)][0], ours[min(last + AROUND, len(ours) - 1)][1])
-            )
-    near = ours[known[0]][0] if known else 0
+        near, end = ours[first][0], ours[last][1]
+        left, right = max(first - AROUND, 0), last + 1 + AROUND
+        around = same[left:first] + same[last + 1 : right]
+        if around and sum(around) / len(around) < SAME:
+            result.rewritten.append((ours[left][0], ours[min(right, len(ours)) - 1][1]))
+        elif (
+            text[near:end] == value
+            or last - first < len(places) + 2
+            and ratio(text[near:end], value) >= ALIKE
+        ):
+            return near, end
     exact = [m.span() for m in re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", text)]
     return min(exact, key=lambda span: abs(span[0] - near), default=None)

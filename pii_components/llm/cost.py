@@ -26,14 +26,17 @@ def estimate(characters: int) -> int:
 
 @dataclass(slots=True)
 class Usage:
-    """What one model was asked. host (str): Where texts went; "this machine" if they did not leave. local (bool | None): Whether they stayed; None if
-    nobody can tell. guessed (bool): Whether tokens are estimated since the server did not count them. errors (Counter): Answers that did
-    not come, by code.
+    """What one model was asked.
+
+    host (str): Where texts went.
+    local (bool): Whether they stayed on this machine.
+    guessed (bool): Whether tokens are estimated since the server did not count them.
+    errors (Counter[str]): Answers that did not come, by code.
     """
 
     model: str
     host: str
-    local: bool | None
+    local: bool
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
@@ -54,11 +57,10 @@ class Usage:
         """Count one call. characters (int): Of the prompt."""
         with self._lock:
             self.calls += 1
-            self.tokens_in, self.tokens_out = (
-                self.tokens_in + tokens_in,
-                self.tokens_out + tokens_out,
-            )
-            self.characters, self.guessed = self.characters + characters, self.guessed or guessed
+            self.tokens_in += tokens_in
+            self.tokens_out += tokens_out
+            self.characters += characters
+            self.guessed |= guessed
             if error:
                 self.errors[error] += 1
 
@@ -77,15 +79,12 @@ class Prices:
         data, name = read_toml("prices.toml", path), Path(path or "prices.toml").name
         models = data.get("models", {})
         try:
-            good = all(
-                min(*price.values(), price["in"], price["out"]) >= 0 for price in models.values()
-            )
-        except (AttributeError, KeyError, TypeError):
-            good = False
-        if not good:
-            raise PiiError(
-                Errors.E900, file=name, reason="models need in and out, numbers of 0 or more"
-            )
+            for price in models.values():
+                if min(*price.values(), price["in"], price["out"]) < 0:
+                    raise ValueError
+        except (AttributeError, KeyError, TypeError, ValueError):
+            reason = "models need in and out, numbers of 0 or more"
+            raise PiiError(Errors.E900, file=name, reason=reason) from None
         return cls(models, str(data.get("date", "")), name)
 
     def cost(self, model: str, tokens_in: int, tokens_out: int) -> float:
@@ -98,37 +97,41 @@ class Prices:
 
 
 def total(usages: Iterable[Usage], prices: Prices, *, words: int) -> dict[str, Any]:
-    """The report of a run. words (int): Of the corpus. RETURNS (dict): Per model what was sent and its price, None where nobody knows one; the sum,
-    and the sum per million tokens of the corpus, estimated from its words. A model on this machine costs nothing."""
-    rows, sums = [], []
+    """The report of a run.
+
+    words (int): Of the corpus.
+    RETURNS (dict): Per model what was sent and its price, None where nobody knows one; the sum, and the sum per million
+        tokens of the corpus, estimated from its words. A model on this machine costs nothing.
+    """
+    rows = []
+    usd: float | None = 0.0
     for usage in usages:
-        try:
-            cost: float | None = (
-                0.0 if usage.local else prices.cost(usage.model, usage.tokens_in, usage.tokens_out)
-            )
-        except PiiError:
-            cost = None
-        sums.append(cost)
-        row = {
-            "model": usage.model,
-            "host": usage.host,
-            "left_this_machine": usage.local is not True and usage.calls > 0,
-        }
-        row |= {"calls": usage.calls, "characters_sent": usage.characters}
-        row |= {
-            "tokens_in": usage.tokens_in,
-            "tokens_out": usage.tokens_out,
-            "tokens_estimated": usage.guessed,
-        }
-        rows.append(row | {"errors": dict(sorted(usage.errors.items())), "usd": cost})
-    known = [cost for cost in sums if cost is not None]
-    usd = sum(known) if len(known) == len(sums) else None
+        cost: float | None = 0.0
+        if not usage.local:
+            try:
+                cost = prices.cost(usage.model, usage.tokens_in, usage.tokens_out)
+            except PiiError:
+                cost = None
+        usd = None if usd is None or cost is None else usd + cost
+        rows.append(
+            {
+                "model": usage.model,
+                "host": usage.host,
+                "left_this_machine": not usage.local and usage.calls > 0,
+                "calls": usage.calls,
+                "characters_sent": usage.characters,
+                "tokens_in": usage.tokens_in,
+                "tokens_out": usage.tokens_out,
+                "tokens_estimated": usage.guessed,
+                "errors": dict(sorted(usage.errors.items())),
+                "usd": cost,
+            }
+        )
     tokens = words * TOKENS_A_WORD
-    per_million = usd / tokens * 1e6 if usd is not None and tokens else None
     return {
         "models": rows,
         "prices": prices.date,
         "usd": usd,
         "corpus_tokens": round(tokens),
-        "usd_per_million_tokens": per_million,
+        "usd_per_million_tokens": usd / tokens * 1e6 if usd is not None and tokens else None,
     }

@@ -2,22 +2,17 @@
 
     for example in detector_examples(essays, task): ...
     for example in verifier_examples(essays, nlp, task, counts): ...
-    check_file(Path("train.jsonl"))
 
 The paper trained GPT-4o-mini with 2 epochs, batch size 1 and a learning rate multiplier of 1.8.
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Errors, PiiError, reason_of
+from ..errors import Errors, PiiError
 from ..files.formats.base import LabelledText
 from .align import free_marks, mark
-from .cost import estimate
 from .marker import SHARD, MarkerTask, shards_of
 from .models import ChatModel
 from .verifier import FALSE, TRUE, VerifierTask, verdict
@@ -26,9 +21,6 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
 ATTEMPTS = 6  # after which the answer is T, see the paper's section 3.2
-LEAST = 10  # examples that OpenAI asks for
-LONGEST = 65_536  # tokens of one example
-ROLES = ("system", "user", "assistant")
 _BATCH = 16
 
 
@@ -45,8 +37,7 @@ def detector_examples(
     for document in documents:
         if document.masked or not document.text.strip():
             continue
-        bounds = shards_of(document.text, SHARD, 0)
-        for start, end in bounds:
+        for start, end in shards_of(document.text, SHARD, 0):
             text = document.text[start:end]
             marks = free_marks(text, task.marks)
             inside = [
@@ -68,36 +59,35 @@ def verifier_examples(
 ) -> Iterator[dict[str, Any]]:
     """Each string that a base detector found, T or F by gold: T if any of its mentions touches gold that is private.
 
-    nlp (Language): The detector. private (Callable): Whether gold of a label is. model (ChatModel | None): Writes the reasoning where the
-    task wants it; give it a temperature above 0. counts (Counter): Gets the numbers of "T", "F", and "defaulted", where six attempts did not
-    reason to the truth and the answer became T.
+    nlp (Language): The detector.
+    counts (Counter[str]): Gets the numbers of "T", "F", and "defaulted", where six attempts did not reason to the truth
+        and the answer became T.
+    private (Callable[[str], bool]): Whether gold of a label is private.
+    model (ChatModel | None): Writes the reasoning where the task wants it; give it a temperature above 0.
+    YIELDS (dict[str, Any]): A string with masked text in a mention, whose gold nobody knows, is passed over.
+    RAISES (PiiError): E942, if there is no model to reason.
     """
-    todo = [document for document in documents if document.text.strip()]
-    for at in range(0, len(todo), _BATCH):
-        batch = todo[at : at + _BATCH]
-        for document, doc in zip(
-            batch, nlp.pipe([d.text for d in batch], batch_size=_BATCH), strict=True
-        ):
-            for spans in task.groups(doc):
-                places = [(s.start_char, s.end_char) for s in spans]
-                if any(a < end and b > start for a, b in document.masked for start, end in places):
-                    continue
-                gold = [(a, b) for a, b, label in document.spans if private(label)]
-                truth = (
-                    TRUE
-                    if any(a < end and b > start for a, b in gold for start, end in places)
-                    else FALSE
-                )
-                prompt = task.prompt(
-                    spans[0].text, task.context(document.text, places), spans[0].label_
-                )
-                answer = truth
-                if task.reasoning:
-                    if model is None:
-                        raise PiiError(Errors.E942)
-                    answer, truth = reason(prompt, truth, model, counts)
-                counts[truth] += 1
-                yield chat(prompt, answer)
+    if task.reasoning and model is None:
+        raise PiiError(Errors.E942)
+    pairs = ((document.text, document) for document in documents if document.text.strip())
+    for doc, document in nlp.pipe(pairs, as_tuples=True, batch_size=_BATCH):
+        gold = [(start, end) for start, end, label in document.spans if private(label)]
+        for spans in task.groups(doc):
+            places = [(span.start_char, span.end_char) for span in spans]
+            if _touch(places, document.masked):
+                continue
+            truth = TRUE if _touch(places, gold) else FALSE
+            context = task.context(document.text, places)
+            prompt = task.prompt(spans[0].text, context, spans[0].label_)
+            answer = truth
+            if model is not None and task.reasoning:
+                answer, truth = reason(prompt, truth, model, counts)
+            counts[truth] += 1
+            yield chat(prompt, answer)
+
+
+def _touch(places: Iterable[tuple[int, int]], others: Sequence[tuple[int, int]]) -> bool:
+    return any(a < end and b > start for start, end in places for a, b in others)
 
 
 def reason(prompt: Any, truth: str, model: ChatModel, counts: "Counter[str]") -> tuple[str, str]:
@@ -110,89 +100,17 @@ def reason(prompt: Any, truth: str, model: ChatModel, counts: "Counter[str]") ->
     return "It cannot be ruled out that this is personal.\nResponse: T", TRUE
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A file that can be used: examples, their estimated tokens, and those that an assistant says."""
-
-    examples: int
-    tokens: int
-    answers: int
-
-
-def problem_of(example: Any) -> str:
-    """RETURNS (str): What is wrong with an example, after OpenAI's rules for chat data; empty if nothing is."""
-    if not isinstance(example, dict) or not isinstance(example.get("messages"), list):
-        return "no object with a list 'messages'"
-    if extra := sorted(example.keys() - {"messages"}):
-        return f"key '{extra[0][:20]}' beside 'messages'"
-    roles = []
-    for message in example["messages"]:
-        if not isinstance(message, dict) or message.get("role") not in ROLES:
-            return f"a message whose role is none of {', '.join(ROLES)}"
-        if not isinstance(message.get("content"), str) or not message["content"].strip():
-            return "a message without content"
-        if message.keys() - {"role", "content", "name", "weight"}:
-            return "a message with a key that is not role, content, name or weight"
-        weight = message.get("weight", 1)
-        if (
-            isinstance(weight, bool)
-            or weight not in (0, 1)
-            or ("weight" in message and message["role"] != "assistant")
-        ):
-            return "a weight that is not 0 or 1, or not an assistant's"
-        roles.append(message["role"])
-    if roles[-1:] != ["assistant"] or "user" not in roles or "system" in roles[1:]:
-        return "messages that are not: perhaps system, then user and assistant, the assistant last"
-    if sum(estimate(len(m["content"])) for m in example["messages"]) > LONGEST:
-        return f"more than {LONGEST} tokens"
-    return ""
-
-
-def check_file(path: Path) -> Checked:
-    """Check a file of examples. RAISES (PiiError): E501; E940, with the first line that is wrong; E941, if there are too few."""
-    lengths: list[int] = []
-    answers = number = 0
-    try:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                try:
-                    example = json.loads(line)
-                except ValueError:
-                    raise PiiError(Errors.E940, number=number, problem="no JSON") from None
-                if problem := problem_of(example):
-                    raise PiiError(Errors.E940, number=number, problem=problem)
-                lengths += [estimate(len(m["content"])) for m in example["messages"]]
-                answers += lengths[-1]
-    except UnicodeDecodeError:
-        raise PiiError(Errors.E940, number=number + 1, problem="not in UTF-8") from None
-    except OSError as err:
-        raise PiiError(Errors.E501, what=f"'{path.name}'", reason=reason_of(err)) from err
-    if number < LEAST:
-        raise PiiError(Errors.E941, n=number, least=LEAST)
-    return Checked(number, sum(lengths), answers)
-
-
 def part_of(documents: Sequence[LabelledText], part: str) -> list[LabelledText]:
-    """The documents of a part of the paper's split, "base_train", "verifier_train" or "test"; or "all". RAISES (PiiError): E669, E904."""
+    """The documents of a part of the paper's split, "base_train", "verifier_train" or "test"; or "all". RAISES (PiiError): E650, E904."""
     from ..corpus.split import PAPER_PARTS, paper_split
 
     if part not in ("all", *PAPER_PARTS):
         raise PiiError(
             Errors.E904, name="--part", value=part, allowed=", ".join(("all", *PAPER_PARTS))
         )
-    return (
-        list(documents)
-        if part == "all"
-        else [documents[i] for i in paper_split(len(documents))[part]]
-    )
+    if part == "all":
+        return list(documents)
+    return [documents[i] for i in paper_split(len(documents))[part]]
 
 
-__all__ = [
-    "ATTEMPTS",
-    "Checked",
-    "check_file",
-    "detector_examples",
-    "part_of",
-    "reason",
-    "verifier_examples",
-]
+__all__ = ["ATTEMPTS", "detector_examples", "part_of", "reason", "verifier_examples"]

@@ -68,10 +68,13 @@ def shards_of(text: str, most: int, overlap: int = OVERLAP) -> list[tuple[int, i
 
 
 class MarkerTask:
-    """Registered as `pii_edu.MarkerNER.v1` of `llm_tasks`. labels (list[str]): Of those in resources/llm/marker.toml, or of `more`. more (dict):
-    Label -> {"signs": [before, behind], "what": ...}. examples (str | None): TOML file of few-shot examples; "" for none. max_shard (int |
-    None): Characters in a prompt at most. overlap (int): Characters that the next prompt has of the one before.
+    """Registered as `pii_edu.MarkerNER.v1` of `llm_tasks`.
 
+    labels (list[str]): Of those in resources/llm/marker.toml, or of `more`.
+    more (dict): Label -> {"signs": [before, behind], "what": ...}.
+    examples (str | None): TOML file of few-shot examples; "" for none.
+    max_shard (int | None): Characters in a prompt at most.
+    overlap (int): Characters that the next prompt has of the one before.
     RAISES (PiiError): E900, a file; E901, a label without signs; E902, an example whose answer is not its text; E905.
     """
 
@@ -84,62 +87,33 @@ class MarkerTask:
         overlap: int = OVERLAP,
     ) -> None:
         self._data = read_toml("marker.toml")
-        known = self._data["labels"] | dict(more or {})
+        known = self._data["labels"] | (more or {})
         self._what: dict[str, str] = {}
         self.marks: dict[str, tuple[str, str]] = {}
+        taken: set[str] = set()
         for label in labels:
-            signs = known.get(label, {}).get("signs", ())
-            if (
-                len(signs) != 2
-                or not all(signs)
-                or {*signs} & {sign for pair in self.marks.values() for sign in pair}
-            ):
+            entry = known.get(label, {})
+            signs = [sign for sign in entry.get("signs", ()) if sign]
+            if len(signs) != 2 or taken & {*signs}:
                 raise PiiError(Errors.E901, label=label, known=", ".join(known))
-            self.marks[label], self._what[label] = (
-                (signs[0], signs[1]),
-                known[label].get("what", label),
-            )
-        self._every = {
-            label: tuple(entry["signs"]) for label, entry in known.items() if entry.get("signs")
-        }
-        if max_shard is not None and not (
-            isinstance(max_shard, int) and max_shard > 2 * overlap >= 0
-        ):
-            raise PiiError(
-                Errors.E905, name="max_shard", value=max_shard, allowed="more than twice overlap"
-            )
+            taken |= {*signs}
+            self.marks[label] = (signs[0], signs[1])
+            self._what[label] = entry.get("what", label)
+        if max_shard is not None and not max_shard > 2 * overlap >= 0:
+            allowed = "more than twice overlap"
+            raise PiiError(Errors.E905, name="max_shard", value=max_shard, allowed=allowed)
         self._max_shard, self._overlap = max_shard, overlap
-        self._examples = self._read_examples(examples) if examples != "" else []
-
-    def _read_examples(self, path: str | None) -> list[tuple[str, list[tuple[int, int, str]]]]:
-        found = []
-        for number, entry in enumerate(read_toml("examples.toml", path).get("examples", ()), 1):
-            text, answer = entry.get("text", ""), entry.get("answer", "")
-            aligned = align(text, answer, self._every)
-            if aligned.same < 1 or aligned.lost or not text:
-                raise PiiError(Errors.E902, number=number)
-            found.append((text, aligned.spans))
-        return found
-
-    @property
-    def labels(self) -> Tuple[str, ...]:  # noqa: UP006
-        return tuple(self.marks)
-
-    def add_label(self, label: str, label_definition: str | None = None) -> int:
-        """A label of resources/llm/marker.toml. RETURNS (int): 1 if it is new. RAISES (PiiError): E901."""
-        if label in self.marks:
-            return 0
-        if label not in self._every:
-            raise PiiError(Errors.E901, label=label, known=", ".join(self._every))
-        self.marks[label] = (self._every[label][0], self._every[label][1])
-        self._what[label] = label_definition or self._data["labels"].get(label, {}).get(
-            "what", label
-        )
-        return 1
-
-    def clear(self) -> None:
-        """Forget all labels."""
-        self.marks.clear()
+        # An example may have marks of labels that are not asked for.
+        every = {label: tuple(entry["signs"]) for label, entry in known.items()}
+        self._examples: list[tuple[str, list[tuple[int, int, str]]]] = []
+        if examples != "":
+            shown = read_toml("examples.toml", examples).get("examples", ())
+            for number, entry in enumerate(shown, 1):
+                text = entry.get("text", "")
+                aligned = align(text, entry.get("answer", ""), every)
+                if aligned.same < 1 or aligned.lost or not text:
+                    raise PiiError(Errors.E902, number=number)
+                self._examples.append((text, aligned.spans))
 
     def prompt(self, text: str, marks: Mapping[str, tuple[str, str]]) -> Prompt:
         """What a model is asked for one shard."""
@@ -180,10 +154,8 @@ class MarkerTask:
         self, shards: Iterable[Iterable[Doc]], responses: Iterable[Iterable[Any]]
     ) -> Iterable[Doc]:
         """As spacy-llm asks; writes to `doc.spans["pii"]`, merged with what stands there. RETURNS (list[Doc]): In order."""
-        return [
-            self._parse(list(some), list(replies))
-            for some, replies in zip(shards, responses, strict=True)
-        ]  # type: ignore[arg-type]
+        pairs: Any = zip(shards, responses, strict=True)
+        return [self._parse(list(some), list(replies)) for some, replies in pairs]
 
     def _parse(self, shards: list[Shard], replies: list[str]) -> Doc:
         doc = shards[0].doc
@@ -216,13 +188,11 @@ class MarkerTask:
 
 
 def _roles(label: str) -> tuple[float, ...]:
-    """For pii_context: the role that the label says, not quite surely."""
+    """RETURNS (tuple[float, ...]): For pii_context: the role that the label says, not quite surely."""
+    if not is_name(label) or label not in LABELS:
+        return ()
     rest = (1 - SCORE) / (len(ROLES) - 1)
-    return (
-        tuple(SCORE if role == role_of(label) else rest for role in ROLES)
-        if is_name(label) and label in LABELS
-        else ()
-    )
+    return tuple(SCORE if role == role_of(label) else rest for role in ROLES)
 
 
 def add_notes(doc: Doc, notes: Iterable[Note]) -> None:

@@ -15,34 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Errors, PiiError, reason_of
-from . import Reply
-from .cost import Prices, Usage, total
-from .models import ChatModel
+from .cost import Prices, total
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
 FACTORY = "llm"
-_REMOTE = "pii_edu.OpenAICompatible.v1"
-
-
-class ForeignModel(ChatModel):
-    """A model of spacy-llm or of somebody else: what it fails on becomes an empty reply, document by document; tokens are estimated."""
-
-    def __init__(self, model: Any, name: str) -> None:
-        host = str(getattr(model, "_endpoint", "") or "unknown")
-        super().__init__(Usage(name, host, None), getattr(model, "context_length", None))
-        self._model = model
-
-    def answer(self, prompts: list[str]) -> list[Reply]:
-        return [self._one(prompt) for prompt in prompts]
-
-    def _one(self, prompt: str) -> Reply:
-        try:
-            reply = Reply(next(iter(next(iter(self._model([[prompt]]))))))
-        except Exception:  # its message may hold the text
-            reply = Reply.none("E914")
-        return self.counted(prompt, reply)
+SERVER, PANEL = "pii_edu.OpenAICompatible.v1", "pii_edu.Panel.v1"
 
 
 def load_with(
@@ -79,10 +58,7 @@ def read_config(path: str | Path) -> dict[str, Any]:
         config = Config().from_disk(Path(path), interpolate=True)
     except (OSError, ValueError) as err:
         raise PiiError(Errors.E501, what=f"'{Path(path).name}'", reason=reason_of(err)) from None
-    components = config.get("components", {})
-    if not any(
-        isinstance(part, dict) and part.get("factory") == FACTORY for part in components.values()
-    ):
+    if not any(map(_is_llm, config.get("components", {}).values())):
         raise PiiError(Errors.E943, path=Path(path).name)
     return config
 
@@ -97,104 +73,90 @@ def add_components(
 ) -> list[str]:
     """Add what a config file describes.
 
-    allow_remote (bool): Whether texts may leave this machine; it has the last word over the config. dry (bool): Nothing is sent, only counted.
+    allow_remote (bool): Whether texts may leave this machine; it has the last word over the config.
+    dry (bool): Whether nothing is sent, only counted.
     alone (bool): Whether the config's other components are passed over.
-    RAISES (PiiError): E005, without spacy-llm; E501, E943, E944; E911, E918, if a text would leave; E517, with the type of what else went wrong.
+    RETURNS (list[str]): Names of the components.
+    RAISES (PiiError): E005, without spacy-llm; E501, E943, E944; E911, E918, if a text would leave; E517, with the type of
+        what else went wrong.
     """
     if find_spec("spacy_llm") is None:
         raise PiiError(Errors.E005, package="spacy-llm", what="language models", extra="llm")
     config = read_config(path)
-    parts = {
-        name: dict(part)
-        for name, part in config["components"].items()
-        if part.get("factory") == FACTORY
-    }
     order = [] if alone else [str(name) for name in config.get("nlp", {}).get("pipeline", ())]
+    parts = {name: part for name, part in config["components"].items() if _is_llm(part)}
     for name in order:
         if name not in parts and name not in nlp.pipe_names:
-            raise PiiError(
-                Errors.E944, name=name, model=nlp.meta["name"], pipes=", ".join(nlp.pipe_names)
-            )
+            pipes = ", ".join(nlp.pipe_names)
+            raise PiiError(Errors.E944, name=name, model=nlp.meta["name"], pipes=pipes)
     for name, part in parts.items():
         settings = {key: value for key, value in part.items() if key != "factory"}
-        model = _allowed(settings.get("model", {}), name, allow_remote=allow_remote or dry, dry=dry)
-        try:
-            with warnings.catch_warnings():
-                warnings.filterwarnings(
-                    "ignore", message="Task supports sharding"
-                )  # shards have a length of their own then
-                made: Any = nlp.add_pipe(
-                    FACTORY,
-                    name,
-                    config={**settings, "model": model},
-                    **_place(nlp, name, order, settings),
-                )
-        except PiiError:
-            raise
-        except Exception as err:  # confection shows the config, and with it whatever stands there
-            cause: BaseException | None = err
-            while cause is not None and not isinstance(cause, PiiError):
-                cause = cause.__cause__ or cause.__context__
-            raise cause or PiiError(
-                Errors.E517, model=Path(path).name, reason=type(err).__name__
-            ) from None
-        if not isinstance(made._model, ChatModel):
-            made._model = ForeignModel(
-                made._model, str(model.get("name", model.get("@llm_models", "")))
-            )
+        model = settings.get("model", {})
+        settings["model"] = _allowed(model, name, allow_remote=allow_remote or dry, dry=dry)
+        place = _place(nlp, name, order, settings)
+        made = _add(nlp, name, settings, place, file=Path(path).name)
         if dry:
             made._model.rehearse()
     return list(parts)
 
 
-def _allowed(model: Any, component: str, *, allow_remote: bool, dry: bool) -> Any:
-    """The config of a model, with what the user allowed; RAISES (PiiError): E918."""
-    if not isinstance(model, dict):
-        return model
-    kind = model.get("@llm_models", "")
-    if kind == _REMOTE:
-        return model | {"allow_remote": allow_remote} | ({"key_env": ""} if dry else {})
-    if kind and not kind.startswith("pii_edu."):
-        if not allow_remote:
-            raise PiiError(Errors.E918, name=component)
-        if dry:
-            return {
-                "@llm_models": _REMOTE,
-                "name": str(model.get("name", kind)),
-                "key_env": "",
-                "allow_remote": True,
-            }
-    return {
-        key: _allowed(value, component, allow_remote=allow_remote, dry=dry)
-        for key, value in model.items()
-    }
+def _is_llm(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("factory") == FACTORY
+
+
+def _add(
+    nlp: "Language", name: str, settings: dict[str, Any], place: dict[str, Any], *, file: str
+) -> Any:
+    """RETURNS (Any): The component. RAISES (PiiError): What a task or a model raises; E517 for anything else."""
+    try:
+        with warnings.catch_warnings():
+            # Shards have a length of their own then.
+            warnings.filterwarnings("ignore", message="Task supports sharding")
+            return nlp.add_pipe(FACTORY, name, config=settings, **place)
+    except Exception as err:  # confection shows the config, and with it whatever stands there
+        cause: BaseException | None = err
+        while cause is not None and not isinstance(cause, PiiError):
+            cause = cause.__cause__ or cause.__context__
+        raise cause or PiiError(Errors.E517, model=file, reason=type(err).__name__) from None
+
+
+def _allowed(
+    model: dict[str, Any], component: str, *, allow_remote: bool, dry: bool
+) -> dict[str, Any]:
+    """RETURNS (dict): The config of a model, with what the user allowed. RAISES (PiiError): E918."""
+    kind = model.get("@llm_models")
+    if kind == PANEL:
+        inner = {
+            name: _allowed(one, component, allow_remote=allow_remote, dry=dry)
+            for name, one in model.get("models", {}).items()
+        }
+        return model | {"models": inner}
+    if kind != SERVER:
+        raise PiiError(Errors.E918, name=component, allowed=f"{SERVER}, {PANEL}")
+    return model | {"allow_remote": allow_remote} | ({"key_env": ""} if dry else {})
 
 
 def _place(
     nlp: "Language", name: str, order: list[str], settings: dict[str, Any]
 ) -> dict[str, Any]:
+    """RETURNS (dict): Where a component goes: as the config lists it, else a verifier before the surrogates, a marker before
+    what reads its names."""
     if name in order:
         before = [other for other in order[: order.index(name)] if other in nlp.pipe_names]
         return {"after": before[-1]} if before else {"first": True}
-    is_verifier = "Verifier" in settings.get("task", {}).get("@llm_tasks", "")
-    behind = ("hips_surrogate",) if is_verifier else ("pii_ruler", "pii_context", "hips_surrogate")
-    at = next((other for other in behind if other in nlp.pipe_names), None)
-    return {"before": at} if at else {}
-
-
-def usages(nlp: "Language") -> list[Usage]:
-    """RETURNS (list[Usage]): Of every model in the pipeline."""
-    return [
-        usage
-        for _, part in llm_parts(nlp)
-        if isinstance(part._model, ChatModel)
-        for usage in part._model.usages()
-    ]
+    behind = ["hips_surrogate"]
+    if "Verifier" not in settings.get("task", {}).get("@llm_tasks", ""):
+        behind = ["pii_ruler", "pii_context", *behind]
+    for other in behind:
+        if other in nlp.pipe_names:
+            return {"before": other}
+    return {}
 
 
 def report(nlp: "Language", prices: Prices, *, words: int) -> dict[str, Any]:
-    """What was sent, where to, and what it costs (`cost.total`). words (int): Of the corpus."""
-    return total(usages(nlp), prices, words=words)
+    """RETURNS (dict): What was sent, where to, and what it costs; see `cost.total`. words (int): Of the corpus."""
+    used = [usage for _, part in llm_parts(nlp) for usage in part._model.usages()]
+    return total(used, prices, words=words)
 
 
-__all__ = ["add_components", "llm_parts", "load_with", "read_config", "report", "usages"]
+__all__ = ["add_components", "llm_parts", "load_with", "read_config", "report"]

@@ -3,9 +3,10 @@
     from pii_components.presidio import build_analyzer
     build_analyzer().analyze("My name is Ana Lopez.", language="en")
 
-Presidio is imported when a name is first asked for, because every `spacy.blank()` in the environment imports this module: the entry
-point `pii_edu_presidio` makes `StudentPiiRecognizer` known to a process that uses Presidio, so that YAML alone can name it, and our labels to the
-engine that loads our pipeline. Presidio makes its pipeline before its recognizers, and spaCy looks its entry points up whenever it makes one.
+Presidio is imported when a name is first asked for, because every `spacy.blank()` in the environment imports this
+module: the entry point `pii_edu_presidio` makes `StudentPiiRecognizer` known to a process that uses Presidio, so that
+YAML alone can name it. Presidio makes its pipeline before its recognizers, and spaCy looks its entry points up whenever
+it makes one.
 """
 
 import logging
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .engine import PiiEduNlpEngine
     from .operators import PiiEduAnonymizer, PiiEduDeanonymizer, hips_operators, register_operators
-    from .recognizer import RosterRecognizer, StudentPiiRecognizer, build_analyzer
+    from .recognizer import StudentPiiRecognizer, build_analyzer
     from .settings import config_path, read_config
 
 logger = logging.getLogger(__name__)
@@ -26,7 +27,6 @@ __all__ = [
     "PiiEduAnonymizer",
     "PiiEduDeanonymizer",
     "PiiEduNlpEngine",
-    "RosterRecognizer",
     "StudentPiiRecognizer",
     "build_analyzer",
     "config_path",
@@ -34,14 +34,16 @@ __all__ = [
     "read_config",
     "register_operators",
 ]
-_HOMES = {
-    **dict.fromkeys(
-        ("PiiEduAnonymizer", "PiiEduDeanonymizer", "hips_operators", "register_operators"),
-        ".operators",
+_MODULES = {
+    ".engine": ("PiiEduNlpEngine",),
+    ".operators": (
+        "PiiEduAnonymizer",
+        "PiiEduDeanonymizer",
+        "hips_operators",
+        "register_operators",
     ),
-    **dict.fromkeys(("RosterRecognizer", "StudentPiiRecognizer", "build_analyzer"), ".recognizer"),
-    **dict.fromkeys(("config_path", "read_config"), ".settings"),
-    "PiiEduNlpEngine": ".engine",
+    ".recognizer": ("StudentPiiRecognizer", "build_analyzer"),
+    ".settings": ("config_path", "read_config"),
 }
 
 
@@ -51,16 +53,12 @@ def __getattr__(name: str) -> Any:
         if hasattr(sys.modules.get("presidio_analyzer"), "LocalRecognizer"):
             try:
                 import_module(".recognizer", __name__)
-                import_module(".engine", __name__).introduce()
-            except (
-                ImportError,
-                AttributeError,
-            ) as err:  # another Presidio: spaCy has to work all the same
-                logger.warning(
-                    "StudentPiiRecognizer is not available with this version of Presidio (%s)",
-                    type(err).__name__,
-                )
+            except (ImportError, AttributeError) as err:
+                # Another Presidio: spaCy has to work all the same.
+                kind = type(err).__name__
+                logger.warning("StudentPiiRecognizer does not work with this Presidio (%s)", kind)
         return lambda: None
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name], __name__), name)
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(module, __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

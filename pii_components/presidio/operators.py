@@ -1,30 +1,33 @@
-"""Presidio's anonymizer with our surrogates: the operators `hips` and `pseudonym`, and `reidentify` for the way back.
+"""Presidio's anonymizer with our surrogates: the operator `hips`, and `reidentify` for the way back.
 
     engine = PiiEduAnonymizer(key=key, profile="crapii", vault=vault)
     result = engine.anonymize(text, analyzer.analyze(text, language="en"))
     PiiEduDeanonymizer(vault=vault).deanonymize(result.text, result.items).text == text
 
-Presidio makes a new operator for each span, calls it from the end of the text to its start and lets it see one span only, or several
-that it has merged. But people, e-mail addresses and dates hang together over a document. So an operator here is a pure function, with
-no counter and no memory, and what a document needs is decided before, by the same function as in `hips_surrogate`, and reaches the
-operators as a `DocumentPlan`. What an operator knows decides what is linked. Type and text of a span: equal values get equal surrogates, and
-people, their e-mails and dates stand each on their own. With `hips_operators(text, results, ...)` they are linked as in `hips_surrogate`; with
-`PiiEduAnonymizer` by place too, so that two people with one text are two.
+Presidio makes a new operator for each span, calls it from the end of the text to its start and lets it see one span
+only, or several that it has merged. But people, e-mail addresses and dates hang together over a document. So an
+operator here is a pure function without memory, and what a document needs is decided before, by the same function as
+in `hips_surrogate`. What an operator knows decides what is linked:
+
+- type and text of a span: equal values get equal surrogates; people, their e-mails and dates stand each on their own;
+- `hips_operators(text, results, ...)`: they are linked as in `hips_surrogate`;
+- `PiiEduAnonymizer`: by place too, so that two people with one text are two.
 """
 
 import hmac
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from ..errors import Errors, PiiError
 from ..labels import HEADER, LABELS, PRIORITY, role_of
 from ..offsets import Replacement, apply_replacements
-from ..profiles import KEEP, PSEUDONYM, REMOVE, TAG, Profile, shipped_profiles
+from ..profiles import REMOVE, TAG, Profile, shipped_profiles
 from ..surrogates.keys import KEY_ENV, MIN_KEY_BYTES, Chance, check_key, load_key
 from ..surrogates.owners import detail_owners
 from ..surrogates.plan import plan
@@ -48,18 +51,17 @@ from presidio_anonymizer.entities import (  # noqa: E402
 )
 from presidio_anonymizer.operators import Operator, OperatorType  # noqa: E402
 
-HIPS, PSEUDO, REIDENTIFY = "hips", "pseudonym", "reidentify"
+HIPS, REIDENTIFY = "hips", "reidentify"
 DOCUMENT, CORPUS, THREAD = "document", "corpus", "thread:"
 MERGE = ConflictResolutionStrategy.MERGE_SIMILAR_OR_CONTAINED
-# What a recognizer of ours says of a result beside its type: our label, since several of ours are one of Presidio's.
+# What a recognizer of ours says of a result beside its type: several of our labels are one of Presidio's types.
 LABEL_KEY = "pii_label"
 _DEFAULT = "DEFAULT"
 # Parts the type of an entity from its place; no type of anybody's holds it.
 _AT = "\x1f"
-_ENGINE = AnonymizerEngine()
 # A vault is one file with one position, and a service has threads.
 _VAULT_LOCK = threading.Lock()
-# Parameters of `hips` and `pseudonym`: the types that a user may give, and how an error calls them.
+# Parameters of `hips`: the types that a user may give, and what an error calls them.
 _PARAMS: dict[str, tuple[tuple[type, ...], str]] = {
     "key": ((bytes, str, type(None)), "text or bytes"),
     "profile": ((str, Path, Profile, Mapping), "a profile's name or its settings"),
@@ -77,34 +79,71 @@ class OperatorError(PiiError, InvalidParamError):
         self.err_msg = str(self)
 
 
-def _expect(
-    operator: str, name: str, value: object, types: tuple[type, ...], expected: str
-) -> None:
+class NewTexts(dict[str, str]):
+    """What stands in the place of each text of one document. It is not shown, since it holds originals."""
+
+    def __repr__(self) -> str:
+        return f"NewTexts of {len(self)} values"
+
+
+def _expect(operator: str, name: str, value: object, types: Any, expected: str) -> None:
     if not isinstance(value, types):  # what it holds is not told
         raise OperatorError(
-            Errors.E832, operator=operator, name=name, type=type(value).__name__, expected=expected
+            Errors.E832,
+            operator=operator,
+            name=name,
+            type=type(value).__name__,
+            expected=expected,
         )
-
-
-def _check_place(text: str, start: int, end: int) -> None:
-    if not 0 <= start <= end <= len(text):
-        raise OperatorError(Errors.E838, start=start, end=end, length=len(text))
-
-
-def _refuse_headers(profile: Profile) -> None:
-    if profile.header == REMOVE:
-        raise OperatorError(Errors.E834, profile=profile.name)
 
 
 @dataclass(frozen=True, slots=True)
 class SurrogateSettings:
-    """What surrogates depend on, beside the document; see `HipsOperator`, which makes it of its parameters."""
+    """What surrogates depend on, beside the document; see `HipsOperator` for its parameters."""
 
     key: bytes = field(repr=False)
     profile: Profile
     scope: str
     reserved: bool | None
     labels: Mapping[str, str]
+
+    @classmethod
+    def of(cls, params: Mapping[str, Any], *, document: bool = False) -> "SurrogateSettings":
+        """Check what a user gave.
+
+        document (bool): Whether it is known; then the default of the scope is the profile's, else "corpus".
+        RAISES (OperatorError): E830, E832, E833; E002, E402, E422 to E426 for key, profile and labels.
+        """
+        given = {"profile": "crapii", **params}
+        for name, (types, expected) in _PARAMS.items():
+            _expect(HIPS, name, given.get(name), types, expected)
+        labels = dict(given.get("labels") or {})
+        try:
+            key = _key(given.get("key"))
+            profile = _profile(given["profile"])
+            for label in labels.values():
+                if label not in LABELS:
+                    raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
+        except PiiError as err:
+            raise OperatorError(str(err).replace("{", "{{").replace("}", "}}")) from None
+        scope = given.get("scope") or (profile.scope if document else CORPUS)
+        if scope in ("thread", THREAD) or (scope == DOCUMENT and not document):
+            raise OperatorError(Errors.E833, operator=HIPS, scope=scope)
+        return cls(key, profile, scope, given.get("reserved"), labels)
+
+    def refuse_headers(self) -> None:
+        """RAISES (OperatorError): E834 for a profile that removes headers: an operator sees one span at a time."""
+        if self.profile.header == REMOVE:
+            raise OperatorError(Errors.E834, profile=self.profile.name)
+
+
+def _key(given: str | bytes | None) -> bytes:
+    key = load_key(env=KEY_ENV) if given is None else given
+    if key is None:
+        raise PiiError(Errors.E830, operator=HIPS, least=MIN_KEY_BYTES, env=KEY_ENV)
+    if isinstance(key, str):
+        key = key.strip().encode("utf8")
+    return check_key(key, source="the parameter key")
 
 
 _load_profile = cache(Profile.load)
@@ -115,139 +154,76 @@ def _profile(value: str | Path | Profile | Mapping[str, Any]) -> Profile:
         return value
     if isinstance(value, Mapping):
         return Profile.from_dict(value)
-    if isinstance(value, Path):
-        return Profile.load(value)
-    if value not in shipped_profiles():  # a name that comes with a request is never a path
+    # A name that comes with a request is never a path.
+    if isinstance(value, str) and value not in shipped_profiles():
         raise PiiError(Errors.E425, profile=value[:40], allowed=", ".join(shipped_profiles()))
     return _load_profile(value)
 
 
-class EntitySpan(NamedTuple):
-    """A span that an analyzer found: characters, Presidio's name for its type, our label, and what will stand in its place."""
-
-    start: int
-    end: int
-    entity: str
-    label: str
-    new: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentPlan:
-    """What becomes of each span of a document; made by `plan_document`. text (str): The document. rows: Sorted."""
-
-    text: str = field(repr=False)
-    rows: Sequence[EntitySpan] = field(repr=False)
-
-    def at(self, start: int, end: int, entity: str) -> str | None:
-        """The new text of a stretch, one span or several of one type that were merged, with what stands between them as it was; None if
-        no span of the type lies in it."""
-        inside = [
-            Replacement(row.start - start, row.end - start, row.new)
-            for row in self.rows
-            if row.entity == entity and start <= row.start < max(end, start + 1) and row.end <= end
-        ]
-        return apply_replacements(self.text[start:end], inside)[0] if inside else None
-
-    def of(self, entity: str, old: str) -> str | None:
-        """As `at`, by what stands there; the first one's where two people have the same text."""
-        spans = [(row.start, row.end) for row in self.rows if row.entity == entity]
-        merged = spans[
-            :1
-        ]  # neighbours with nothing but spaces between them, which Presidio makes one span
-        for start, end in spans[1:]:
-            between = self.text[merged[-1][1] : start]
-            if between and not between.strip(" "):
-                merged[-1] = merged[-1][0], end
-            else:
-                merged.append((start, end))
-        return next(
-            (
-                self.at(start, end, entity)
-                for start, end in spans + merged
-                if self.text[start:end] == old
-            ),
-            None,
-        )
-
-
 def plan_document(
-    text: str, found: Sequence[EntitySpan], settings: SurrogateSettings, *, how: Mapping[str, str]
-) -> DocumentPlan:
-    """Decide for all spans of a document, no two at the same place.
-
-    how (Mapping[str, str]): Entity -> "hips" or "pseudonym"; others are another operator's business, and no surrogate is like them.
-    RETURNS (DocumentPlan): A row for each span of those entities, kept ones too, and for each header that the profile removes.
-    """
-    ordered, profile, items = sorted(found), settings.profile, []
-    roles = [role_of(span.label) for span in ordered]
-    if profile.by_role:
-        roles = [
-            owner.role
-            for owner in detail_owners(
-                text, [(span.start, span.end, span.label) for span in ordered]
-            )
-        ]
-    for span, role in zip(ordered, roles, strict=True):
-        action = profile.action(span.label, role) if span.entity in how else TAG
-        if action != KEEP and how.get(span.entity) == PSEUDO:
-            action = PSEUDONYM
-        items.append(Item(span.start, span.end, span.label, action))
-    chance, local = Chance(settings.key, settings.scope), settings.scope == DOCUMENT
-    if local:
-        chance = chance.within("document:" + chance.digest("document", text).hex())
-    replacements = plan(
-        text, items, profile=profile, chance=chance, reserved=settings.reserved, local=local
-    )
-    new_at = {(rep.start, rep.end): rep.new for rep in replacements if rep.label != HEADER}
-    headers = [
-        EntitySpan(rep.start, rep.end, HEADER, HEADER, rep.new)
-        for rep in replacements
-        if rep.label == HEADER
-    ]
-    rows = [
-        span._replace(new=new_at.get((span.start, span.end), text[span.start : span.end]))
-        for span in ordered
-        if span.entity in how
-        and not any(header.start <= span.start < header.end for header in headers)
-    ]
-    return DocumentPlan(text, sorted(headers + rows))
-
-
-def found_in(
     text: str,
-    results: Sequence[Any],
-    labels: Mapping[str, str],
-    *,
-    conflict_resolution: ConflictResolutionStrategy = MERGE,
-) -> list[EntitySpan]:
-    """What Presidio will anonymize, sorted, conflicts resolved in its own way, neighbours not yet merged; a result that says our label keeps
-    it. labels: Entity -> our label. RAISES (OperatorError): E838 for a span outside of the text."""
-    said: dict[tuple[int, int, str], str] = {}
-    for result in results:
-        ours = (getattr(result, "recognition_metadata", None) or {}).get(LABEL_KEY)
-        if ours in LABELS and result.entity_type not in labels:
-            said[result.start, result.end, result.entity_type] = ours
-    copies = sorted(_ENGINE._copy_recognizer_results(list(results)), key=lambda r: (r.start, r.end))
+    spans: Sequence[Any],
+    labels: Sequence[str],
+    settings: SurrogateSettings,
+    entities: Collection[str],
+) -> list[Replacement]:
+    """Decide for all spans of a document together.
+
+    spans (Sequence[RecognizerResult]): Sorted, no two at the same place.
+    labels (Sequence[str]): Our label of each.
+    entities (Collection[str]): Types that `hips` replaces; others are another operator's business, and no surrogate is
+        like them.
+    RETURNS (list[Replacement]): For each span that is replaced and each header that the profile removes.
+    """
+    profile = settings.profile
+    places = [(span.start, span.end, label) for span, label in zip(spans, labels, strict=True)]
+    roles = [role_of(label) for label in labels]
+    if profile.by_role:
+        roles = [owner.role for owner in detail_owners(text, places)]
+    items, others = [], set()
+    for span, (start, end, label), role in zip(spans, places, roles, strict=True):
+        action = profile.action(label, role)
+        if span.entity_type not in entities:
+            action = TAG
+            others.add((start, end))
+        items.append(Item(start, end, label, action))
+    chance = Chance(settings.key, settings.scope)
+    is_local = settings.scope == DOCUMENT
+    if is_local:
+        chance = chance.within("document:" + chance.digest("document", text).hex())
+    made = plan(
+        text, items, profile=profile, chance=chance, reserved=settings.reserved, local=is_local
+    )
+    return [rep for rep in made if rep.label == HEADER or (rep.start, rep.end) not in others]
+
+
+def _between(text: str, span: Any, made: Sequence[Replacement]) -> str:
+    """RETURNS (str): What becomes of a stretch: one span, or several that were merged."""
+    inside = [
+        Replacement(rep.start - span.start, rep.end - span.start, rep.new)
+        for rep in made
+        if span.start <= rep.start and rep.end <= span.end
+    ]
+    return apply_replacements(text[span.start : span.end], inside)[0]
+
+
+def _labels_of(
+    text: str, spans: Sequence[Any], results: Sequence[Any], labels: Mapping[str, str]
+) -> list[str]:
+    """RETURNS (list[str]): Our labels of spans that Presidio made of results; a result that says our label keeps it. Of
+    several that were merged, the label that protects most. RAISES (OperatorError): E838 for a span outside of the text."""
     found = []
-    for result in _ENGINE._remove_conflicts_and_get_text_manipulation_data(
-        copies, conflict_resolution
-    ):
-        start, end, entity = place = result.start, result.end, result.entity_type
-        _check_place(text, start, end)
-        # Where Presidio has made one of several, or has cut one: of what they said, the label that protects most.
-        inside = [
-            label
-            for (s, e, kind), label in said.items()
-            if kind == entity and s < end and start < e
-        ]
-        label = (
-            said.get(place)
-            or max(inside, key=PRIORITY.__getitem__, default=None)
-            or label_of(entity, labels)
-        )
-        found.append(EntitySpan(start, end, entity, label))
-    return sorted(found)
+    for span in spans:
+        if not 0 <= span.start <= span.end <= len(text):
+            raise OperatorError(Errors.E838, start=span.start, end=span.end, length=len(text))
+        said: set[str] = set()
+        for result in results if span.entity_type not in labels else ():
+            about = getattr(result, "recognition_metadata", None) or {}
+            if span.entity_type == result.entity_type and span.intersects(result):
+                said.add(about.get(LABEL_KEY, ""))
+        label = label_of(span.entity_type, labels)
+        found.append(max(said & set(LABELS), key=PRIORITY.__getitem__, default=label))
+    return found
 
 
 class _Operator(Operator):
@@ -260,8 +236,10 @@ class _Operator(Operator):
 
     @classmethod
     def merged(cls, params: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The parameters of a call, and the bound ones. RAISES (OperatorError): E831 for an unknown one."""
-        given = {name: value for name, value in (params or {}).items() if name != "entity_type"}
+        """RETURNS (dict): Parameters of a call, and the bound ones.
+        RAISES (OperatorError): E831 for an unknown one, E832 for a document that is none of ours."""
+        given = dict(params or {})
+        given.pop("entity_type", None)
         for name in given:
             if name not in cls.PARAMS:
                 raise OperatorError(
@@ -270,6 +248,7 @@ class _Operator(Operator):
                     name=str(name)[:40],
                     allowed=", ".join(cls.PARAMS),
                 )
+        _expect(cls.NAME, "document", given.get("document", NewTexts()), NewTexts, "of our making")
         return {**cls.defaults, **given}
 
     def operator_name(self) -> str:
@@ -283,151 +262,75 @@ class HipsOperator(_Operator):
     """Hide in plain sight: what `hips_surrogate` puts in the place of a value.
 
     Parameters, all optional once a key is bound or in the environment:
-    key (str | bytes): The secret, 16 bytes or more. profile (str | Path | Profile | dict): "crapii", ...; what it keeps stays.
+    key (str | bytes): The secret, 16 bytes or more.
+    profile (str | Path | Profile | dict): "crapii" and so on; what it keeps stays.
     scope (str): "corpus", "thread:" and an id, or any name: within it, equal values get equal surrogates.
-    reserved (bool): Whether values must be such that nobody can own them. labels (dict): Entity -> our label, for types of your own.
-    document (DocumentPlan), place (tuple): From `hips_operators` and `PiiEduAnonymizer`.
+    reserved (bool): Whether values must be such that nobody can own them.
+    labels (dict): Entity -> our label, for types of your own.
+    document (NewTexts): From `hips_operators` and `PiiEduAnonymizer`.
     """
 
     NAME = HIPS
-    PARAMS = (*_PARAMS, "document", "place")
-
-    @classmethod
-    def settings(
-        cls, params: Mapping[str, Any] | None, *, document: bool = False
-    ) -> SurrogateSettings:
-        """Check what a user gave. document (bool): Whether it is known; then the default of the scope is the profile's, else "corpus".
-
-        RAISES (OperatorError): E830 to E833; E002, E402, E422 to E425 for key, profile and labels.
-        """
-        given = {"profile": "crapii", **cls.merged(params)}
-        for name, (types, expected) in _PARAMS.items():
-            _expect(cls.NAME, name, given.get(name), types, expected)
-        key, labels = given.get("key"), dict(given.get("labels") or {})
-        try:
-            secret = (
-                load_key(env=KEY_ENV)
-                if key is None
-                else key.strip().encode("utf8")
-                if isinstance(key, str)
-                else key
-            )
-            if secret is None:
-                raise PiiError(Errors.E830, operator=cls.NAME, least=MIN_KEY_BYTES, env=KEY_ENV)
-            for label in labels.values():
-                if label not in LABELS:
-                    raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
-            profile = _profile(given["profile"])
-            scope = given.get("scope") or (profile.scope if document else CORPUS)
-            if scope in ("thread", THREAD) or (scope == DOCUMENT and not document):
-                raise PiiError(Errors.E833, operator=cls.NAME, scope=scope)
-            secret = check_key(secret, source="the parameter key")
-        except PiiError as err:
-            raise OperatorError(str(err).replace("{", "{{").replace("}", "}}")) from None
-        return SurrogateSettings(secret, profile, scope, given.get("reserved"), labels)
+    PARAMS = (*_PARAMS, "document")
 
     def validate(self, params: dict[str, Any] | None = None) -> None:
         """RAISES (OperatorError): E831 to E834, and those of key and profile, for parameters that cannot be used."""
-        document = self.merged(params).get("document")
-        if document is not None:
-            _expect(self.NAME, "document", document, (DocumentPlan,), "what hips_operators gives")
-        else:
-            _refuse_headers(self.settings(params).profile)
+        values = self.merged(params)
+        if "document" not in values:
+            SurrogateSettings.of(values).refuse_headers()
 
     def operate(self, text: str = "", params: dict[str, Any] | None = None) -> str:
-        """What stands in the place of a span: a surrogate; the tag of its label where there is none; the text where the profile keeps it.
-        Without a plan it is a function of key, scope, label and text: not linked to any other value, nor kept apart from it.
+        """What stands in the place of a span: a surrogate; the tag of its label where there is none; the text where the
+        profile keeps it. Without a document it is a function of key, scope, label and text: not linked to any other
+        value, nor kept apart from it.
 
         RAISES (OperatorError): E835 for a span of another document, E832 for what is no text.
         """
         values = self.merged(params)
         entity = str((params or {}).get("entity_type") or "")
-        document: DocumentPlan | None = values.get("document")
-        if document is None:
-            settings = self.settings(params)
-            _expect(self.NAME, "text", text, (str,), "text")
-            if not text:
-                return ""
-            span = EntitySpan(0, len(text), entity, label_of(entity, settings.labels))
-            return plan_document(text, [span], settings, how={entity: self.NAME}).rows[0].new
-        new = document.at(*values["place"]) if "place" in values else document.of(entity, text)
-        if new is None:
-            raise OperatorError(
-                Errors.E835, entity=values["place"][2] if "place" in values else entity
-            )
-        return new
-
-
-class PseudonymOperator(HipsOperator):
-    """A keyed tag, `[STUDENT_5c1f09ab3e]`, as the action "pseudonym" of a profile. Parameters as those of `hips`."""
-
-    NAME = PSEUDO
+        _expect(HIPS, "text", text, str, "text")
+        if "document" in values:
+            if text not in values["document"]:
+                raise OperatorError(Errors.E835, entity=entity)
+            return str(values["document"][text])
+        if not text:
+            return ""
+        settings = SurrogateSettings.of(values)
+        span = RecognizerResult(entity, 0, len(text), 1.0)
+        labels = [label_of(entity, settings.labels)]
+        return _between(text, span, plan_document(text, [span], labels, settings, [entity]))
 
 
 class ReidentifyOperator(_Operator):
-    """The way back for `hips` and `pseudonym`, and for any other operator whose document is in the vault.
+    """The way back for `hips`, and for any other operator whose document is in the vault.
 
     vault (Vault): Open. A request names no files: bind one with `register_operators`.
     id (str), scope (str): Narrow the search down to one document, or one thread.
-    missing (str): "error", or "keep" for a value that no record of the vault has, because a profile kept it.
-    document (Entry), place (tuple): From `PiiEduDeanonymizer`, which proves the whole text first.
+    document (NewTexts): From `PiiEduDeanonymizer`, which proves the whole text first.
     """
 
     NAME = REIDENTIFY
-    PARAMS = ("vault", "id", "scope", "missing", "document", "place")
+    PARAMS = ("vault", "id", "scope", "document")
     TYPE = OperatorType.Deanonymize
 
     def validate(self, params: dict[str, Any] | None = None) -> None:
         """RAISES (OperatorError): E831, E832 or E836 for parameters that cannot be used."""
         values = self.merged(params)
-        if not isinstance(values.get("vault"), Vault):
-            raise OperatorError(Errors.E836, operator=self.NAME)
-        for name in ("id", "scope"):
-            _expect(self.NAME, name, values.get(name), (str, type(None)), "text")
-        if values.get("missing", "error") not in ("error", "keep"):
-            expected = '"error" or "keep"'
-            raise OperatorError(
-                Errors.E832,
-                operator=self.NAME,
-                name="missing",
-                type="another value",
-                expected=expected,
-            )
+        if "document" not in values and not isinstance(values.get("vault"), Vault):
+            raise OperatorError(Errors.E836, operator=REIDENTIFY)
 
     def operate(self, text: str = "", params: dict[str, Any] | None = None) -> str:
         """What stood in the place of a surrogate. RAISES (OperatorError): E837, if the vault has none, or several."""
         values = self.merged(params)
-        if values.get("document") is not None:
-            return _original_between(values["document"], text, *values["place"][:2])
+        if "document" in values:
+            return str(values["document"][text])
         with _VAULT_LOCK:
-            found: list[str] = values["vault"].lookup(
-                text, id=values.get("id"), scope=values.get("scope")
-            )
-        if not found and values.get("missing") == "keep":
-            return text
+            vault: Vault = values["vault"]
+            found = vault.lookup(text, id=values.get("id"), scope=values.get("scope"))
         if len(found) != 1:
-            raise OperatorError(
-                Errors.E837, entity=str((params or {}).get("entity_type") or ""), n=len(found)
-            )
+            entity = str((params or {}).get("entity_type") or "")
+            raise OperatorError(Errors.E837, entity=entity, n=len(found))
         return found[0]
-
-
-def _original_between(entry: Entry, text: str, start: int, end: int) -> str:
-    """What stood in a stretch of a released text: every hidden value in it put back. start, end: Where it lies in that text.
-    RAISES (PiiError): E839, if a hidden value lies across its edge."""
-    inside = []
-    for hidden in entry.hidden:
-        at = slice(hidden.start - start, hidden.end - start)
-        if hidden.start == hidden.end:
-            # What was removed belongs to the stretch around it, or to an empty one at its place; at an edge it is a neighbour's.
-            touched = start < hidden.start < end or start == end == hidden.start
-        else:
-            touched = hidden.start < end and start < hidden.end
-        if touched:
-            if hidden.start < start or hidden.end > end or text[at] != hidden.new:
-                raise PiiError(Errors.E839, start=start, end=end)
-            inside.append(Replacement(at.start, at.stop, hidden.old))
-    return apply_replacements(text, inside)[0]
 
 
 def register_operators(
@@ -437,28 +340,24 @@ def register_operators(
     vault: Vault | None = None,
     **bound: Any,
 ) -> None:
-    """Make `hips`, `pseudonym` and `reidentify` selectable by name, in Python and in the body of a request.
+    """Make `hips` and `reidentify` selectable by name, in Python and in the body of a request.
 
-    vault, and key, profile, scope, reserved, labels as for `HipsOperator`: What a call does not give. So no request has to bring a secret.
+    vault, and key, profile, scope, reserved, labels as for `HipsOperator`: What a call does not give. So no request has to
+    bring a secret.
     """
-    if unknown := set(bound) - set(_PARAMS):
-        raise TypeError(f"register_operators() got an unexpected keyword argument '{min(unknown)}'")
-    defaults = {name: value for name, value in bound.items() if value is not None}
+    given = {name: value for name, value in bound.items() if value is not None}
+    HipsOperator.merged(given)
     if anonymizer is not None:
-        for base in (HipsOperator, PseudonymOperator):
-            anonymizer.add_anonymizer(type(base.__name__, (base,), {"defaults": defaults}))
+        anonymizer.add_anonymizer(type("Hips", (HipsOperator,), {"defaults": given}))
     if deanonymizer is not None:
-        back = {"defaults": {"vault": vault} if vault is not None else {}}
-        deanonymizer.add_deanonymizer(
-            type(ReidentifyOperator.__name__, (ReidentifyOperator,), back)
-        )
+        back = {"defaults": {"vault": vault}}
+        deanonymizer.add_deanonymizer(type("Reidentify", (ReidentifyOperator,), back))
 
 
 def hips_operators(
     text: str,
     analyzer_results: Sequence[Any],
     *,
-    operator: str = HIPS,
     conflict_resolution: ConflictResolutionStrategy = MERGE,
     **settings: Any,
 ) -> dict[str, OperatorConfig]:
@@ -466,29 +365,81 @@ def hips_operators(
 
         engine.anonymize(text, results, hips_operators(text, results, key=key))
 
-    operator (str): "hips" or "pseudonym". settings: As for `HipsOperator`; the default scope is the profile's, "document" mostly.
-    RETURNS (dict[str, OperatorConfig]): One for each type of entity in the results. They hold originals, so they are for this call.
+    settings: As for `HipsOperator`; the default scope is the profile's, "document" mostly.
+    RETURNS (dict[str, OperatorConfig]): One for each type of entity in the results. They hold originals, so they are for
+        this call.
     RAISES (OperatorError): For settings that cannot be used; E834 for a profile that removes headers.
     """
-    base = {HIPS: HipsOperator, PSEUDO: PseudonymOperator}.get(operator)
-    if base is None:
-        raise OperatorError(
-            Errors.E831, operator=str(operator)[:40], name="operator", allowed=f"{HIPS}, {PSEUDO}"
-        )
-    chosen = base.settings(settings, document=True)
-    _refuse_headers(chosen.profile)
-    found = found_in(text, analyzer_results, chosen.labels, conflict_resolution=conflict_resolution)
-    how = dict.fromkeys(sorted({span.entity for span in found}), operator)
-    document = plan_document(text, found, chosen, how=how)
-    return {entity: OperatorConfig(operator, {"document": document}) for entity in how}
+    chosen = SurrogateSettings.of(HipsOperator.merged(settings), document=True)
+    chosen.refuse_headers()
+    engine = AnonymizerEngine()
+    spans = _resolve(engine, analyzer_results, conflict_resolution)
+    labels = _labels_of(text, spans, analyzer_results, chosen.labels)
+    made = plan_document(text, spans, labels, chosen, {span.entity_type for span in spans})
+    documents: defaultdict[str, NewTexts] = defaultdict(NewTexts)
+    # Where two people have the same text, the first one's; neighbours are one span for Presidio, by default.
+    merged = engine._merge_entities_with_spaces_between(text, [copy(span) for span in spans])
+    for span in (*spans, *merged):
+        texts = documents[span.entity_type]
+        texts.setdefault(text[span.start : span.end], _between(text, span, made))
+    return {entity: OperatorConfig(HIPS, {"document": new}) for entity, new in documents.items()}
+
+
+def _resolve(
+    engine: AnonymizerEngine, results: Sequence[Any], strategy: ConflictResolutionStrategy
+) -> list[Any]:
+    """RETURNS (list[RecognizerResult]): Copies without conflicts, as Presidio resolves them; sorted."""
+    copies = sorted(engine._copy_recognizer_results(list(results)), key=_place)
+    resolved = engine._remove_conflicts_and_get_text_manipulation_data(copies, strategy)
+    return sorted(resolved, key=_place)
+
+
+def _place(span: Any) -> tuple[int, int]:
+    return span.start, span.end
+
+
+def _operate(
+    engine: Any, text: str, spans: Sequence[Any], wanted: dict[str, Any], news: Sequence[str | None]
+) -> EngineResult:
+    """Presidio's loop over spans. It looks an operator up by the type of a span; so that ours learn where a span stands, each
+    span of ours has a type of its own while the loop runs.
+
+    news (Sequence[str | None]): The new text of each span that is ours.
+    """
+    is_back = isinstance(engine, DeanonymizeEngine)
+    operator, kind = (
+        (REIDENTIFY, OperatorType.Deanonymize) if is_back else (HIPS, OperatorType.Anonymize)
+    )
+    for span, new in zip(spans, news, strict=True):
+        if new is not None:
+            document = NewTexts({text[span.start : span.end]: new})
+            span.entity_type += f"{_AT}{span.start}{_AT}{span.end}"
+            wanted[span.entity_type] = OperatorConfig(operator, {"document": document})
+    result: EngineResult = engine._operate(text, spans, wanted, kind)
+    for item in result.items:
+        item.entity_type = item.entity_type.partition(_AT)[0]
+    return result
+
+
+def _params_of(
+    operator: str, wanted: Mapping[str, OperatorConfig], spans: Sequence[Any]
+) -> dict[str, dict[str, Any]]:
+    """RETURNS (dict): Types of the spans that an operator is wanted for, with its parameters."""
+    found = {}
+    for entity in sorted({span.entity_type for span in spans}):
+        config = wanted.get(entity) or wanted.get(_DEFAULT)
+        if config is not None and config.operator_name == operator:
+            found[entity] = config.params
+    return found
 
 
 class PiiEduAnonymizer(AnonymizerEngine):
-    """Presidio's anonymizer; where `hips` and `pseudonym` are asked for, a text is decided as a whole. It stands wherever Presidio's
-    stands, and gives what `hips_surrogate` gives for the same spans and key. Other operators work as ever, beside ours or alone.
+    """Presidio's anonymizer; where `hips` is asked for, a text is decided as a whole. It stands wherever Presidio's stands,
+    and gives what `hips_surrogate` gives for the same spans and key. Other operators work as ever, beside ours or alone.
 
     vault (Vault | None): Open for writing: every text goes into it, whatever the operators, before its result is returned.
-    bound: key, profile, scope, reserved, labels, as for `HipsOperator`; the scope is what the profile says, "document" mostly.
+    bound: key, profile, scope, reserved, labels, as for `HipsOperator`; the scope is what the profile says, "document"
+        mostly.
     """
 
     def __init__(self, *, vault: Vault | None = None, **bound: Any) -> None:
@@ -508,80 +459,87 @@ class PiiEduAnonymizer(AnonymizerEngine):
     ) -> EngineResult:
         """Anonymize a text.
 
-        operators (dict[str, OperatorConfig] | None): By type of entity; None for `hips` throughout. Where a dict is given, what it
-            does not name is Presidio's "replace", as ever.
-        conflict_resolution, merge_entities_with_spaces: As in Presidio. document_id (str): For the vault.
-        RETURNS (EngineResult): As Presidio's; a header that the profile removes is an item of type HEADER with an empty text.
-        RAISES (OperatorError): For parameters that cannot be used. RAISES (PiiError): E450, E470, if the vault refuses.
+        operators (dict[str, OperatorConfig] | None): By type of entity; None for `hips` throughout. Where a dict is
+            given, what it does not name is Presidio's "replace", as ever.
+        conflict_resolution, merge_entities_with_spaces: As in Presidio.
+        document_id (str): For the vault.
+        RETURNS (EngineResult): As Presidio's; a header that the profile removes is an item of type HEADER with an empty
+            text.
+        RAISES (OperatorError): For parameters that cannot be used.
+        RAISES (PiiError): E450, E470, if the vault refuses.
         """
         wanted = {_DEFAULT: OperatorConfig(HIPS)} if operators is None else dict(operators)
         wanted.setdefault(_DEFAULT, OperatorConfig("replace"))
-        results = self._copy_recognizer_results(list(analyzer_results))
-        asked: list[
-            tuple[SurrogateSettings, dict[str, str]]
-        ] = []  # settings, and the operator of each type that wants them
-        for entity, kind, config in _ours(
-            HipsOperator, self.operators_factory.get_anonymizers(), wanted, results
-        ):
-            if "document" not in config.params:
-                settings = kind.settings(config.params, document=True)
-                how = next((how for known, how in asked if known == settings), None)
-                if how is None:
-                    asked.append((settings, how := {}))
-                how[entity] = kind.NAME
-        for settings, how in asked:
-            _expect(HIPS, "text", text, (str,), "text")
-            found = found_in(
-                text, analyzer_results, settings.labels, conflict_resolution=conflict_resolution
-            )
-            document = plan_document(text, found, settings, how=how)
-            wanted |= {
-                entity: OperatorConfig(name, {"document": document}) for entity, name in how.items()
-            }
-            headers = [
-                row for row in document.rows if row.entity == HEADER
-            ]  # that the profile removes
-            if headers and HEADER not in wanted:
-                results += [RecognizerResult(HEADER, row.start, row.end, 1.0) for row in headers]
-                wanted[HEADER] = OperatorConfig(HIPS, {"document": document})
-        results.sort(key=lambda r: (r.start, r.end))
-        entities = self._remove_conflicts_and_get_text_manipulation_data(
-            results, conflict_resolution
-        )
+        spans = _resolve(self, analyzer_results, conflict_resolution)
+        made: dict[str, list[Replacement]] = {}  # by type
+        scope = DOCUMENT
+        for settings, entities in self._hips_settings(wanted, spans):
+            _expect(HIPS, "text", text, str, "text")
+            labels = _labels_of(text, spans, analyzer_results, settings.labels)
+            planned = plan_document(text, spans, labels, settings, entities)
+            made |= dict.fromkeys([*entities, HEADER], planned)
+            scope = settings.scope
+        if HEADER not in wanted:
+            for rep in made.get(HEADER, ()):
+                if rep.label == HEADER:
+                    spans.append(RecognizerResult(HEADER, rep.start, rep.end, 1.0))
+            spans = _resolve(self, spans, conflict_resolution)
         if merge_entities_with_spaces:
-            entities = self._merge_entities_with_spaces_between(text, entities)
-        old = sorted((e.start, e.end, e.entity_type) for e in entities)
-        result = _operate(self, text, entities, wanted, OperatorType.Anonymize)
+            spans = self._merge_entities_with_spaces_between(text, spans)
+        places = sorted((span.start, span.end, span.entity_type) for span in spans)
+        news = [
+            _between(text, span, made[span.entity_type]) if span.entity_type in made else None
+            for span in spans
+        ]
+        result = _operate(self, text, spans, wanted, news)
         if self.vault is not None:
-            scope = asked[-1][0].scope if asked else DOCUMENT
+            hidden = _hidden(text, places, result)
             with _VAULT_LOCK:
-                self.vault.append(
-                    Release(
-                        document_id, text, result.text, tuple(_hidden(text, old, result)), scope
-                    )
-                )
+                self.vault.append(Release(document_id, text, result.text, hidden, scope))
         return result
 
+    def _hips_settings(
+        self, wanted: Mapping[str, OperatorConfig], spans: Sequence[Any]
+    ) -> list[tuple[SurrogateSettings, list[str]]]:
+        """RETURNS (list): What `hips` is asked for, and for which types; but for those whose new texts are given."""
+        asked: list[SurrogateSettings] = []
+        entities = defaultdict(list)
+        kind: Any = self.operators_factory.get_anonymizers()[HIPS]
+        for entity, params in _params_of(HIPS, wanted, spans).items():
+            values = kind.merged(params)
+            if "document" not in values:
+                settings = SurrogateSettings.of(values, document=True)
+                if settings not in asked:
+                    asked.append(settings)
+                entities[asked.index(settings)].append(entity)
+        return [(settings, entities[n]) for n, settings in enumerate(asked)]
 
-def _hidden(text: str, old: list[tuple[int, int, str]], result: EngineResult) -> Iterator[Hidden]:
-    """What was replaced, for the vault. old: Places and types of the spans in the text, sorted."""
-    # A span that reaches into the next one was replaced up to there.
-    ends = [
-        min(end, after[0])
-        for (_, end, _), after in zip(old, [*old[1:], (len(text), 0, "")], strict=True)
-    ]
-    items = sorted(result.items, key=lambda item: (item.start, item.end))
-    for (start, _, entity), end, item in zip(old, ends, items, strict=True):
-        if item.text != text[start:end]:
+
+def _hidden(
+    text: str, places: list[tuple[int, int, str]], result: EngineResult
+) -> tuple[Hidden, ...]:
+    """RETURNS (tuple[Hidden, ...]): What was replaced, for the vault.
+
+    places (list[tuple[int, int, str]]): Start, end and type of the spans in the text, sorted.
+    """
+    found = []
+    nexts = [start for start, _, _ in places[1:]] + [len(text)]
+    items = sorted(result.items, key=_place)
+    for (start, end, entity), after, item in zip(places, nexts, items, strict=True):
+        old = text[
+            start : min(end, after)
+        ]  # what reaches into the next span was replaced up to there
+        if item.text != old:
             label = HEADER if entity == HEADER else label_of(entity)
-            yield Hidden(item.start, item.end, label, item.text, text[start:end])
+            found.append(Hidden(item.start, item.end, label, item.text, old))
+    return tuple(found)
 
 
 class PiiEduDeanonymizer(DeanonymizeEngine):
     """Presidio's de-anonymizer; where `reidentify` is asked for, the text as a whole is looked up in the vault first.
 
-    vault (Vault | None): Open; for calls that bring none. A text that was changed since its release is refused (E458), and what comes
-    out is checked against the digest of the original, once all that was hidden is back.
+    vault (Vault | None): Open; for calls that bring none. A text that was changed since its release is refused (E458),
+        and what comes out is checked against the digest of the original, once all that was hidden is back.
     """
 
     def __init__(self, *, vault: Vault | None = None) -> None:
@@ -596,72 +554,39 @@ class PiiEduDeanonymizer(DeanonymizeEngine):
     ) -> EngineResult:
         """De-anonymize a text as it was released.
 
-        entities (list[OperatorResult]): The items that the anonymizer gave, or some of them. operators: None for `reidentify` throughout.
-        RETURNS (EngineResult): With the originals. RAISES (PiiError): E458 to E461, E831, E832, E836, E838, E839.
+        entities (list[OperatorResult]): The items that the anonymizer gave, or some of them.
+        operators (dict[str, OperatorConfig] | None): None for `reidentify` throughout.
+        RETURNS (EngineResult): With the originals.
+        RAISES (PiiError): E458 to E461, E831, E832, E836, E839.
         """
         wanted = {_DEFAULT: OperatorConfig(REIDENTIFY)} if operators is None else dict(operators)
-        ours: dict[str, tuple[Vault, Entry]] = {}
-        for entity, kind, config in _ours(
-            ReidentifyOperator, self.operators_factory.get_deanonymizers(), wanted, entities
-        ):
-            kind().validate(config.params)
-            values = kind.merged(config.params)
+        asked = _params_of(REIDENTIFY, wanted, entities)
+        kind: Any = self.operators_factory.get_deanonymizers()[REIDENTIFY]
+        entry: Entry | None = None
+        for params in asked.values():
+            kind().validate(params)
+            values = kind.merged(params)
+            vault: Vault = values["vault"]
             with _VAULT_LOCK:
-                entry = values["vault"].find(text, id=values.get("id"))
-            ours[entity] = values["vault"], entry
-            wanted[entity] = OperatorConfig(config.operator_name, {**values, "document": entry})
-        places = [(e.start, e.end) for e in entities]
-        result = _operate(self, text, [copy(e) for e in entities], wanted, OperatorType.Deanonymize)
-        if ours and all(e.entity_type in ours for e in entities):
-            vault, entry = next(iter(ours.values()))
-            everything = all(
-                any(start <= h.start and h.end <= end for start, end in places)
-                for h in entry.hidden
-            )
-            if everything and not hmac.compare_digest(
-                vault.digest("original", result.text), entry.original
-            ):
+                entry = vault.find(text, id=values.get("id"))
+        hidden = {(h.start, h.end): h.old for h in entry.hidden} if entry is not None else {}
+        news = [
+            _original(text, span, hidden) if span.entity_type in asked else None
+            for span in entities
+        ]
+        result = _operate(self, text, [copy(span) for span in entities], wanted, news)
+        is_whole = None not in news and set(hidden) <= set(map(_place, entities))
+        if entry is not None and is_whole:
+            digest = vault.digest("original", result.text)
+            if not hmac.compare_digest(digest, entry.original):
                 raise PiiError(Errors.E461, document=1)
         return result
 
 
-def _ours(
-    base: type[_Operator],
-    classes: Mapping[str, Any],
-    wanted: Mapping[str, OperatorConfig],
-    spans: Iterable[Any],
-) -> list[tuple[str, Any, OperatorConfig]]:
-    """Types of spans whose operator is one of ours, with its class and what is said of it. classes: Of operators, by name."""
-    found = []
-    for entity in sorted({span.entity_type for span in spans}):
-        config = wanted.get(entity) or wanted.get(_DEFAULT)
-        kind = classes.get(config.operator_name) if config is not None else None
-        if config is not None and kind is not None and issubclass(kind, base):
-            found.append((entity, kind, config))
-    return found
-
-
-def _operate(
-    engine: AnonymizerEngine | DeanonymizeEngine,
-    text: str,
-    entities: list[Any],
-    operators: Mapping[str, OperatorConfig],
-    kind: OperatorType,
-) -> EngineResult:
-    """Presidio's loop over spans. It looks an operator up by the type of a span; so that ours learn where a span stands, each span
-    of ours has a type of its own while the loop runs."""
-    configs = dict(operators)
-    for entity in entities:
-        config = configs.get(entity.entity_type) or configs.get(_DEFAULT)
-        if config is None or config.params.get("document") is None:
-            continue
-        start, end, name = place = entity.start, entity.end, entity.entity_type
-        _check_place(text, start, end)
-        entity.entity_type = f"{name}{_AT}{start}{_AT}{end}"
-        configs[entity.entity_type] = OperatorConfig(
-            config.operator_name, {**config.params, "place": place}
-        )
-    result = engine._operate(text, entities, configs, kind)
-    for item in result.items:
-        item.entity_type = item.entity_type.partition(_AT)[0]
-    return result
+def _original(text: str, span: Any, hidden: Mapping[tuple[int, int], str]) -> str:
+    """RETURNS (str): What stood in the place of a span; itself, if it was kept.
+    RAISES (PiiError): E839, if a hidden value lies across its edge."""
+    for start, end in hidden:
+        if (start, end) != _place(span) and start < span.end and span.start < end:
+            raise PiiError(Errors.E839, start=span.start, end=span.end)
+    return hidden.get(_place(span), text[span.start : span.end])

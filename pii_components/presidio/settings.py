@@ -1,9 +1,9 @@
-"""What Presidio is told, and what comes with the package for it: names of entities, scores, options, a YAML file. Presidio is not imported.
+"""What Presidio is told: names of entities, scores, the YAML file that ships. This module imports no Presidio.
 
-    >>> Naming().entity("NAME_STUDENT"), Naming(labels="ours").entity("NAME_STUDENT"), Naming().entity("NAME_CITED")
-    ('PERSON', 'NAME_STUDENT', '')
-    >>> Naming(return_cited=True).entity("NAME_CITED")
-    'CITED_PERSON'
+    >>> Naming().entity("NAME_STUDENT"), Naming(labels="ours").entity("NAME_STUDENT")
+    ('PERSON', 'NAME_STUDENT')
+    >>> Naming().entity("NAME_CITED"), Naming(return_cited=True).entity("NAME_CITED")
+    ('', 'CITED_PERSON')
 
 Presidio drops keys of a YAML file that it does not know; here an unknown option is an error.
 """
@@ -18,10 +18,9 @@ from typing import Any
 import srsly
 
 from .. import keep_offline
-from ..errors import Errors, PiiError
+from ..errors import Errors, PiiError, reason_of
 from ..labels import ID_NUM, LABELS, PRESIDIO_ENTITIES, is_name
 
-CONFIGS = ("analyzer",)
 PRESIDIO, OURS = LABEL_STYLES = ("presidio", "ours")
 # People who are no private matter of the writer's: authors and public figures, and figures in a story.
 _PUBLIC = ("NAME_CITED", "NAME_CHARACTER")
@@ -50,45 +49,50 @@ LABEL_OF_ENTITY: dict[str, str] = {
 }
 
 
-def config_path(name: str = "analyzer") -> Path:
-    """The file for Presidio's AnalyzerEngineProvider: all sections in one. RAISES (PiiError): E811 for another name."""
-    if name not in CONFIGS:
-        raise PiiError(Errors.E811, name=name, allowed=", ".join(CONFIGS))
-    return Path(str(resources.files("pii_components") / "resources" / "presidio" / f"{name}.yaml"))
+def config_path() -> Path:
+    """RETURNS (Path): The YAML file for Presidio's AnalyzerEngineProvider, with all of its sections."""
+    return Path(str(resources.files("pii_components") / "resources" / "presidio" / "analyzer.yaml"))
 
 
 def resolve_config(name_or_path: str | Path) -> Path:
-    """Of a file that ships, by its name, or of a file of your own."""
-    return config_path(str(name_or_path)) if str(name_or_path) in CONFIGS else Path(name_or_path)
+    """RETURNS (Path): Of the file that ships, for "analyzer", or of a file of your own."""
+    return config_path() if str(name_or_path) == "analyzer" else Path(name_or_path)
 
 
 def read_config(name_or_path: str | Path) -> dict[str, Any]:
-    """What a file says, one that ships by name or one of your own, as Presidio's providers take it.
-    RAISES (PiiError): E811, if there is none; E812, if it is no mapping."""
+    """Read "analyzer", the file that ships, or a file of your own.
+
+    RETURNS (dict[str, Any]): As Presidio's providers take it.
+    RAISES (PiiError): E812, if there is no such file, or no mapping in it.
+    """
     path = resolve_config(name_or_path)
-    if not path.is_file():
-        raise PiiError(Errors.E811, name=path.name, allowed=", ".join(CONFIGS))
     try:
         data = srsly.read_yaml(path)
     except Exception as err:  # noqa: BLE001  (the parser has many kinds, and their messages quote the file)
-        raise PiiError(Errors.E812, path=path.name, reason=type(err).__name__) from None
+        raise PiiError(Errors.E812, path=path.name, reason=reason_of(err)) from None
     if not isinstance(data, dict):
         raise PiiError(Errors.E812, path=path.name, reason=type(data).__name__)
     return data
 
 
 def label_of(entity: str, labels: Mapping[str, str] | None = None) -> str:
-    """Our label of an entity of Presidio ("PERSON", "US_SSN", ...). labels: What goes before the table. What nobody knows keeps its
-    name: no profile has an action for it, so it becomes a tag, also where a profile keeps OTHER."""
-    known = (labels or {}).get(entity) or LABEL_OF_ENTITY.get(entity)
-    return known or (ID_NUM if entity[:2] in _COUNTRIES and entity[2:3] == "_" else entity)
+    """Our label of an entity of Presidio's ("PERSON", "US_SSN").
+
+    labels (Mapping[str, str] | None): The user's, which win.
+    RETURNS (str): What nobody knows keeps its name: no profile has an action for it, so it becomes a tag,
+        also where a profile keeps OTHER.
+    """
+    known = {**LABEL_OF_ENTITY, **(labels or {})}
+    country, _, rest = entity.partition("_")
+    return known.get(entity) or (ID_NUM if rest and country in _COUNTRIES else entity)
 
 
 def score_of(label: str, probability: float, protect_at: float) -> float:
-    """What Presidio is told for a probability: .5 is our operating point, so nothing that is protected has less.
+    """Presidio's score for a probability: .5 is our operating point, so what is protected never has less.
 
-    protect_at (float): Probability, 0 to 1, from which a name is hidden; a name's odds are divided by the odds of that. Rules and the other
-        labels have their threshold at .5. People who are not hidden, cited ones and characters, keep the probability of their role.
+    protect_at (float): Probability from which a name is hidden; a name's odds are divided by the odds of it.
+        Rules and other labels have their threshold at .5. People who are not hidden keep the probability of
+        their role.
 
     >>> [round(score_of("NAME_STUDENT", p, 0.21), 2) for p in (0.21, 0.3, 0.5, 0.9, 1.0)]
     [0.5, 0.62, 0.79, 0.97, 1.0]
@@ -101,7 +105,7 @@ def score_of(label: str, probability: float, protect_at: float) -> float:
 
 
 def presidio_needed(what: str, *, package: str = "presidio_analyzer") -> None:
-    """Call before Presidio is imported; keeps it offline. RAISES (PiiError): E005, if it is not installed."""
+    """Keep Presidio offline; call it before Presidio is imported. RAISES (PiiError): E005 without Presidio."""
     keep_offline()
     if find_spec(package) is None:
         raise PiiError(Errors.E005, package=package.replace("_", "-"), what=what, extra="presidio")
@@ -109,11 +113,11 @@ def presidio_needed(what: str, *, package: str = "presidio_analyzer") -> None:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """What Presidio is told.
+    """What entities are called.
 
-    labels (str): "presidio" for its names of entities (PERSON, EMAIL_ADDRESS, ...), "ours" for our labels.
-    return_cited (bool): Whether cited people and characters are returned, as CITED_PERSON and CHARACTER_PERSON, rather than left
-        out. They are never PERSON: an anonymizer sees no roles.
+    labels (str): "presidio" for its names (PERSON, EMAIL_ADDRESS), "ours" for our labels.
+    return_cited (bool): Whether cited people and characters are returned, as CITED_PERSON and CHARACTER_PERSON.
+        They are never PERSON: an anonymizer sees no roles.
     RAISES (PiiError): E801 for a value that is not allowed.
     """
 
@@ -122,34 +126,26 @@ class Naming:
 
     def __post_init__(self) -> None:
         if self.labels not in LABEL_STYLES:
-            raise PiiError(
-                Errors.E801, name="labels", value=self.labels, allowed=" or ".join(LABEL_STYLES)
-            )
+            allowed = " or ".join(LABEL_STYLES)
+            raise PiiError(Errors.E801, name="labels", value=self.labels, allowed=allowed)
         if not isinstance(self.return_cited, bool):
-            raise PiiError(
-                Errors.E801, name="return_cited", value=self.return_cited, allowed="true or false"
-            )
+            value = self.return_cited
+            raise PiiError(Errors.E801, name="return_cited", value=value, allowed="true or false")
 
     def entity(self, label: str) -> str:
-        """What Presidio is told for a label of ours; the empty string if it is left out."""
+        """RETURNS (str): What Presidio is told for a label of ours; "" if it is left out."""
         if label in _PUBLIC and not self.return_cited:
             return ""
         return label if self.labels == OURS else PRESIDIO_ENTITIES.get(label, label)
 
     def entities(self, labels: Iterable[str] = LABELS) -> list[str]:
-        """What Presidio is told for these labels: each once, in the order of the labels."""
-        return list(dict.fromkeys(entity for label in labels if (entity := self.entity(label))))
+        """RETURNS (list[str]): What Presidio is told for these labels, each once, in order."""
+        return [entity for entity in dict.fromkeys(map(self.entity, labels)) if entity]
 
     def checked(self, entities: Iterable[str]) -> list[str]:
-        """The same, each once. RAISES (PiiError): E802 for one that is never returned."""
+        """RETURNS (list[str]): The same, each once. RAISES (PiiError): E802 for one that is never returned."""
         allowed = self.entities()
         for entity in entities:
             if entity not in allowed:
                 raise PiiError(Errors.E802, entity=entity, allowed=", ".join(allowed))
         return list(dict.fromkeys(entities))
-
-
-def refuse_unknown(options: Iterable[str], *, what: str, allowed: Iterable[str]) -> None:
-    """RAISES (PiiError): E803 for the first of the options that are left over. what (str): Whose they are."""
-    for name in options:
-        raise PiiError(Errors.E803, what=what, name=name, allowed=", ".join(allowed))

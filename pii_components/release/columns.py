@@ -9,10 +9,9 @@ tells who somebody is.
 """
 
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache
 from itertools import islice
 from pathlib import PurePath
 from unicodedata import normalize
@@ -177,12 +176,10 @@ class Ids:
 
     key (bytes): Of the run; the same one gives the same pseudonyms. how (str): `PSEUDONYM` for all; `KEEP_IDS`; empty for those that
     hold a name, and for all files of a folder, if the name of one does, or if it is what a learning platform exports.
-    rename (Callable | None): Of a thread and a name, what people who are known there make of it (`Engine.rename`): these names go before others.
     """
 
     def __init__(self, source: Source, key: bytes, how: str = "") -> None:
         self.source, self.how, self._chance = source, how, Chance(key, "ids")
-        self.rename: Callable[[str, str], tuple[str, bool] | None] | None = None
         files = source.files if isinstance(source, FolderSource) else ()
         self.exported = isinstance(source, ZipSource) or any(map(_EXPORTED.search, files))
         if not how and (self.exported or any(map(holds_name, files))):
@@ -202,9 +199,6 @@ class Ids:
             has_id = False  # the number of the record stands in its place
         if not has_id or self.how == KEEP_IDS:
             return item
-        known = self._known(item) if isinstance(item, Record) and item.thread else ""
-        if isinstance(item, Record) and known:
-            return renamed(item, self.source, field, known)
         if not (self.how or holds_name(item.id)):
             return item
         if isinstance(item, Skip) and isinstance(self.source, FolderSource):
@@ -217,42 +211,6 @@ class Ids:
             if isinstance(item, Record)
             else replace(item, id=new)
         )
-
-    def _known(self, item: Record) -> str:
-        """The name that people make of it; nothing, if they make none."""
-        if isinstance(self.source, FolderSource):
-            return self._files.get(item.id, "")
-        made = self.rename(item.thread, item.id) if self.rename is not None else None
-        return (
-            f"{made[0]}_{self.token(item.id)}" if made else ""
-        )  # nobody knows which IDs are still to come
-
-    @cached_property
-    def _files(self) -> dict[str, str]:
-        """File -> its name of people. Where two would have one name, or something was left out, a pseudonym stands behind it."""
-        made: dict[str, tuple[str, str]] = {}
-        files = self.source.files if isinstance(self.source, FolderSource) else ()
-        for ident in (
-            name + ".txt" * name.lower().endswith(".pdf") for name in files if "/" in name
-        ):
-            path = PurePath(ident)
-            new = self.rename(path.parts[0], path.stem) if self.rename is not None else None
-            if new:
-                short = (
-                    str(PurePath(*map(self.token, path.parts[:-1]), new[0])) + path.suffix.lower()
-                )
-                long = (
-                    short.removesuffix(path.suffix.lower())
-                    + "_"
-                    + self.token(path.name)
-                    + path.suffix.lower()
-                )
-                made[ident] = (long if new[1] else short, long)
-        wanted = Counter(short.casefold() for short, _ in made.values())
-        return {
-            ident: short if wanted[short.casefold()] == 1 else long
-            for ident, (short, long) in made.items()
-        }
 
     def safe(self, ident: str) -> str:
         """What a document may be called beside OUTPUT, even where IDs are kept."""
@@ -274,17 +232,17 @@ class ThreadOf:
     """Says of each record to which thread it belongs. column (str): Where a table tells; of a folder or an archive it is the first folder on the
     path. A record without a value, and a file that lies in no folder, is a scope of its own: `without` of `read` records.
 
-    RAISES (PiiError): E570, if nothing tells; E651, E652, E572 for the column.
+    RAISES (PiiError): E570, if nothing tells; E651, E652 for the column.
     """
 
     def __init__(self, source: Source, column: str) -> None:
         self.source, self.column, self.read, self.without = source, column, 0, 0
-        if not (column if source.has_columns else isinstance(source, FolderSource)):
+        dropped = source.kind == "parquet" and column in source.drop  # it would not be read
+        tells = column if source.has_columns else isinstance(source, FolderSource)
+        if dropped or not tells:
             raise PiiError(Errors.E570)
         if column and source.kind not in ("json", "jsonl"):  # there, a field may come later
             check_column(source, column, "--thread")
-        if source.kind == "parquet" and column in source.drop:
-            raise PiiError(Errors.E572, name=column)
 
     def __call__(self, item: Record | Skip) -> Record | Skip:
         if isinstance(item, Skip):

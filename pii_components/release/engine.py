@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from dataclasses import replace as with_changes
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Errors, PiiError, PiiStop
@@ -24,7 +23,7 @@ from ..files.record import Record, Skip
 from ..labels import HEADER, NAME_STUDENT
 from ..offsets import OffsetMap
 from ..profiles import Profile
-from ..vault.vault import Hidden, Release, hide, pack_tokens
+from ..vault.vault import Hidden, Release, pack_tokens, record_edits
 from .columns import NO_THREAD, THREAD
 from .review import Decided, apply_decisions, text_hash
 from .sweep import Surnames, add_swept
@@ -45,10 +44,10 @@ _WARM_UP = "Name: A. Sample\nsample@example.edu, 555-0100, example.edu/~sample, 
 def gold_of(record: Record) -> list[GoldSpan] | None:
     """The labels that a record brought along, as spans of its text; None if it has none, or if its tokens are not those of its text.
 
-    RAISES (PiiError): E537 or E633, if they are not of the form.
+    RAISES (PiiError): E537, if they are not of the form.
     """
     body = record.body
-    if not isinstance(body, JsonBody) or not body.at.keys() >= set(TOKEN_FIELDS):
+    if not isinstance(body, JsonBody) or not body.values.keys() >= set(TOKEN_FIELDS):
         return None
     tokens, spaces, labels = (body.value(name) for name in TOKEN_FIELDS)
     lists = all(isinstance(value, list) for value in (tokens, spaces, labels)) and len(
@@ -60,7 +59,7 @@ def gold_of(record: Record) -> list[GoldSpan] | None:
         or join_tokens(tokens, spaces) != record.text
     ):
         return None
-    return from_tokens(tokens, spaces, labels, number=record.number, names=TOKEN_FIELDS)[1]
+    return from_tokens(tokens, spaces, labels, number=record.number)[1]
 
 
 def moved(spans: Sequence[GoldSpan], offsets: OffsetMap) -> tuple[GoldSpan, ...]:
@@ -175,24 +174,25 @@ class Engine:
             from .threads import Threads
 
             self.threads = Threads()
-        todo = [
-            record
-            for record in records
-            if record.text.strip() and len(record.text) <= self.nlp.max_length
-        ]
         with self._batch():
-            for record, doc in self._docs(todo, self._find):
+            for record, doc in self._docs([r for r in records if self._fits(r)], self._find):
                 if isinstance(doc, Skip):
                     continue
                 self.hips.observe([doc])
                 if self.threads is not None and record.thread:
                     self.threads.learn(record.thread, doc, self.profile)
-                spans = [doc[c.start : c.end] for c in read_spans(doc) if is_name(c.label)]
-                hidden = [s for s in spans if self.profile.action(s.label_, s._.pii_role) != KEEP]
-                self.surnames.add(
-                    record.text, [(s.start_char, s.end_char, s._.pii_person) for s in hidden]
-                )
+                hidden = []
+                for cand in read_spans(doc):
+                    span = doc[cand.start : cand.end]
+                    if not is_name(cand.label):
+                        continue
+                    if self.profile.action(span.label_, span._.pii_role) != KEEP:
+                        hidden.append((span.start_char, span.end_char, span._.pii_person))
+                self.surnames.add(record.text, hidden)
                 del doc
+
+    def _fits(self, record: Record) -> bool:
+        return bool(record.text.strip()) and len(record.text) <= self.nlp.max_length
 
     def learn_all(self, batches: Iterable[Sequence[Record | Skip]]) -> None:
         """`learn` from all of an input."""
@@ -209,17 +209,15 @@ class Engine:
     def results(self, records: Sequence[Record]) -> list[Result | Skip]:
         """Process a batch of texts up to the pipeline's limit of length. RETURNS: One for each record, in order."""
         found: dict[int, Result | Skip] = {}
-        todo = []
+        limit = self.nlp.max_length
         for record in records:
-            length, limit = len(record.text), self.nlp.max_length
             if not record.text.strip():
                 found[record.number] = Result(text=record.text)
-            elif length > limit:
-                found[record.number] = Skip.of(
-                    Errors.E528, number=record.number, length=length, limit=limit
-                )
-            else:
-                todo.append(record)
+            elif not self._fits(record):
+                length = len(record.text)
+                skip = Skip.of(Errors.E528, number=record.number, length=length, limit=limit)
+                found[record.number] = skip
+        todo = [record for record in records if record.number not in found]
         with self._batch():
             for record, doc in self._docs(todo, self._pipe):
                 found[record.number] = doc if isinstance(doc, Skip) else self._result(record, doc)
@@ -268,30 +266,18 @@ class Engine:
             )
         done: list[Doc] = []
         # One that failed is not among those found: then each is tried alone.
-        pairs = zip(records, self._find(records), strict=True)
-        for thread, group in groupby(
-            pairs, key=lambda pair: pair[0].thread if self.threads is not None else ""
-        ):
-            docs, known = [doc for _, doc in group], dict[str, Any]()
-            if self.threads is not None and thread:
-                known = {"thread": thread, "everyone": self.threads.known(thread).everyone}
-            for doc in docs:
-                if self.threads is not None and thread:
-                    self.threads.add_known(thread, doc, self.profile)
-                if self.surnames is not None:
-                    add_swept(doc, self.surnames, self.profile)
-            self._overrule(docs)
+        for record, doc in zip(records, self._find(records), strict=True):
+            known: dict[str, Any] = {}
+            if self.threads is not None and record.thread:
+                everyone = self.threads.known(record.thread).everyone
+                known = {"thread": record.thread, "everyone": everyone}
+                self.threads.add_known(record.thread, doc, self.profile)
+            if self.surnames is not None:
+                add_swept(doc, self.surnames, self.profile)
+            self._overrule([doc])
             with self.hips.using(**known):
-                done += self.hips.pipe(docs)
+                done += self.hips.pipe([doc])
         return done
-
-    def rename(self, thread: str, name: str) -> tuple[str, bool] | None:
-        """See `Threads.rename`."""
-        return (
-            self.threads.rename(thread, name, self.hips, self.profile)
-            if self.threads is not None and thread
-            else None
-        )
 
     @staticmethod
     def _done(record: Record, doc: "Doc") -> "Doc | Skip":
@@ -327,75 +313,64 @@ class Engine:
             yield record, doc
 
     def _result(self, record: Record, doc: "Doc") -> Result | Skip:
-        from ..spans import read_spans
-        from ..surrogates.owners import set_detail_roles
-
-        set_detail_roles(doc)
-        spans = tuple(
-            Found(
-                span.start_char,
-                span.end_char,
-                cand.label,
-                cand.role or span._.pii_role,
-                cand.score,
-                cand.source,
-                cand.reason,
-                self.profile.action(cand.label, cand.role or span._.pii_role)
-                if self.replace
-                else "",
-                cand.person,
-            )
-            for cand in read_spans(doc)
-            for span in (doc[cand.start : cand.end],)
-        )
+        spans = self._found(doc)
         words = len(record.text.split())
         if not self.replace:
             return Result(text=record.text, spans=spans, words=words)
         text, offsets = doc._.deidentified, doc._.pii_offsets
         if not isinstance(text, str) or not isinstance(offsets, OffsetMap):
-            return Skip.of(Errors.E527, number=record.number)
+            return Skip.of(Errors.E526, number=record.number, type="no new text")
         try:
             gold = gold_of(record)
         except PiiError as err:
             return Skip(number=record.number, error=err)
         made = doc._.surrogate_spans or ()
-        labels_at = {(row["start_char"], row["end_char"]): row["label"] for row in made}
+        surrogates = tuple((row["start_char"], row["end_char"], row["label"]) for row in made)
+        labels_at = {(start, end): label for start, end, label in surrogates}
         values = {record.text[s.start_char : s.end_char] for s in spans if s.action != KEEP}
+        labelled = [(s.start_char, s.end_char, s.label) for s in spans] if gold is None else gold
+        edits = zip(offsets.edits, surrogates, strict=True)
         return Result(
             text=text,
             spans=spans,
             words=words,
-            surrogates=tuple((row["start_char"], row["end_char"], row["label"]) for row in made),
-            notes=(
-                *(row["note"] for row in made if row["note"]),
-                *sorted({note[0] for note in doc._.llm_notes or ()}),
-                *([] if self.threads is None or record.thread else [NO_THREAD]),
-            ),
+            surrogates=surrogates,
+            notes=self._notes(record, doc),
             fields=self._fields(record, text, gold, offsets) if text != record.text else {},
-            fields_with_found=tuple(
-                name
-                for name, content in record.others
-                if any(len(v) > 3 and v in content for v in values)
-            ),
-            headers=tuple(
-                edit[:2]
-                for edit, row in zip(offsets.edits, made, strict=True)
-                if row["label"] == HEADER
-            ),
+            fields_with_found=fields_that_hold(record, values),
+            headers=tuple(edit[:2] for edit, (_, _, label) in edits if label == HEADER),
             left_over=stands_elsewhere(record.text, values, spans),
-            hidden=hide(record.text, text, offsets, labels_at),
-            labels=moved(
-                [(s.start_char, s.end_char, s.label) for s in spans] if gold is None else gold,
-                offsets,
-            ),
+            hidden=record_edits(record.text, text, offsets, labels_at),
+            labels=moved(labelled, offsets),
         )
+
+    def _found(self, doc: "Doc") -> tuple[Found, ...]:
+        from ..spans import read_spans
+        from ..surrogates.owners import set_detail_roles
+
+        set_detail_roles(doc)
+        found = []
+        for cand in read_spans(doc):
+            span = doc[cand.start : cand.end]
+            role = cand.role or span._.pii_role
+            action = self.profile.action(cand.label, role) if self.replace else ""
+            about = (cand.label, role, cand.score, cand.source, cand.reason, action, cand.person)
+            found.append(Found(span.start_char, span.end_char, *about))
+        return tuple(found)
+
+    def _notes(self, record: Record, doc: "Doc") -> tuple[str, ...]:
+        notes = [row["note"] for row in doc._.surrogate_spans or () if row["note"]]
+        notes += sorted({note[0] for note in doc._.llm_notes or ()})
+        if self.threads is not None and not record.thread:
+            notes.append(NO_THREAD)
+        return tuple(notes)
 
     def _fields(
         self, record: Record, text: str, gold: list[GoldSpan] | None, offsets: OffsetMap
     ) -> dict[str, Any]:
         """Tokens of the new text, and the labels that the record had, on the new tokens."""
         body = record.body
-        if not isinstance(body, JsonBody) or "tokens" not in body.at:
+        if not isinstance(body, JsonBody) or "tokens" not in body.values:
             return {}
         new = self.nlp.make_doc(text)
         fields: dict[str, Any] = {
@@ -405,6 +380,12 @@ class Engine:
         if gold is not None:
             fields["labels"] = bio(moved(gold, offsets), new)
         return fields
+
+
+def fields_that_hold(record: Record, values: set[str]) -> tuple[str, ...]:
+    """RETURNS (tuple[str, ...]): Names of other fields in which one of the values stands."""
+    long = [value for value in values if len(value) > 3]
+    return tuple(name for name, content in record.others if any(value in content for value in long))
 
 
 def stands_elsewhere(text: str, values: set[str], spans: Sequence[Found]) -> bool:

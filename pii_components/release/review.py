@@ -1,6 +1,6 @@
 """Review: what a person says about what was found; kept, applied when INPUT is released again, and given out as training data.
 
-    review = Review.open(Path("clean.review.jsonl"))       # what `pii-edu deidentify --review-out` wrote; reads INPUT and OUTPUT once
+    review = Review.open(Path("clean.review.jsonl"))       # what `pii-edu deidentify --review-dir` wrote; reads INPUT and OUTPUT once
     review.decide(7, REJECT, 5, 14)
     review.mark(7, True)
     engine.decisions = Decisions.load(path).by_text()       # what `pii-edu deidentify --decisions` does
@@ -240,7 +240,7 @@ class Decisions:
 
 
 class ReviewFile:
-    """What a run wrote with --review-out: a head, and a row a document, read one at a time.
+    """What a run wrote with --review-dir: a head, and a row a document, read one at a time.
 
     head (dict): See `run.ReviewOut`. profile (Profile): Its actions. offsets (dict[int, int]): Where the row of each document begins.
     RAISES (PiiError): E501; E576, if it is of another form or was not finished.
@@ -255,7 +255,7 @@ class ReviewFile:
             self.profile = Profile(self.head["profile"], actions=self.head["actions"])
         except (ValueError, TypeError, KeyError) as err:
             self._file.close()
-            raise PiiError(Errors.E576, path=path) from err
+            raise PiiError(Errors.E576, path=path, option="--review-dir") from err
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """YIELDS (dict): Every row; fills `offsets`."""
@@ -266,7 +266,7 @@ class ReviewFile:
                 row = json.loads(line)
                 self.offsets[row["n"]] = at
             except (ValueError, TypeError, KeyError) as err:
-                raise PiiError(Errors.E576, path=self.path) from err
+                raise PiiError(Errors.E576, path=self.path, option="--review-dir") from err
             at += len(line)
             yield row
 
@@ -471,7 +471,7 @@ class Review:
     def open(cls, path: Path, decisions: Path | None = None) -> Self:
         """Read INPUT and OUTPUT once, and put the documents in order.
 
-        path (Path): What --review-out wrote. decisions (Path | None): The file of decisions; None for `decisions_path`.
+        path (Path): What --review-dir wrote. decisions (Path | None): The file of decisions; None for `decisions_path`.
         RAISES (PiiError): E501 to E508, E576, E577; E575, if INPUT is not what it was.
         """
         file = ReviewFile(path)
@@ -563,43 +563,22 @@ class Review:
         RETURNS (int): The number of the action. RAISES (PiiError): E580, if that cannot be; E002, E003, E512."""
         (_, text), (_, items) = self.spool.get(self.entries[number].text), self.state(number)
         exact = next((item for item in items if (item["start"], item["end"]) == (start, end)), None)
-        touched = [
-            item
-            for item in items
-            if item["label"]
-            and item["state"] != REJECTED
-            and start < item["end"]
-            and item["start"] < end
-        ]
-        if not 0 <= start < end <= len(text) or not text[start:end].strip():
-            raise PiiError(Errors.E580, start=start, end=end, reason="there is no text")
-        if verdict != ADD and exact is None:
-            raise PiiError(
-                Errors.E580, start=start, end=end, reason="it is no span of the document"
-            )
-        if any(item["start"] < start or item["end"] > end for item in touched):
-            raise PiiError(
-                Errors.E580,
-                start=start,
-                end=end,
-                reason="it cuts through a span; reject that one first",
-            )
+        reason = _why_not(text, items, start, end, is_span=exact is not None or verdict == ADD)
         if exact is not None and verdict == ACCEPT:
             if exact["state"] in (SUSPECT, REJECTED) or not exact["label"]:
-                raise PiiError(
-                    Errors.E580, start=start, end=end, reason="it has no label yet; give it one"
-                )
+                reason = reason or "it has no label yet; give it one"
             label, role = exact["label"], exact["role"]
-        elif verdict == REJECT:
+        if reason:
+            raise PiiError(Errors.E580, start=start, end=end, reason=reason)
+        if verdict == REJECT:
             label = role = ""
         elif label not in LABELS:
             raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
-        elif role and role not in (*ROLES, ORGANISATION):
+        elif verdict != ACCEPT and role and role not in (*ROLES, ORGANISATION):
             raise PiiError(Errors.E003, role=role, allowed=", ".join((*ROLES, ORGANISATION)))
         role = "" if is_name(label) else role
-        return self.decisions.append(
-            verdict, [self._at(number, start, end)], label=label, role=role
-        )
+        place = self._at(number, start, end)
+        return self.decisions.append(verdict, [place], label=label, role=role)
 
     def _at(self, number: int, *where: int) -> tuple[Any, ...]:
         return number, self.entries[number].digest, *where
@@ -633,37 +612,53 @@ class Review:
             return self._others[1]
         start, end = said["at"][number][0]
         value = self.spool.get(self.entries[number].text)[1][start:end]
-        was = next(
-            (
-                span[2]
-                for span in self.file.row(number)["spans"]
-                if (span[0], span[1]) == (start, end)
-            ),
-            "",
-        )
+        label = self._label_at(number, start, end)
+        words = value.split()
         form = re.compile(
-            r"(?<!\w)" + r"\s+".join(map(re.escape, value.split())) + r"(?!\w)", re.IGNORECASE
+            r"(?<!\w)" + r"\s+".join(map(re.escape, words)) + r"(?!\w)", re.IGNORECASE
         )
-        hides = (
-            said["do"] in (ADD, RELABEL)
-            and self.file.profile.action(said["label"], said["role"]) != KEEP
-        )
-        found, longest = list[tuple[int, int, int]](), max(value.split(), key=len).casefold()
+        found, longest = list[tuple[int, int, int]](), max(words, key=len).casefold()
         for entry in self.entries.values():
             text = self.spool.get(entry.text)[1]
             if longest not in text.casefold():  # a tenth of the time that the pattern takes
                 continue
-            matches = [(*m.span(), m[0].split() == value.split()) for m in form.finditer(text)]
+            matches = list(form.finditer(text))
             items = self.state(entry.number)[1] if matches else []
-            for a, b, as_written in matches:
-                near = [item for item in items if item["start"] < b and a < item["end"]]
-                same = len(near) == 1 and (near[0]["start"], near[0]["end"]) == (a, b)
-                open_span = same and near[0]["state"] == FOUND and near[0]["label"] == was != ""
-                suspect = same and near[0]["state"] == SUSPECT and (hides or said["do"] == REJECT)
-                if open_span or suspect or (hides and as_written and not near):
-                    found.append((entry.number, a, b))
+            for match in matches:
+                if self._holds_too(match, items, said, label, as_written=match[0].split() == words):
+                    found.append((entry.number, *match.span()))
         self._others = (state, found)
         return found
+
+    def _label_at(self, number: int, start: int, end: int) -> str:
+        for span in self.file.row(number)["spans"]:
+            if (span[0], span[1]) == (start, end):
+                return str(span[2])
+        return ""
+
+    def _holds_too(
+        self,
+        match: re.Match[str],
+        items: Sequence[Mapping[str, Any]],
+        said: Mapping[str, Any],
+        label: str,
+        *,
+        as_written: bool,
+    ) -> bool:
+        """Whether what was said may hold of another place with the same words."""
+        verdict = said["do"]
+        action = self.file.profile.action(said["label"], said["role"])
+        hides = verdict in (ADD, RELABEL) and action != KEEP
+        near = [
+            item for item in items if item["start"] < match.end() and match.start() < item["end"]
+        ]
+        if not near:
+            return hides and as_written
+        if len(near) > 1 or (near[0]["start"], near[0]["end"]) != match.span():
+            return False
+        if near[0]["state"] == SUSPECT:
+            return hides or verdict == REJECT
+        return bool(near[0]["state"] == FOUND and near[0]["label"] == label != "")
 
     def context(self, number: int, start: int, end: int) -> dict[str, Any]:
         """RETURNS (dict): A mention with what stands around it, for the page."""
@@ -693,6 +688,22 @@ class Review:
             yield LabelledText(
                 ident, text, tuple((item["start"], item["end"], item["label"]) for item in live)
             )
+
+
+def _why_not(
+    text: str, items: Sequence[Mapping[str, Any]], start: int, end: int, *, is_span: bool
+) -> str:
+    """RETURNS (str): Why nothing can be decided about a stretch; nothing, if it can."""
+    if not 0 <= start < end <= len(text) or not text[start:end].strip():
+        return "there is no text"
+    if not is_span:
+        return "it is no span of the document"
+    for item in items:
+        counts = item["label"] and item["state"] != REJECTED
+        touches = start < item["end"] and item["start"] < end
+        if counts and touches and (item["start"] < start or item["end"] > end):
+            return "it cuts through a span; reject that one first"
+    return ""
 
 
 def _items(path: Path, reading: Mapping[str, Any]) -> Generator[Record]:

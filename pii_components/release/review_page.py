@@ -87,9 +87,11 @@ def create_app(review: Review, token: str, host: str) -> FastAPI:
             if request.headers.get("host", "").lower() not in hosts or (
                 origin and origin not in [f"http://{name}" for name in hosts]
             ):
-                response = _refused(PiiError(Errors.E583, allowed=", ".join(hosts)), 403)
+                response = _refused(PiiError(Errors.E584, reason="the machine is another one"), 403)
             elif not secrets.compare_digest(given.encode(), token.encode()):
-                response = _refused(PiiError(Errors.E582), 403)
+                response = _refused(
+                    PiiError(Errors.E584, reason="the address lacks the token"), 403
+                )
             elif request.method == "POST" and not (length.isdigit() and int(length) <= _MOST_BYTES):
                 response = _refused(PiiError(Errors.E584, reason="its length"), 413)
             else:

@@ -9,6 +9,7 @@ written. A vault gets the documents of a batch, and they are on the disk, before
 there already are not added again when a run is taken up.
 """
 
+import csv
 import hmac
 import json
 import os
@@ -23,15 +24,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..errors import Errors, PiiError
-from ..files.formats.base import GoldSpan, Tally
+from ..files.formats.base import GoldSpan, ReadStats
 from ..files.labelled import open_corpus_writer, read_corpus, write_corpus
-from ..files.record import Record, Skip, Source, safe_name
+from ..files.record import Record, Skip, Source
 from ..files.sources import FolderSource, open_source
 from ..files.tables import safe_cell
 from ..files.writers import CsvRows, GrowingFile, Writer, partial_path, replace_file, writing
 from ..labels import DETAIL_LABELS, is_name
-from ..vault.vault import Vault, edits_of
+from ..vault.vault import Vault
 from .engine import KEEP, Engine, Result
+from .report import MOST_LISTED, Report
 from .review import text_hash
 from .sweep import HIGH, LOW, MEDIUM, RISKS, Originals, Surnames, names_of, same, words_of
 
@@ -39,27 +41,24 @@ if TYPE_CHECKING:
     from ..ruler.roster import Roster
 
 CHECKPOINT_SECONDS = 1.0
-# A decision with less than this score is called unsure.
-UNSURE = 0.5
 # A batch ends at this many characters too: a few books in it would fill the memory.
 _BATCH_CHARS = 400_000
 # A surname that stands in small letters in more documents than this is a word there: ETS's "That shows up a lot!"
-_A_LOT = 3
-_MOST_LISTED = 10_000
+_MOST_AS_NAME = 3
 _AROUND = 40  # characters that are shown on either side
 
 
 class LabelsOut(GrowingFile):
     """`--labels-out`: rows that become the released corpus with its labels, in a form that can be trained on.
 
-    out (Path): The file, or folder for brat. form (str): A name in `FORMS`; empty to go by the suffix.
+    out (Path): The file. form (str): A name in `FORMS`; empty to go by the suffix.
     RAISES (PiiError): E620 or E621 for the form.
     """
 
     def __init__(self, out: Path, form: str = "") -> None:
         super().__init__(out.with_name(out.name + ".rows.jsonl"))
         self.out, self.form = out, open_corpus_writer(out, form).form
-        self.tally = Tally()
+        self.tally = ReadStats()
         self.skipped: list[Skip] = []
 
     def add(self, ident: str, text: str, labels: Sequence[GoldSpan]) -> None:
@@ -67,20 +66,15 @@ class LabelsOut(GrowingFile):
         self.write(json.dumps({"id": ident, "text": text, "spans": labels}).encode("ascii") + b"\n")
 
     def finish(self) -> None:
-        """Write the corpus in its form. RAISES (PiiError): E512, E637."""
+        """Write the corpus in its form. RAISES (PiiError): E512."""
         self.close()
-        self.tally, self.skipped = Tally(), []
-        settled = Tally()
-        skip = self.skipped.append
-        essays = read_corpus(
-            self.path, "jsonl", text_field="text", id_field="id", on_skip=skip, tally=settled
-        )
+        self.skipped, settled = [], ReadStats()
+        reading: dict[str, Any] = {"text_field": "text", "id_field": "id"}
+        skip, is_empty = self.skipped.append, not self.path.stat().st_size
+        essays = read_corpus(self.path, "jsonl", on_skip=skip, tally=settled, **reading)
+        self.tally = ReadStats()
         write_corpus(
-            essays if self.path.stat().st_size else (),
-            self.out,
-            self.form,
-            on_skip=skip,
-            tally=self.tally,
+            () if is_empty else essays, self.out, self.form, on_skip=skip, tally=self.tally
         )
         self.tally.masked += settled.masked
 
@@ -92,148 +86,6 @@ class LabelsOut(GrowingFile):
             "labels": {label: n for label, n in sorted(self.tally.labels.items()) if n},
             "masked": len(self.tally.masked),
             "skipped": [{"record": skip.number, "code": skip.code} for skip in self.skipped],
-        }
-
-
-@dataclass
-class Report:
-    """`report.json`: what a run did, in numbers. No text of anybody.
-
-    documents, changed, empty, words (int): Documents written; those that differ from their original; those without text; words.
-    spans (Counter): Number per "label|role|action". sources (Counter): Number per "label|action|source".
-    risk (Counter): Documents per "least|n" and "in_clear|n", n tenths being the least score of all, and of what stays in clear; per "unsure|n", the
-    number of scores below `UNSURE`, 10 being ten or more. skipped (list[tuple[int, str, int, str]]): Number, code, line and ID or file of a
-    record; no ID of which holds a name. renamed (int): Documents that have a pseudonym for their ID or file.
-    left_over (list[int]): Records in which a value that was replaced stands once more where nothing was found.
-    unread (Counter): Per kind of what documents hold and nobody read: how many. unread_in (list[int]): Records.
-    headers, with_headers (int): Headers that were removed, and the documents that had them.
-    in_fields (Counter): Per field that passes through unchanged: records in which it holds a value that was replaced in the text.
-    """
-
-    documents: int = 0
-    changed: int = 0
-    empty: int = 0
-    words: int = 0
-    seconds: float = 0.0
-    n_skipped: int = 0
-    n_left_over: int = 0
-    spans: Counter[str] = field(default_factory=Counter)
-    sources: Counter[str] = field(default_factory=Counter)
-    risk: Counter[str] = field(default_factory=Counter)
-    skipped: list[tuple[int, str, int, str]] = field(default_factory=list)
-    renamed: int = 0
-    headers: int = 0
-    with_headers: int = 0
-    left_over: list[int] = field(default_factory=list)
-    notes: Counter[str] = field(default_factory=Counter)
-    in_fields: Counter[str] = field(default_factory=Counter)
-    unread: Counter[str] = field(default_factory=Counter)
-    unread_in: list[int] = field(default_factory=list)
-
-    def add(self, record: Record, result: Result) -> None:
-        """Count a document that was written."""
-        self.documents += 1
-        self.changed += result.text != record.text
-        self.renamed += record.given is not None
-        self.headers += len(result.headers)
-        self.with_headers += bool(result.headers)
-        self.empty += not record.text.strip()
-        self.words += result.words
-        self.spans.update(f"{span.label}|{span.role}|{span.action}" for span in result.spans)
-        self.sources.update(f"{span.label}|{span.action}|{span.source}" for span in result.spans)
-        for name, scores in (
-            ("least", [span.score for span in result.spans]),
-            ("in_clear", [span.score for span in result.spans if span.action == KEEP]),
-        ):
-            if scores:
-                self.risk[f"{name}|{min(9, int(min(scores) * 10 + 1e-9))}"] += 1
-        self.risk[f"unsure|{min(10, sum(span.score < UNSURE for span in result.spans))}"] += 1
-        self.notes.update(result.notes)
-        self.in_fields.update(result.fields_with_found)
-        self.unread.update(record.unread)
-        if record.unread:
-            self.unread_in.append(record.number)
-            del self.unread_in[_MOST_LISTED:]
-        if result.left_over:
-            self.n_left_over += 1
-            self.left_over.append(record.number)
-            del self.left_over[_MOST_LISTED:]
-
-    def skip(self, skip: Skip) -> None:
-        """Count a record that was left out."""
-        self.n_skipped += 1
-        self.skipped.append((skip.number, skip.code, skip.line, skip.id))
-        del self.skipped[_MOST_LISTED:]
-
-    @property
-    def refused(self) -> bool:
-        """Whether there were records, and none of them could be used."""
-        return self.n_skipped > 0 and not self.documents
-
-    @classmethod
-    def load(cls, data: Mapping[str, Any]) -> "Report":
-        """The counts that a state holds."""
-        report = cls(**data)
-        for name in ("spans", "sources", "risk", "notes", "in_fields", "unread"):
-            setattr(report, name, Counter(getattr(report, name)))
-        report.skipped = [
-            (int(number), str(code), int(line), str(ident))
-            for number, code, line, ident in report.skipped
-        ]
-        return report
-
-    def as_json(self, head: Mapping[str, Any], others: list[str]) -> dict[str, Any]:
-        """The whole report. head: Version, profile, model, ... others (list[str]): Fields that passed through unchanged."""
-        rows = [(*key.split("|"), count) for key, count in sorted(self.spans.items())]
-        shown = {name: safe_name(name, i) for i, name in enumerate(others, 1)}
-        name = "file" if head.get("format") == "folder" else "id"
-        return {
-            **head,
-            "documents": self.documents,
-            "documents_changed": self.changed,
-            "documents_without_text": self.empty,
-            "words": self.words,
-            "seconds": round(self.seconds, 2),
-            "words_per_second": round(self.words / self.seconds) if self.seconds else None,
-            "spans": [
-                {"label": label, "role": role, "action": action, "count": n}
-                for label, role, action, n in rows
-            ],
-            "sources": [
-                dict(zip(("label", "action", "source"), key.split("|", 2), strict=True))
-                | {"count": n}
-                for key, n in sorted(self.sources.items())
-            ],
-            "risk": {
-                name: [self.risk[f"{name}|{i}"] for i in range(size)]
-                for name, size in (("least", 10), ("in_clear", 10), ("unsure", 11))
-            },
-            "notes": dict(sorted(self.notes.items())),
-            "ids_replaced": self.renamed,
-            "headers_removed": {"count": self.headers, "documents": self.with_headers},
-            "skipped": {
-                "count": self.n_skipped,
-                "records": [
-                    {"record": n, "code": code}
-                    | ({"line": line} if line else {})
-                    | ({name: ident} if ident else {})
-                    for n, code, line, ident in self.skipped
-                ],
-            },
-            "to_review": {
-                "replaced_value_stands_elsewhere_in_text": {
-                    "count": self.n_left_over,
-                    "records": self.left_over,
-                },
-                "replaced_value_stands_in_unchanged_field": {
-                    shown.get(name, "(another)"): n for name, n in sorted(self.in_fields.items())
-                },
-            },
-            "not_read_in_documents": {
-                "parts": dict(sorted(self.unread.items())),
-                "records": self.unread_in,
-            },
-            "unchanged_fields": list(shown.values()),
         }
 
 
@@ -271,22 +123,24 @@ def state_path(out: Path) -> Path:
 def load_state(path: Path) -> RunState:
     """Read what an interrupted run left. RAISES (PiiError): E513, if there is nothing, or nothing that can be read."""
     try:
-        return RunState(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as err:
+        state = RunState(**json.loads(path.read_text(encoding="utf-8")))
+        if min(state.items, state.offset, *state.beside.values()) < 0:
+            raise ValueError
+        Report.load(state.report)
+        return state
+    except (OSError, ValueError, TypeError, AttributeError) as err:
         raise PiiError(Errors.E513) from err
 
 
 def check_resume(old: RunState, settings: dict[str, str], key: str) -> None:
     """Check that a run may go on where another stopped: the outcome must be that of one run. key (str): Its fingerprint.
 
-    RAISES (PiiError): E514, if a setting differs; E515, if the key does; E539, if either run has a key of its own making.
+    RAISES (PiiError): E514, if a setting differs; E515, if the key does, or either run has a key of its own making.
     """
     for name, value in settings.items():
         if old.settings.get(name) != value:
             raise PiiError(Errors.E514, what=name)
-    if not (old.key and key):
-        raise PiiError(Errors.E539)
-    if not hmac.compare_digest(old.key, key):
+    if not (old.key and key and hmac.compare_digest(old.key, key)):
         raise PiiError(Errors.E515)
 
 
@@ -306,13 +160,13 @@ class Place(NamedTuple):
 
 
 @dataclass(slots=True)
-class Swept:
+class SweepResult:
     """What a sweep found.
 
     surnames (int): That were looked for. documents (int): Looked at. unread (int): Not looked at, for they could not be read.
     found (list[Place]): Where, sorted by risk. n_found (int): How many there are, listed or not. by_risk (Counter): The same, for each risk.
-    shown (dict): For the screen only: place -> its text, with what stands around it. a_lot (tuple[int, int]): Surnames that are words, too, in the
-    corpus; where they stand in small letters. n_alike (int): Documents in which a surrogate is a surname that was hidden elsewhere.
+    shown (dict): For the screen only: place -> its text, with what stands around it. common_words (tuple[int, int]): Surnames that are words, too, in the
+    corpus; where they stand in small letters. n_collisions (int): Documents in which a surrogate is a surname that was hidden elsewhere.
     """
 
     surnames: int = 0
@@ -322,8 +176,8 @@ class Swept:
     n_found: int = 0
     by_risk: Counter[str] = field(default_factory=Counter)
     shown: dict[Place, tuple[str, str, str]] = field(default_factory=dict, repr=False)
-    a_lot: tuple[int, int] = (0, 0)
-    n_alike: int = 0
+    common_words: tuple[int, int] = (0, 0)
+    n_collisions: int = 0
 
     @property
     def n_documents(self) -> int:
@@ -334,7 +188,7 @@ class Swept:
         """Count a place, and list it."""
         self.n_found += 1
         self.by_risk[place.risk] += 1
-        if place.risk == HIGH or len(self.found) < _MOST_LISTED:
+        if place.risk == HIGH or len(self.found) < MOST_LISTED:
             self.found.append(place)
 
     def as_json(self, how: str) -> dict[str, Any]:
@@ -350,8 +204,11 @@ class Swept:
                 {"record": p.record, "start_char": p.start, "end_char": p.end, "risk": p.risk}
                 for p in self.found
             ],
-            "common_words": {"surnames": self.a_lot[0], "in_small_letters": self.a_lot[1]},
-            "documents_with_a_surrogate_that_is_a_hidden_surname": self.n_alike,
+            "common_words": {
+                "surnames": self.common_words[0],
+                "in_small_letters": self.common_words[1],
+            },
+            "documents_with_a_surrogate_that_is_a_hidden_surname": self.n_collisions,
         }
 
 
@@ -379,15 +236,7 @@ class SweepLog(GrowingFile):
             "k": sorted(map(self.token, words_of(record.text, kept))),
         }
         row["s"] = [[a, b] for a, b, _ in result.surrogates]
-        whole = Originals(self.token)
-        for span in result.spans:
-            if span.action != KEEP and not is_name(span.label):
-                whole.add(
-                    record.text[span.start_char : span.end_char],
-                    HIGH if span.label in DETAIL_LABELS else LOW,
-                )
-        for given, family in names_of(record.text, hidden):
-            whole.add_person(given, family)
+        whole = _originals_of(record.text, result, self.token)
         row["w"] = {
             token: risk
             for token, risk in whole.whole.items()
@@ -404,11 +253,11 @@ class SweepLog(GrowingFile):
         }
         self.write(json.dumps(row).encode("ascii") + b"\n")
 
-    def sweep(self, source: Source) -> Swept:
+    def sweep(self, source: Source) -> SweepResult:
         """Look in OUTPUT, which has the form of `source`, for every surname that the run has hidden anywhere: one pass over the
         rows, one over OUTPUT. RAISES (PiiError): E512, E501 to E508, if OUTPUT cannot be read."""
         self.close()
-        surnames, originals, swept = Surnames(self.token), Originals(self.token), Swept()
+        surnames, originals, swept = Surnames(self.token), Originals(self.token), SweepResult()
         for member in self.roster.members if self.roster is not None else ():
             originals.add_person(member.given, member.family, risk=MEDIUM)
             for value in (*member.family, *(value for value, _ in member.values)):
@@ -433,7 +282,11 @@ class SweepLog(GrowingFile):
         return swept
 
     def _look(
-        self, again: Iterable[Record | Skip], surnames: Surnames, originals: Originals, swept: Swept
+        self,
+        again: Iterable[Record | Skip],
+        surnames: Surnames,
+        originals: Originals,
+        swept: SweepResult,
     ) -> None:
         rows: Iterable[dict[str, Any]] = self._rows()
         if isinstance(again, FolderSource):
@@ -452,7 +305,7 @@ class SweepLog(GrowingFile):
             spans = [(a, b) for a, b in row.get("s", ())]
             # Surrogates of names of this document only: an original of another one makes no leak, but a reader may think so.
             inside = "\n".join(item.text[a:b] for a, b in spans)
-            swept.n_alike += bool(Surnames(self.token, surnames.alone).find(inside))
+            swept.n_collisions += bool(Surnames(self.token, surnames.alone).find(inside))
             exempt, places = frozenset(row.get("k", ())), list[Place]()
             for start, end, risk in originals.find(item.text, spans=spans, exempt=exempt):
                 places.append(Place(number, start, end, risk))
@@ -465,7 +318,7 @@ class SweepLog(GrowingFile):
                     swept.add(place)
                     continue
                 small_in[hit.word].add(number)
-                if len(small_in[hit.word]) <= _A_LOT:
+                if len(small_in[hit.word]) <= _MOST_AS_NAME:
                     small[hit.word].append(place)
                 else:
                     n_small += 1  # it is a word here: only a count is kept from now on
@@ -477,14 +330,14 @@ class SweepLog(GrowingFile):
                     item.text[b : b + _AROUND],
                 )
         for word, places in small.items():
-            if len(small_in[word]) > _A_LOT:
+            if len(small_in[word]) > _MOST_AS_NAME:
                 words_only, n_small = words_only + 1, n_small + len(places)
             else:
                 for place in places:
                     swept.add(place)
-        swept.a_lot = (words_only, n_small)
+        swept.common_words = (words_only, n_small)
         swept.found = sorted(swept.found, key=lambda place: (RISKS.index(place.risk), place))[
-            :_MOST_LISTED
+            :MOST_LISTED
         ]
 
     def _rows(self) -> Iterator[dict[str, Any]]:
@@ -503,7 +356,7 @@ def token_under(key: bytes) -> Callable[[str], str]:
     return lru_cache(maxsize=100_000)(token)
 
 
-class Beside(GrowingFile):
+class SidecarFile(GrowingFile):
     """A file beside OUTPUT that grows as `<OUT>.partial`."""
 
     def __init__(self, out: Path) -> None:
@@ -525,8 +378,8 @@ class Beside(GrowingFile):
             os.replace(self.path, self.out)
 
 
-class ReviewOut(Beside):
-    """`--review-out`: what `pii-edu review` shows of each document, in numbers and labels; the text stays where it is.
+class ReviewOut(SidecarFile):
+    """`--review-dir`: what `pii-edu review` shows of each document, in numbers and labels; the text stays where it is.
 
     head (Mapping[str, Any]): model, version, profile, actions, reading (options of `open_source`). places (Path): input, output, report;
     kept as told from where the file lies.
@@ -581,26 +434,34 @@ def place_from(folder: Path, place: Path) -> str:
 
 def _parts_in_clear(text: str, result: Result) -> list[tuple[int, int, str]]:
     """Where in the same document something stands in clear that is a part of what is hidden: a surname, a given name, a value."""
-    values, known = Originals(same), [(s.start_char, s.end_char) for s in result.spans]
-    hidden = [span for span in result.spans if span.action != KEEP]
-    for span in hidden:
-        if not is_name(span.label):
-            values.add(
-                text[span.start_char : span.end_char], HIGH if span.label in DETAIL_LABELS else LOW
-            )
-    for given, family in names_of(
-        text, [(s.start_char, s.end_char, s.person) for s in hidden if is_name(s.label)]
-    ):
-        values.add_person(given, family)
-        for surname in family:
-            values.add(surname, MEDIUM)
-    kept = [
-        (s.start_char, s.end_char) for s in result.spans if is_name(s.label) and s.action == KEEP
-    ]
+    values = _originals_of(text, result, same, surnames=True)
+    known = [(s.start_char, s.end_char) for s in result.spans]
+    names = [span for span in result.spans if is_name(span.label)]
+    kept = [(s.start_char, s.end_char) for s in names if s.action == KEEP]
     return values.find(text, spans=known, exempt=words_of(text, kept))
 
 
-class MapOut(Beside):
+def _originals_of(
+    text: str, result: Result, token: Callable[[str], str], *, surnames: bool = False
+) -> Originals:
+    """RETURNS (Originals): What is hidden in a document; with `surnames` those alone, too."""
+    values, names = Originals(token), list[tuple[int, int, int | None]]()
+    for span in result.spans:
+        if span.action == KEEP:
+            continue
+        if is_name(span.label):
+            names.append((span.start_char, span.end_char, span.person))
+            continue
+        risk = HIGH if span.label in DETAIL_LABELS else LOW
+        values.add(text[span.start_char : span.end_char], risk)
+    for given, family in names_of(text, names):
+        values.add_person(given, family)
+        for surname in family if surnames else ():
+            values.add(surname, MEDIUM)
+    return values
+
+
+class MapOut(SidecarFile):
     """`--map`: a table of what each document was called, and is called in OUTPUT; nothing there, if it was left out."""
 
     head = b"in,out\n"
@@ -612,6 +473,21 @@ class MapOut(Beside):
     def add(self, *cells: str) -> None:
         """Add a document."""
         self.write(self._rows.line([*cells]).encode("utf-8", "surrogateescape"))
+
+
+def read_map(path: Path) -> list[tuple[str, str]]:
+    """What each record was called and is called, in order; nothing there if it was left out.
+
+    RAISES (PiiError): E576, if `MapOut` did not write it.
+    """
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+            head, *rows = csv.reader(file)
+        if head != ["in", "out"] or any(len(row) != 2 for row in rows):
+            raise ValueError
+    except (OSError, ValueError, csv.Error) as err:
+        raise PiiError(Errors.E576, path=path, option="--id-map") from err
+    return [(before, after) for before, after in rows]
 
 
 class HeadersOut(MapOut):
@@ -652,7 +528,7 @@ class Run:
     headers: HeadersOut | None = None
     review: ReviewOut | None = None
     _since: float = 0.0
-    _halfway: bool = False
+    _uncommitted: bool = False
     _asked_to_stop: bool = False
     _reading: bool = False
 
@@ -702,7 +578,7 @@ class Run:
         self.state.complete = True
         self.state.save(state_path(self.writer.out))
         for _, rows in self._beside():
-            if isinstance(rows, Beside | LabelsOut):
+            if isinstance(rows, SidecarFile | LabelsOut):
                 rows.finish()
         if not named:
             self.writer.finish()
@@ -740,11 +616,11 @@ class Run:
         for item in batch:
             result: Result | Skip = item if isinstance(item, Skip) else next(results)
             if isinstance(item, Record) and isinstance(result, Result):
-                self._halfway = True  # what is on disk and what is counted differ from here ...
+                self._uncommitted = True  # what is on disk and what is counted differ from here ...
                 result = self._write(item, result)
             if isinstance(result, Skip):
                 if self.strict:
-                    self._halfway = False
+                    self._uncommitted = False
                     raise PiiError(Errors.E532, skip=result.error)
                 ident = item.id if item.id != str(item.number) else ""
                 result = replace(result, id=self.safe_id(ident) if ident else "")
@@ -755,7 +631,7 @@ class Run:
             if self.map is not None:
                 self.map.add(self._name_of(item), "" if isinstance(result, Skip) else item.id)
             self.state.items += 1
-            self._halfway = False  # ... to here
+            self._uncommitted = False  # ... to here
 
     def _name_of(self, item: Record | Skip) -> str:
         """What a document is called in INPUT."""
@@ -765,9 +641,9 @@ class Run:
 
     def _write(self, record: Record, result: Result) -> Result | Skip:
         try:
-            self.writer.write(record, result.text, result.fields, edits_of(result.hidden))
+            self.writer.write(record, result.text, result.fields)
         except PiiError as err:
-            if err.code not in ("E538", "E545", "E568"):
+            if err.code not in ("E538", "E545"):
                 raise
             return Skip(number=record.number, error=err)
         if self.labels is not None:
@@ -820,7 +696,7 @@ class Run:
 
     def _leave(self) -> None:
         """Save what can be saved. Where a record is written and not counted, the state that was saved before holds."""
-        if not self._halfway:
+        if not self._uncommitted:
             with suppress(PiiError):  # the reason for leaving matters more
                 self._checkpoint()
         self.writer.stop()

@@ -369,6 +369,7 @@ def renew(
     copy_encoder (Callable | None): Fills the model of another kind of encoder from the one that is there; None if the kind stays.
     """
     fresh = spacy.util.get_lang_class(nlp.lang or "en").from_config(config)
+    source: Any
     for name, source in nlp.pipeline:
         target: Any = fresh.get_pipe(name)
         if copy_encoder and name == ENCODER:

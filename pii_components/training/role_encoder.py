@@ -460,10 +460,11 @@ def to_reader(
 
     quantized (bool): 8 bits instead of half precision. heads (int): Of attention.
     """
+    encoder: Any = model.encoder
     state = {
         PREFIX + name: value.float().cpu().numpy()
-        for name, value in model.encoder.curated_encoder.state_dict().items()
-    }  # type: ignore[union-attr]
+        for name, value in encoder.curated_encoder.state_dict().items()
+    }
     state[WORDS] = state[WORDS].copy()
     state[WORDS][[vocabulary.index(piece) for piece in PLACEHOLDERS]] = (
         model.placeholders.detach().cpu().numpy()

@@ -42,21 +42,19 @@ class Header(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A record in the file: its number from 0, its bytes (end exclusive), its tag, and its content in clear."""
+    """A record in the file.
+
+    number (int): From 0.
+    start (int), end (int): Its bytes, end exclusive.
+    before (bytes): Tag of the record before it.
+    tag (bytes): Its own tag.
+    """
 
     number: int
     start: int
     end: int
+    before: bytes
     tag: bytes
-    data: bytes
-
-
-class Torn(Exception):
-    """The file ends in the middle of a record."""
-
-    def __init__(self, number: int, start: int) -> None:
-        super().__init__(number, start)
-        self.number, self.start = number, start
 
 
 def make_header(keys: Keys, lock: dict[str, Any]) -> Header:
@@ -76,13 +74,10 @@ def read_header(file: BinaryIO, path: Path) -> Header:
     mac = file.read(_MAC)
     try:
         lock = json.loads(text.decode("ascii"))
-        whole = (
-            len(mac) == _MAC and lock["cipher"] == CIPHER and len(bytes.fromhex(lock["salt"])) == 32
-        )
+        if (len(mac), lock["cipher"], len(bytes.fromhex(lock["salt"]))) != (_MAC, CIPHER, 32):
+            raise ValueError
     except (ValueError, TypeError, KeyError, RecursionError):
-        whole = False
-    if not whole:
-        raise PiiError(Errors.E451, path=path)
+        raise PiiError(Errors.E451, path=path) from None
     return Header(fixed + text + mac, lock)
 
 
@@ -93,7 +88,13 @@ def check_header(header: Header, keys: Keys, path: Path) -> None:
 
 
 class Chain:
-    """Makes and reads records, each of which belongs behind the one before. path (Path): For messages."""
+    """Makes and reads records, each of which belongs behind the one before.
+
+    path (Path): For messages.
+    torn (bool): Whether the file that was read ends inside a record.
+    """
+
+    torn = False
 
     def __init__(self, header: Header, keys: Keys, path: Path) -> None:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -116,52 +117,55 @@ class Chain:
         self.number, self.tag = self.number + 1, body[-_TAG:]
         return head + body
 
-    def read(self, file: BinaryIO) -> Iterator[Frame]:
-        """Read and check all records from the first on; the chain stands behind the last one then. RAISES (Torn): If the file
-        ends inside a record. PiiError: E457, if a record was changed."""
+    def read(self, file: BinaryIO) -> Iterator[tuple[Frame, bytes]]:
+        """Read and check all records from the first on, up to a torn one; the chain stands behind the last one then.
+
+        YIELDS (tuple[Frame, bytes]): Each record and its content.
+        RAISES (PiiError): E457, if a record was changed.
+        """
         pos, size = self.start, file.seek(0, os.SEEK_END)
         while pos < size:
             file.seek(pos)
             raw = file.read(_HEAD)
             bound, head = self._bound(int.from_bytes(raw[:4], "big"))
-            if len(raw) < _HEAD:
-                raise Torn(self.number, pos)
-            if not hmac.compare_digest(raw, head):
-                if not any(raw) and _zeros(file):
-                    raise Torn(self.number, pos)
-                raise PiiError(Errors.E457, path=self.path, record=self.number)
             end = pos + _HEAD + int.from_bytes(raw[:4], "big")
-            if end > size:
-                raise Torn(self.number, pos)
-            body = file.read(end - pos - _HEAD)
-            data = self._open(body, bound)
+            is_signed = hmac.compare_digest(raw, head)
+            if len(raw) < _HEAD or (is_signed and end > size):
+                self.torn = True
+                return
+            body = file.read(end - pos - _HEAD) if is_signed else b""
+            data = self._open(body, bound) if is_signed else None
             if data is None:
-                if end == size and not any(body[-_TAG:]):
-                    raise Torn(self.number, pos)
+                # Blocks that never reached the disk are zeros: all from here on, or the end of the last record.
+                last = is_signed and end == size and not any(body[-_TAG:])
+                self.torn = last or (not any(raw) and _zeros(file))
+                if self.torn:
+                    return
                 raise PiiError(Errors.E457, path=self.path, record=self.number)
-            self.tag = body[-_TAG:]
-            yield Frame(self.number, pos, end, self.tag, data)
+            frame = Frame(self.number, pos, end, self.tag, body[-_TAG:])
+            self.tag = frame.tag
+            yield frame, data
             self.number += 1
             pos = end
 
-    def again(self, file: BinaryIO, frame: Frame, before: bytes) -> bytes:
-        """The content of a record that was read before. before (bytes): Tag of the record before it."""
+    def again(self, file: BinaryIO, frame: Frame) -> bytes:
+        """RETURNS (bytes): The content of a record that was read before."""
         file.seek(frame.start)
         raw = file.read(frame.end - frame.start)
-        bound, head = self._bound(len(raw) - _HEAD, frame.number, before)
+        bound, head = self._bound(len(raw) - _HEAD, frame)
         data = self._open(raw[_HEAD:], bound) if raw[:_HEAD] == head else None
         if data is None:
             raise PiiError(Errors.E457, path=self.path, record=frame.number)
         return data
 
-    def _bound(
-        self, length: int, number: int | None = None, before: bytes = b""
-    ) -> tuple[bytes, bytes]:
-        """What the tag of a record covers besides its content, and what stands before its content."""
-        plain = length.to_bytes(4, "big") + (self.number if number is None else number).to_bytes(
-            8, "big"
-        )
-        bound = self._base + plain + (before or self.tag)
+    def _bound(self, length: int, frame: Frame | None = None) -> tuple[bytes, bytes]:
+        """What the tag of a record covers besides its content, and what stands before its content.
+
+        frame (Frame | None): A record that was read before; None for the next one.
+        """
+        number, before = (frame.number, frame.before) if frame else (self.number, self.tag)
+        plain = length.to_bytes(4, "big") + number.to_bytes(8, "big")
+        bound = self._base + plain + before
         return bound, plain + _sign(self._keys, b"record", bound)
 
     def _open(self, body: bytes, bound: bytes) -> bytes | None:

@@ -20,11 +20,11 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from ..errors import Errors, PiiError, PiiWarning, Warnings
 from ..offsets import OffsetMap, Replacement, apply_replacements
@@ -32,7 +32,6 @@ from .format import (
     Chain,
     Frame,
     Header,
-    Torn,
     check_header,
     fsync_folder,
     make_header,
@@ -82,7 +81,7 @@ class Release:
             (row["start_char"], row["end_char"]): row["label"]
             for row in doc._.surrogate_spans or ()
         }
-        return cls(id, doc.text, new, hide(doc.text, new, offsets, labels), scope)
+        return cls(id, doc.text, new, record_edits(doc.text, new, offsets, labels), scope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,44 +98,37 @@ class Entry:
 
     def to_bytes(self) -> bytes:
         """JSON; equal entries give equal bytes."""
-        rows = [[h.start, h.end, h.label, h.new, h.old] for h in self.hidden]
-        data = {
+        data: dict[str, Any] = {
             "id": self.id,
             "scope": self.scope,
             "released": self.released,
             "original": self.original,
-            "hidden": rows,
+            "hidden": [astuple(hidden) for hidden in self.hidden],
         }
-        more = {
-            name: value for name, value in (("tokens", self.tokens), ("given", self.given)) if value
-        }
-        return json.dumps({"document": data | more}, sort_keys=True).encode("ascii")
+        if self.tokens:
+            data["tokens"] = self.tokens
+        if self.given:
+            data["given"] = self.given
+        return json.dumps({"document": data}, sort_keys=True).encode("ascii")
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Entry":
-        hidden = tuple(Hidden(*row) for row in data["hidden"])
-        given = tuple(data["given"]) if "given" in data else None
-        return cls(
-            data["id"],
-            data["scope"],
-            data["released"],
-            data["original"],
-            hidden,
-            data.get("tokens"),
-            given,
-        )
+        own = {
+            "hidden": tuple(Hidden(*row) for row in data["hidden"]),
+            "given": tuple(data["given"]) if "given" in data else None,
+        }
+        return cls(**{**data, **own})
 
 
-def hide(
+def record_edits(
     old: str, new: str, offsets: OffsetMap, labels: Mapping[tuple[int, int], str]
 ) -> tuple[Hidden, ...]:
     """What was replaced in a text, in order; stretches that stayed the same are left out. labels: Label of a stretch of the new text."""
-    stretches = ((a, b, new[a:b], old[start:end]) for start, end, a, b in offsets.edits)
-    return tuple(
-        Hidden(a, b, labels.get((a, b), ""), became, was)
-        for a, b, became, was in stretches
-        if was != became
-    )
+    found = []
+    for start, end, a, b in offsets.edits:
+        if old[start:end] != new[a:b]:
+            found.append(Hidden(a, b, labels.get((a, b), ""), new[a:b], old[start:end]))
+    return tuple(found)
 
 
 def restore(new: str, hidden: Iterable[Hidden]) -> str:
@@ -186,14 +178,6 @@ def unpack_tokens(old: str, packed: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-class Place(NamedTuple):
-    """Where a document's record lies; the tag of the record before it; the digest of its content."""
-
-    frame: Frame
-    before: bytes
-    content: bytes
-
-
 class Vault:
     """An open vault; see `create` and `open`. Not for several threads at a time.
 
@@ -205,13 +189,14 @@ class Vault:
         self.path, self.writing = path, writing
         self.key_id = str(header.lock["key_id"])
         self.vault_id = str(header.lock["salt"])[:16]
-        self.documents = 0
         self.id_field = ""
         self.seals: list[str] = []
         self.sealed = False
         self._file, self._chain, self._end = file, chain, chain.start
         self._digest_key = b""
-        self._places: dict[str, list[Place]] = {}
+        self._frames: list[Frame] = []  # of documents
+        self._released: dict[str, list[Frame]] = {}  # by digest of the released text
+        self._contents: set[bytes] = set()  # digests
         self._ids: set[str] = set()
 
     def __reduce__(self) -> Any:
@@ -274,6 +259,11 @@ class Vault:
             vault._scan(unfinished=unfinished)
             stack.pop_all()
         return vault
+
+    @property
+    def documents(self) -> int:
+        """Number of documents."""
+        return len(self._frames)
 
     @property
     def head(self) -> str:
@@ -350,14 +340,11 @@ class Vault:
         """Add a record whose digests are of this vault's key; see `create`. RETURNS (bool): Whether it was added."""
         self._check(writing=True)
         data = entry.to_bytes()
-        content = hashlib.sha256(data).digest()
-        if any(place.content == content for place in self._places.get(entry.released, ())):
+        if hashlib.sha256(data).digest() in self._contents:
             return False
         before, number, start = self._chain.tag, self._chain.number, self._end
         self._write(data)
-        self._note(
-            entry, Place(Frame(number, start, self._end, self._chain.tag, b""), before, content)
-        )
+        self._note(entry, data, Frame(number, start, self._end, before, self._chain.tag))
         return True
 
     def find(self, text: str, *, id: str | None = None, document: int = 1) -> Entry:
@@ -368,35 +355,31 @@ class Vault:
         several for different originals."""
         self._check()
         found = [
-            self._entry(place) for place in self._places.get(self.digest("released", text), ())
+            self._entry(frame) for frame in self._released.get(self.digest("released", text), ())
         ]
         if not found:
             raise PiiError(Errors.E459 if id in self._ids else Errors.E458, document=document)
-        if len({entry.original for entry in found}) > 1:
-            found = [entry for entry in found if entry.id == id] or found
+        found = [entry for entry in found if entry.id == id] or found
         originals = {entry.original for entry in found}
         if len(originals) > 1:
             raise PiiError(Errors.E460, document=document, n=len(originals))
-        return next((entry for entry in found if entry.id == id), found[0])
+        return found[0]
 
     def lookup(self, new: str, *, id: str | None = None, scope: str | None = None) -> list[str]:
         """What a surrogate or a pseudonym (`[STUDENT_1]`) stands for in the document `id`, or within `scope`.
 
         RETURNS (list[str]): Originals, each once, in the order of the vault; several where two documents use the same one."""
-        entries = (e for e in self.entries() if id in (None, e.id) and scope in (None, e.scope))
-        return list(
-            dict.fromkeys(
-                hidden.old for entry in entries for hidden in entry.hidden if hidden.new == new
-            )
-        )
+        found: dict[str, None] = {}
+        for entry in self.entries():
+            if id in (None, entry.id) and scope in (None, entry.scope):
+                found |= dict.fromkeys(h.old for h in entry.hidden if h.new == new)
+        return list(found)
 
     def entries(self) -> Iterator[Entry]:
         """All records of documents, in the order in which they were added."""
         self._check()
-        for place in sorted(
-            (p for group in self._places.values() for p in group), key=lambda p: p.frame.number
-        ):
-            yield self._entry(place)
+        for frame in self._frames:
+            yield self._entry(frame)
 
     def _lock(self) -> None:
         try:
@@ -420,61 +403,52 @@ class Vault:
 
     def _scan(self, *, unfinished: bool) -> None:
         """Read all records; put right what a crash has left, or refuse."""
-        torn = False
-        before = self._chain.tag
-        try:
-            for frame in self._chain.read(self._file):
-                self._take(frame, before)
-                before, self._end = frame.tag, frame.end
-        except Torn as err:
-            torn = True
-            if not self.writing:
-                raise PiiError(Errors.E455, path=self.path, record=err.number) from None
-        if not (self.writing or self.sealed or unfinished):
-            raise PiiError(Errors.E456, path=self.path, record=self._chain.number - 1)
+        for frame, data in self._chain.read(self._file):
+            self._take(frame, data)
+            self._end = frame.end
+        torn, number = self._chain.torn, self._chain.number
         if not self.writing:
+            if torn:
+                raise PiiError(Errors.E455, path=self.path, record=number)
+            if not (self.sealed or unfinished):
+                raise PiiError(Errors.E456, path=self.path, record=number - 1)
             return
         if torn:
             self._file.truncate(self._end)
         if torn or not self.sealed:
             template = Warnings.W450 if torn else Warnings.W451
-            warnings.warn(
-                template.format(path=self.path, documents=self.documents), PiiWarning, stacklevel=3
-            )
+            told = template.format(path=self.path, documents=self.documents)
+            warnings.warn(told, PiiWarning, stacklevel=3)
         if not self._digest_key:
             self._begin()
 
-    def _take(self, frame: Frame, before: bytes) -> None:
+    def _take(self, frame: Frame, data: bytes) -> None:
         try:
-            kind, value = next(iter(json.loads(frame.data).items()))
+            ((kind, value),) = json.loads(data).items()
             self.sealed = kind == "seal"
             if kind == "vault" and frame.number == 0:
                 self._digest_key = bytes.fromhex(value["digest_key"])
             elif kind == "seal" and value["documents"] == self.documents:
                 self.seals.append(frame.tag.hex())
             elif kind == "document" and self._digest_key:
-                self._note(
-                    Entry.from_dict(value),
-                    Place(frame._replace(data=b""), before, hashlib.sha256(frame.data).digest()),
-                )
+                self._note(Entry.from_dict(value), data, frame)
             else:
                 raise ValueError
-        except (ValueError, TypeError, KeyError, StopIteration):
+        except (ValueError, TypeError, KeyError, AttributeError):
             raise PiiError(Errors.E457, path=self.path, record=frame.number) from None
 
-    def _note(self, entry: Entry, place: Place) -> None:
-        self._places.setdefault(entry.released, []).append(place)
+    def _note(self, entry: Entry, data: bytes, frame: Frame) -> None:
+        self._frames.append(frame)
+        self._released.setdefault(entry.released, []).append(frame)
+        self._contents.add(hashlib.sha256(data).digest())
         self._ids.add(entry.id)
         self.id_field = entry.given[0] if entry.given else self.id_field
-        self.documents += 1
         self.sealed = False
 
-    def _entry(self, place: Place) -> Entry:
+    def _entry(self, frame: Frame) -> Entry:
         if self.writing:
             self._file.flush()
-        return Entry.from_dict(
-            json.loads(self._chain.again(self._file, place.frame, place.before))["document"]
-        )
+        return Entry.from_dict(json.loads(self._chain.again(self._file, frame))["document"])
 
     def _write(self, data: bytes) -> None:
         record = self._chain.seal(data)
@@ -517,7 +491,7 @@ def vault_kind(path: str | Path) -> str:
         return kind_of(read_header(file, Path(path)).lock, path=Path(path))
 
 
-# Care of a vault: what is in it, is it whole, a new key, putting right what a crash has left.
+# Care of a vault: what is in it, is it whole, a new key.
 
 
 def info(path: str | Path, key: VaultKey | None = None) -> dict[str, Any]:
@@ -545,13 +519,18 @@ def info(path: str | Path, key: VaultKey | None = None) -> dict[str, Any]:
         return said | {"spans": dict(sorted(labels.items())), "head": vault.head}
 
 
-def verify(path: str | Path, key: VaultKey, *, head: str = "") -> dict[str, Any]:
+def verify(
+    path: str | Path, key: VaultKey, *, head: str = "", repair: bool = False
+) -> dict[str, Any]:
     """Check every record of a vault that was closed: its tag, its place, and that its stretches can be put back.
 
     head (str): As report.json or `info` gave it; a vault that was cut back to before it is refused.
+    repair (bool): Whether to put right what a crash has left: drop a record that was cut off, close the session. Whole
+        records stay, and a changed one stays an error.
     RETURNS (dict[str, Any]): documents, sessions, head.
-    RAISES (PiiError): E450 to E457, E468; E461, if a record cannot be put back; E467 for the head."""
-    with Vault.open(path, key) as vault:
+    RAISES (PiiError): E450 to E457, E468; E461, if a record cannot be put back; E467 for the head.
+    """
+    with Vault.open(path, key, write=repair) as vault:
         for number, entry in enumerate(vault.entries(), 1):
             # The released text is not here; one of the right length shows whether the stretches fit together.
             length = max((hidden.end for hidden in entry.hidden), default=0)
@@ -561,15 +540,7 @@ def verify(path: str | Path, key: VaultKey, *, head: str = "") -> dict[str, Any]
                 raise PiiError(Errors.E461, document=number) from None
         if head and head.lower() not in vault.seals:
             raise PiiError(Errors.E467, head=head)
-        return {"documents": vault.documents, "sessions": len(vault.seals), "head": vault.head}
-
-
-def repair(path: str | Path, key: VaultKey) -> int:
-    """Put right what a crash has left: drop a record that was cut off, close the session; whole records stay.
-
-    RETURNS (int): Documents in the vault. RAISES (PiiError): As `Vault.open` does for writing; a changed record stays an error."""
-    with Vault.open(path, key, write=True) as vault:
-        return vault.documents
+    return {"documents": vault.documents, "sessions": len(vault.seals), "head": vault.head}
 
 
 def rotate(path: str | Path, key: VaultKey, new_key: VaultKey, *, scrypt_n: int = SCRYPT_N) -> int:

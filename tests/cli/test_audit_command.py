@@ -1,4 +1,4 @@
-"""The page of a run, `pii-edu audit` and `pii-edu utility`. Everybody is invented."""
+"""The page of a run, and `pii-edu audit`. Everybody is invented."""
 
 import hashlib
 import json
@@ -237,7 +237,7 @@ def test_audit_counts_what_a_review_says_of_the_sample(released, pii_edu, monkey
         (("audit", "clean", "--bound", "2"), "E519"),
         (("audit", "clean", "--sample", "13"), "E588"),
         (("audit", "clean", "--reviewed", "3", "--spans", "3"), "E519"),
-        (("audit", "clean", "--sample", "2", "--id-map", "none.csv"), "E501"),
+        (("audit", "clean", "--sample", "2", "--id-map", "none.csv"), "E576"),
     ],
 )
 def test_what_cannot_be_is_a_coded_error(released, pii_edu, args, code):

@@ -107,15 +107,15 @@ def test_entities_with_a_text_source(folder):
         (("in.jsonl", "a.docx"), "E621"),
         (("in.jsonl", "a.spacy", "--to", "entities"), "E620"),
         (("in.jsonl", "a.spacy", "--from", "conll"), "E620"),
-        (("in.jsonl", "in.jsonl"), "E638"),
-        (("in.jsonl", "bad.jsonl"), "E636"),
+        (("in.jsonl", "in.jsonl"), "E509"),
+        (("in.jsonl", "bad.jsonl"), "E510"),
         (("in.jsonl", "a.spacy", "--config", "text_columns=words"), "E546"),
         (("bad.jsonl", "a.spacy", "--config", "strict=true"), "E532"),
         (("in.jsonl", "a.spacy", "--from", "csv"), "E506"),
         (("in.jsonl", "a.spacy", "--from", "entities"), "E622"),
         (("in.jsonl", "a.spacy", "--config", "text_column=words"), "E505"),
         (("in.jsonl", "a.spacy", "--config", "encoding=rot13"), "E508"),
-        (("in.jsonl", "a.spacy", "--config", "text_source=bad.jsonl"), "E642"),
+        (("in.jsonl", "a.spacy", "--config", "text_source=bad.jsonl"), "E473"),
     ],
 )
 def test_what_is_refused_writes_nothing(folder, args, code):
@@ -132,20 +132,20 @@ def test_overwrite(folder):
 
 
 def test_interrupted_run_writes_nothing(folder, monkeypatch):
-    settle = spans.settle
+    resolve = spans.resolve_gold_overlaps
 
     def stop(*args, number, tally):
         if number == 2:
             raise KeyboardInterrupt
-        return settle(*args, number=number, tally=tally)
+        return resolve(*args, number=number, tally=tally)
 
-    monkeypatch.setattr(spans, "settle", stop)
+    monkeypatch.setattr(spans, "resolve_gold_overlaps", stop)
     run = corpus_convert("in.jsonl", "a.json", "--from", "jsonl")
     assert run.exit_code == 130 and names(folder) == ["bad.jsonl", "in.jsonl"]
 
 
 def test_unexpected_error_shows_no_text(folder, monkeypatch):
-    monkeypatch.setattr(spans, "settle", lambda *args, **options: 1 / 0)
+    monkeypatch.setattr(spans, "resolve_gold_overlaps", lambda *args, **options: 1 / 0)
     run = corpus_convert("in.jsonl", "a.json")
     assert (
         run.exit_code == 3 and "E533" in run.output and names(folder) == ["bad.jsonl", "in.jsonl"]
@@ -154,5 +154,5 @@ def test_unexpected_error_shows_no_text(folder, monkeypatch):
 
 def test_help_names_the_forms():
     run = CliRunner().invoke(app, ["corpus", "convert", "--help"])
-    assert run.exit_code == 0 and "kaggle-jsonl" in run.output and "text_source" in run.output
+    assert run.exit_code == 0 and "spacy" in run.output and "text_source" in run.output
     assert "convert" in CliRunner().invoke(app, ["corpus", "--help"]).output

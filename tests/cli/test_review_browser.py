@@ -1,6 +1,7 @@
 """The page of `pii-edu review` in Chromium: by keyboard alone, at two widths, with a name for every control. Everybody is invented."""
 
 import shutil
+import socket
 import threading
 
 import pytest
@@ -41,7 +42,6 @@ def page(request, chromium, folder, pii_edu):
     """The page, open in a window; what it asks for elsewhere, and what goes wrong in it, fails the test."""
     import uvicorn
 
-    from pii_components.presidio.serve.settings import ServeSettings, listen
     from pii_components.release.review_page import create_app
 
     put(folder / "in.csv", csv_of())
@@ -59,7 +59,7 @@ def page(request, chromium, folder, pii_edu):
         == 0
     )
     review = Review.open(folder / RUN)
-    with listen(ServeSettings(port=0)) as sock:
+    with socket.create_server(("127.0.0.1", 0)) as sock:
         host = f"127.0.0.1:{sock.getsockname()[1]}"
         server = uvicorn.Server(
             uvicorn.Config(

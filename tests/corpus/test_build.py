@@ -143,7 +143,7 @@ def test_the_report_counts_what_was_filled_in(built):
         "role",
         "form",
         "region",
-        "wear",
+        "noise",
         "hard negative",
         "set in",
         "linked to the name",
@@ -152,7 +152,7 @@ def test_the_report_counts_what_was_filled_in(built):
     # What was filled in was written or cut away or masked; nothing is written that was not filled in.
     for label in LABELS:
         assert stats["train"].get(label, 0) <= train["label"].get(label, 0)
-    assert "wear" not in distribution["dev"] and "wear" not in distribution["test"]
+    assert "noise" not in distribution["dev"] and "wear" not in distribution["test"]
 
 
 def test_crapii_goes_where_the_paper_has_it(assets, tmp_path):

@@ -78,10 +78,10 @@ def test_the_same_shares_for_any_number(n):
 
 def test_too_few_documents_or_folds():
     for n in (0, 1, 5, -3):
-        with pytest.raises(PiiError, match="E669"):
+        with pytest.raises(PiiError, match="E650"):
             paper_split(n)
     for folds, n in ((1, 5), (0, 5), (6, 5), (2, 1), (2, 0)):
-        with pytest.raises(PiiError, match="E667"):
+        with pytest.raises(PiiError, match="E650"):
             stratified_folds(
                 group_documents(n), [Counter()] * n, ids=[str(i) for i in range(n)], folds=folds
             )

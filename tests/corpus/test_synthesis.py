@@ -1,4 +1,4 @@
-"""Filling, cutting, roughening: offsets always say what they say."""
+"""Filling, cutting, layout noise: offsets always say what they say."""
 
 import json
 import random
@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from pii_components.corpus.build import (
     Filled,
-    Filler,
+    TemplateFiller,
+    add_layout_noise,
     crop,
     fill_carrier,
     iter_persuade,
-    roughen,
     to_parts,
 )
 from pii_components.corpus.people import Person, plain
@@ -46,7 +46,7 @@ def test_forms_of_a_name(what, expected):
 def test_details_are_linked_to_the_name_and_stay(table):
     hits = 0
     for seed in range(40):
-        filler = Filler(table, random.Random(seed))
+        filler = TemplateFiller(table, random.Random(seed))
         person = filler.person("student")
         email = person.render(Slot("student", "email"), random.Random(seed + 100))
         assert email == person.render(Slot("student", "email"), random.Random(2))
@@ -59,12 +59,18 @@ def test_details_are_linked_to_the_name_and_stay(table):
 
 def test_people_of_a_text_share_no_name_and_the_same_seed_gives_the_same_text(table):
     for seed in range(20):
-        filler = Filler(table, random.Random(seed))
+        filler = TemplateFiller(table, random.Random(seed))
         people = [filler.person(who) for who in ("student", "friend", "instructor", "friend2")]
         names = [part for p in people for part in (p.first, p.last) if part]
         assert len(set(names)) == len(names)
     assert (
-        len({Filler(table, random.Random(5)).fill(parse_parts(ESSAY)).text for _ in range(2)}) == 1
+        len(
+            {
+                TemplateFiller(table, random.Random(5)).fill(parse_parts(ESSAY)).text
+                for _ in range(2)
+            }
+        )
+        == 1
     )
 
 
@@ -72,12 +78,12 @@ def test_people_of_a_text_share_no_name_and_the_same_seed_gives_the_same_text(ta
 @given(seed=st.integers(0, 10**6))
 def test_offsets_survive_everything(seed):
     table, rng = name_table(), random.Random(seed)
-    filler = Filler(table, rng)
+    filler = TemplateFiller(table, rng)
     filled = filler.fill(parse_parts(ESSAY))
     values = [filled.text[s:e] for s, e, _ in filled.spans]
-    rough = roughen(filled, rng)
+    rough = add_layout_noise(filled, rng)
     assert [rough.text[s:e].lower() for s, e, _ in rough.spans] == [v.lower() for v in values]
-    whole = rough.insert(Filled("NEW", ((0, 3, "NAME_CITED"),)), 0)
+    whole = rough.put(Filled("NEW", ((0, 3, "NAME_CITED"),)), 0)
     assert whole.text[:3] == "NEW" and [whole.text[s:e] for s, e, _ in whole.spans[1:]] == [
         rough.text[s:e] for s, e, _ in rough.spans
     ]

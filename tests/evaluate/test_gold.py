@@ -27,7 +27,7 @@ def test_what_cannot_be_used_is_an_error(gold_file, tmp_path):
     record["labels"].pop()  # a token without a label
     for text, error in (
         (first * 2, r"\[E702\].* 1;"),
-        (json.dumps(record), r"\[E535\]"),
+        (json.dumps(record), r"\[E537\]"),
         ("", r"\[E503\]"),
     ):
         gold_file.write_text(text)

@@ -11,11 +11,11 @@ from invented import CASES
 
 from pii_components.errors import PiiError
 from pii_components.evaluate import match
-from pii_components.evaluate.gold import Entity, GoldDocument
+from pii_components.evaluate.gold import Entity, GoldDocument, Run
 from pii_components.evaluate.match import COVERED, ENTITIES, FN, FP, TP
 from pii_components.evaluate.metrics import exposure, paired_p, resample
-from pii_components.evaluate.report import build_report
-from pii_components.evaluate.systems import Run
+from pii_components.evaluate.report import score_report
+from pii_components.profiles import Profile
 
 LABELS = ("NAME_STUDENT", "EMAIL")
 DOCS = ("1", "2")
@@ -61,7 +61,7 @@ def test_counts_stand_under_their_document_and_label():
 
 @pytest.mark.parametrize(("_", "predicted", "exposed"), CASES["cover"])
 def test_cover_asks_for_every_character(_, predicted, exposed):
-    table = match.cover([entity(0, "Ana Roe")], made(predicted), documents=DOCS)
+    table = match.expose([entity(0, "Ana Roe")], made(predicted), documents=DOCS)
     assert (table[:, ENTITIES] - table[:, COVERED]).tolist() == [exposed, 0]
     assert table[:, ENTITIES].tolist() == [1, 0]
 
@@ -91,7 +91,7 @@ def test_a_perfect_prediction_has_no_errors(gold):
         counts = count(gold, gold, documents=DOCS, labels=LABELS).counts
         assert counts[..., TP].sum() == sum(e.label in LABELS for e in gold)
         assert not counts[..., (FP, FN)].any()
-    counts = match.cover(gold, gold, documents=DOCS)
+    counts = match.expose(gold, gold, documents=DOCS)
     assert (counts[:, ENTITIES] == counts[:, COVERED]).all()
 
 
@@ -115,9 +115,8 @@ def test_a_document_with_a_mask_is_not_clean_and_its_mask_is_no_alarm():
         "a", {}, (Entity("1", 7, 10, "NAME_STUDENT", "Bob"),), frozenset(["NAME_STUDENT"]), 1, 1, 5
     )
     documents = [masked, GoldDocument("2", "Nothing here", (), ((0, 7), (8, 12)))]
-    view = build_report([run], documents, views={"all": LABELS}, n_resamples=5)["systems"]["a"][
-        "views"
-    ]["all"]
+    report = score_report([run], documents, profile=Profile.load("crapii"), resamples=5)
+    view = report["systems"]["a"]["views"]["all"]
     assert [view[m]["fp"] for m in ("bag", "position", "overlap", "tokens")] == [0, 0, 0, 0]
     assert view["coverage"]["clean_documents"] == 1 and view["coverage"]["clean_touched"] == 0
     assert view["exposure"]["false_alarms"] == 0

@@ -6,13 +6,14 @@ from dataclasses import replace
 import pytest
 
 from pii_components.errors import PiiError
-from pii_components.evaluate.gold import CRAPII_LABELS, FOUR_LABELS
+from pii_components.evaluate.gold import Run
 from pii_components.evaluate.metrics import Estimate, Score
-from pii_components.evaluate.report import build_report, describe_data, plain, write_report
-from pii_components.evaluate.systems import Run, SpacyNerSystem, run_system
+from pii_components.evaluate.report import describe_data, plain, score_report, write_report
+from pii_components.evaluate.systems import run_system, spacy_system
 from pii_components.evaluate.tables import print_score
+from pii_components.profiles import Profile
 
-VIEWS = {"all": CRAPII_LABELS, "four": FOUR_LABELS}
+CRAPII = Profile.load("crapii")
 
 
 @pytest.fixture
@@ -22,14 +23,14 @@ def runs(nlp, gold):
     words = sum(doc.n_words for doc in gold)
     return [
         Run("perfect", {}, perfect, frozenset(e.label for e in perfect), 0.5, 1.0, words),
-        run_system(SpacyNerSystem(nlp), gold),
+        run_system(spacy_system(nlp, "spacy_ner"), gold),
     ]
 
 
 @pytest.fixture
 def report(runs, gold):
     data = {"data": describe_data(gold, file="gold.jsonl", sha256="ab" * 32)}
-    return data | build_report(runs, gold, views=VIEWS, n_resamples=50)
+    return data | score_report(runs, gold, profile=CRAPII, resamples=50)
 
 
 def test_the_numbers_of_a_baseline(report):
@@ -61,13 +62,13 @@ def test_the_first_system_is_compared_with_the_others(report):
 def test_speed_is_compared_only_within_one_run(report, runs, gold):
     assert list(report["speed_ratio"]) == ["perfect / spacy_ner"]
     stored = [replace(runs[1], name="older", stored=True)]
-    assert not build_report([*runs[:1], *stored], gold, views=VIEWS, n_resamples=5)["speed_ratio"]
-    assert not build_report(stored, gold, views=VIEWS, n_resamples=5)["speed_ratio"]
+    for some in ([*runs[:1], *stored], stored):
+        assert not score_report(some, gold, profile=CRAPII, resamples=5)["speed_ratio"]
 
 
 def test_two_systems_of_one_name_are_a_coded_error(runs, gold):
     with pytest.raises(PiiError, match=r"\[E709\].*perfect"):
-        build_report([runs[0], runs[0]], gold, views=VIEWS)
+        score_report([runs[0], runs[0]], gold, profile=CRAPII)
 
 
 def test_a_report_holds_no_text(report, gold, tmp_path, capsys):

@@ -52,7 +52,7 @@ def serving(answer: Callable) -> Iterator[tuple[str, Fake]]:
             data = content if isinstance(content, bytes) else json.dumps(content).encode()
             try:
                 self.send_response(status)
-                for name, value in headers.items():
+                for name, value in ({"Content-Type": "application/json"} | headers).items():
                     self.send_header(name, value)
                 self.send_header(
                     "Content-Length", str(len(data) + (100 if headers.get("X-Cut") else 0))

@@ -1,6 +1,5 @@
 """Files to fine-tune with: what they hold, the default of T, and what a validator refuses."""
 
-import json
 from collections import Counter
 
 import pytest
@@ -10,10 +9,8 @@ from pii_components.errors import PiiError
 from pii_components.files.formats.base import LabelledText
 from pii_components.labels import NAME_STUDENT
 from pii_components.llm.finetune import (
-    check_file,
     detector_examples,
     part_of,
-    problem_of,
     reason,
     verifier_examples,
 )
@@ -42,7 +39,7 @@ def test_a_detector_learns_to_copy_and_mark():
         "system",
         "user",
         "assistant",
-    ] and problem_of(example) == ""
+    ]
     marked = TEXT.replace("Ina Sorel", "@@@Ina Sorel###").replace(
         "ina@example.edu", "QQQina@example.edu^^^"
     )
@@ -101,54 +98,3 @@ def test_the_papers_split():
     assert sizes == {"base_train": 25, "verifier_train": 15, "test": 60, "all": 100}
     with pytest.raises(PiiError, match="E904"):
         part_of(essays, "dev")
-
-
-GOOD = {
-    "messages": [{"role": role, "content": role[0]} for role in ("system", "user", "assistant")]
-}
-
-
-@pytest.mark.parametrize(
-    ("change", "good"),
-    [
-        (lambda m: m, True),
-        (lambda m: m[1:], True),
-        (lambda m: [*m, m[1], m[2] | {"weight": 0}], True),
-        (lambda m: m[:2], False),
-        (lambda m: [m[1], m[0], m[2]], False),
-        (lambda m: [m[0], m[2]], False),
-        (lambda m: [*m[:2], m[2] | {"content": ""}], False),
-        (lambda m: [*m[:2], m[2] | {"content": None}], False),
-        (lambda m: [*m[:2], m[2] | {"weight": True}], False),
-        (lambda m: [*m[:2], m[2] | {"weight": 2}], False),
-        (lambda m: [m[0], m[1] | {"weight": 1}, m[2]], False),
-        (lambda m: [*m[:2], m[2] | {"tokens": 1}], False),
-        (lambda m: [*m[:2], m[2] | {"role": "bot"}], False),
-        (lambda m: [m[0], m[1] | {"content": "x" * 300_000}, m[2]], False),
-        (lambda m: "messages", False),
-    ],
-)
-def test_what_is_an_example(change, good):
-    assert (problem_of({"messages": change(GOOD["messages"])}) == "") is good
-
-
-def test_a_file_is_checked_line_by_line(tmp_path):
-    file = tmp_path / "t.jsonl"
-    line = json.dumps(GOOD) + "\n"
-
-    bad = {
-        line * 3 + "{\n": "E940.*Line 4",
-        json.dumps(GOOD | {"id": 7}): "E940",
-        line * 9: "E941",
-        "": "E941",
-    }
-    bad |= {line * 2 + json.dumps({"text": "Ana Lopez"}): "E940", line + "\udcff\n": "E940"}
-    for content, error in bad.items():
-        file.write_text(content, errors="surrogateescape")
-        with pytest.raises(PiiError, match=error) as err:
-            check_file(file)
-        assert "Ana" not in str(err.value)
-    file.write_text(line * 10)
-    assert check_file(file).examples == 10
-    with pytest.raises(PiiError, match="E501"):
-        check_file(tmp_path / "none.jsonl")

@@ -119,13 +119,3 @@ def test_what_stands_in_the_group_is_merged():
     (doc,) = task.parse_responses([shards], [[TEXT.replace("Omar Diallo", "@@@Omar Diallo###")]])
     found = [(s.text, s.label_, s._.pii_source) for s in doc.spans["pii"]]
     assert found == [("Freire", NAME_CITED, "model"), ("Omar Diallo", "NAME_STUDENT", "llm")]
-
-
-def test_labels_as_spacy_llm_asks_for_them():
-    task = make_marker_task(labels=["EMAIL"])
-    assert task.add_label("NAME_STUDENT") == 1 and task.add_label("EMAIL") == 0
-    assert task.labels == ("EMAIL", "NAME_STUDENT")
-    with pytest.raises(PiiError):
-        task.add_label("SHOE_SIZE")
-    task.clear()
-    assert task.labels == ()

@@ -9,12 +9,11 @@ import pytest
 import spacy
 
 pytest.importorskip("spacy_llm")
-pytest.importorskip("tenacity")
+pytest.importorskip("openai")
 
 from pii_components.errors import PiiError
-from pii_components.llm import CODES
 from pii_components.llm.cost import Prices
-from pii_components.llm.pipeline import add_components, llm_parts, report
+from pii_components.llm.pipeline import add_components, llm_parts
 from tests.cli.conftest import KEY, put, table
 from tests.llm.server import CASES, completion, serving
 
@@ -38,7 +37,6 @@ control = {control}
 name = "gpt-4o-mini"
 endpoint = "{endpoint}"
 key_env = ""
-backoff = 0.01
 tries = 2
 """
 DEIDENTIFY = ("deidentify", "in.csv", "--out", "out.csv", "--text-column", "essay", "--config")
@@ -270,41 +268,6 @@ def test_no_text_is_logged_or_written(model, tmp_path, monkeypatch, form):
     assert part._cache._path is None and part._save_io is False
 
 
-def test_a_model_of_spacy_llm_is_counted_and_may_fail_alone(model, tmp_path):
-    from spacy_llm.registry import registry
-
-    def make(name: str):
-        from typing import Any, Iterable  # noqa: UP035 - spacy-llm compares these very types
-
-        def answer(prompts: Iterable[Iterable[Any]]) -> Iterable[Iterable[Any]]:
-            found = []
-            for some in prompts:
-                if any("Buzan" in prompt for prompt in some):
-                    raise ValueError("Buzan said so")
-                found.append(["F" for _ in some])
-            return found
-
-        return answer
-
-    registry.llm_models("test.Alone.v1", func=make)
-    head = VERIFIER.partition("@llm_models")[0]
-    form = head + '@llm_models = "test.Alone.v1"\nname = "theirs"\n'
-    nlp = spacy.load(model)
-    add_components(nlp, config(tmp_path, "", form), allow_remote=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        first, second = nlp.pipe([TEXT, "I am Ina Sorel and I say so."])
-    assert [s.label_ for s in first.spans["pii"] if s.text == "Ina Sorel"] == ["NAME_STUDENT"]
-    assert [s.label_ for s in second.spans["pii"]] == ["NAME_CITED"]
-    told = report(nlp, Prices.load(), words=20)
-    assert (
-        told["models"][0]["left_this_machine"]
-        and told["models"][0]["errors"] == {"E914": 1}
-        and told["usd"] is None
-    )
-    assert set(told["models"][0]["errors"]) <= set(CODES)
-
-
 def corpus(folder: Path, n: int) -> Path:
     heads = [f"{i}: I am " for i in range(n)]
     essays = [
@@ -319,7 +282,7 @@ def corpus(folder: Path, n: int) -> Path:
 
 
 @pytest.mark.parametrize(("task", "expected"), [("detector", 25), ("verifier", 30)])
-def test_export_and_validate(pii_edu, folder, model, task, expected):
+def test_export(pii_edu, folder, model, task, expected):
     corpus(folder, 100)
     done = pii_edu(
         "llm",
@@ -341,11 +304,8 @@ def test_export_and_validate(pii_edu, folder, model, task, expected):
         if task == "verifier"
         else all("@@@Ina Sorel###" in answer for answer in answers)
     )
-    assert pii_edu("llm", "validate", "train.jsonl").stdout.startswith(f"{expected} examples")
+    assert f"{expected} examples" in done.stderr
     assert pii_edu("llm", "export", "gold.jsonl", "--out", "train.jsonl").exit_code == 2
-    put(folder / "train.jsonl", "{}\n")
-    done = pii_edu("llm", "validate", "train.jsonl")
-    assert done.exit_code == 2 and "E940" in done.stderr
 
 
 def test_export_with_reasoning(pii_edu, folder, model):

@@ -6,7 +6,7 @@ import spacy
 pytest.importorskip("spacy_llm")
 
 from pii_components.errors import PiiError
-from pii_components.labels import EMAIL, NAME_CHARACTER, NAME_CITED, NAME_STUDENT
+from pii_components.labels import EMAIL, NAME_CITED, NAME_STUDENT
 from pii_components.llm import Reply
 from pii_components.llm.verifier import make_verifier_task, passages, verdict
 from pii_components.spans import Candidate, write_ents, write_spans
@@ -113,30 +113,6 @@ def test_a_vote_is_checked_by_the_control_of_the_same_model():
 
     found, done, _ = run(make(Omar=NAME_STUDENT), panel)
     assert found["Omar"] == NAME_STUDENT and [note[0] for note in done._.llm_notes] == ["E934"]
-
-
-def test_rescue_asks_about_what_is_kept_and_one_t_protects():
-    doc = make(Will_Turner=NAME_STUDENT, Turner=NAME_CITED, Omar=NAME_CHARACTER)
-    found, _, prompts = run(doc, says(Turner="F"), rescue=True, control=False)
-    assert (
-        found == {"Will Turner": NAME_STUDENT, "Turner": NAME_CITED, "Omar": NAME_STUDENT}
-        and len(prompts) == 2
-    )
-
-
-def test_any_group_of_spans_or_the_entities_can_be_verified():
-    doc = make(**DOC)
-    doc.spans["presidio"] = [doc[2:4], doc[6:7]]
-    run(
-        doc, lambda text, control, prompt: "T" if control or "Will" in text else "F", key="presidio"
-    )
-    assert [s.text for s in doc.spans["presidio"]] == ["Will Turner"]
-    doc = spacy.blank("en")(TEXT)
-    doc.ents = [spacy.tokens.Span(doc, 2, 4, "PERSON"), spacy.tokens.Span(doc, 6, 7, "PERSON")]
-    task = make_verifier_task(key="ents", control=False)
-    ((_, questions),) = task.generate_prompts([doc])
-    task.parse_responses([questions], [["T", "F"]])
-    assert [e.text for e in doc.ents] == ["Will Turner"]
 
 
 def test_entities_that_mirror_the_spans_follow():

@@ -22,7 +22,7 @@ from presidio_anonymizer.entities import RecognizerResult
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from pii_components.corpus.build import Filled, Filler
+from pii_components.corpus.build import Filled, TemplateFiller
 from pii_components.corpus.templates import read_templates
 from pii_components.labels import PRESIDIO_ENTITIES
 from pii_components.names.table import name_table
@@ -114,7 +114,7 @@ def essays(n: int = 200) -> tuple[Filled, ...]:
     """RETURNS (tuple[Filled, ...]): Essays of ours, filled with invented people; the same ones each time."""
     templates = enumerate(read_templates(ROOT / "assets"))
     filled = (
-        Filler(name_table(), random.Random(i), genders=one.genders).fill(one.parts)
+        TemplateFiller(name_table(), random.Random(i), genders=one.genders).fill(one.parts)
         for i, one in templates
     )
     return tuple(islice((essay for essay in filled if len(essay.spans) > 1), n))
@@ -203,7 +203,11 @@ class Server:
 
 @contextlib.contextmanager
 def server(
-    *args: str, cwd: Path, env: dict[str, str] | None = None, wait: float = 240
+    *args: str,
+    cwd: Path,
+    command: list[str] | None = None,
+    env: dict[str, str] | None = None,
+    wait: float = 240,
 ) -> Iterator[Server]:
     """Start a server on a free port of this machine, and end it with the test."""
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
@@ -214,7 +218,7 @@ def server(
         "PII_EDU_KEY": SERVE_KEY,
         **(env or {}),
     }
-    command = [sys.executable, "-m", "pii_components.cli", "serve", "--port", "0", *args]
+    command = command or [sys.executable, "-m", "pii_components.cli", "serve", "--port", "0", *args]
     process = subprocess.Popen(
         command,
         cwd=cwd,
@@ -230,7 +234,7 @@ def server(
         limit = time.monotonic() + wait
         for line in process.stderr:
             lines.append(line)
-            found = re.match(r"listening on (http://127\.0\.0\.1:\d+)$", line.strip())
+            found = re.search(r"running on (http://127\.0\.0\.1:\d+) ", line)
             if found:
                 yield Server(process, found[1], lines)
                 break

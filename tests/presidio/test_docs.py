@@ -11,9 +11,9 @@ import pytest
 import en_pii_edu
 from pii_components import __version__
 from pii_components.errors import Errors
-from pii_components.evaluate.tables import markdown_table
 from pii_components.labels import PRESIDIO_ENTITIES
 from pii_components.presidio.settings import Naming, read_config, score_of
+from scripts.presidio_samples import table as table_of
 
 ROOT = Path(__file__).parents[2]
 DOC = ROOT / "docs/presidio.md"
@@ -41,10 +41,10 @@ def test_snippets_print_what_the_page_says():
 
 
 def test_table_is_that_of_the_metrics_file():
-    marks = r"<!-- pii-edu evaluate table (\S+) -->\n(.*?)\n<!-- end -->"
+    marks = r"<!-- scripts.presidio_samples.table (\S+) -->\n(.*?)\n<!-- end -->"
     ((file, table),) = re.findall(marks, DOC.read_text("utf8"), re.DOTALL)
     report = json.loads((ROOT / file).read_text("utf8"))
-    assert (ROOT / file, markdown_table([report])) == (METRICS, table)
+    assert (ROOT / file, table_of(report)) == (METRICS, table)
 
 
 def test_metrics_are_of_the_essays_that_ship_and_of_the_versions_named():

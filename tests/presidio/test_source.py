@@ -19,7 +19,6 @@ from spacy.tokens import Doc
 from pii_components.errors import PiiError
 from pii_components.labels import LABELS
 from pii_components.presidio import PiiEduAnonymizer
-from pii_components.presidio.engine import known_recognizers, make_recognizer
 from pii_components.presidio.source import PresidioSource
 from pii_components.spans import Candidate, merge_found, resolve_overlaps, write_spans
 from pii_components.surrogates.component import HipsSurrogate
@@ -63,17 +62,6 @@ def test_the_default_ones(source):
 def test_recognizers_by_name(recognizer, text, value, label):
     doc = pipeline(recognizers=[recognizer])(text)
     assert found(doc) == ([(value, label, f"presidio:{recognizer}")] if value else [])
-
-
-def test_every_local_recognizer_can_be_made():
-    names = known_recognizers()
-    assert len(names) > 80
-    assert not {"AzureAILanguageRecognizer", "GLiNERRecognizer", "HuggingFaceNerRecognizer"} & set(
-        names
-    )
-    for name in names:
-        if not name.endswith(("StanzaRecognizer", "TransformersRecognizer")):
-            assert make_recognizer(name, language="en").supported_language == "en"
 
 
 def test_settings_of_a_recognizer_and_patterns_of_ones_own():

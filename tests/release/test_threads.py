@@ -33,14 +33,14 @@ def person(name: str) -> Person:
     )
 
 
-def doc_of(text: str, *names: tuple[str, str], likely: str = ""):
+def doc_of(text: str, *names: tuple[str, str]):
     """A document in which the names have these labels."""
     doc = NLP(text)
     at = [
         (doc.char_span(text.index(n), text.index(n) + len(n), alignment_mode="expand"), label)
         for n, label in names
     ]
-    write_spans(doc, [Candidate(span.start, span.end, label, likely=likely) for span, label in at])
+    write_spans(doc, [Candidate(span.start, span.end, label) for span, label in at])
     return doc
 
 
@@ -64,10 +64,10 @@ ANA = ("I am Ana Lopez.", ("Ana Lopez", NAME_STUDENT))
         ("Write to analopez today.", [], [("analopez", USERNAME)]),
         ("I liked what Lopez wrote.", [("Lopez", NAME_CITED)], [("Lopez", NAME_STUDENT)]),
         ("I liked what Ana Lopez wrote.", [("Lopez", NAME_STUDENT)], [("Ana Lopez", NAME_STUDENT)]),
-        # cited with a year, and wherever the surname stands in that text; by another full name; a teacher
+        # cited with a year, and wherever the surname stands in that text; by another full name
         ("Maps matter, says Lopez (1987). So Lopez is read.", [("Lopez", NAME_CITED)], []),
         ("The maps of Toni Lopez are known. Lopez drew them.", [("Toni Lopez", NAME_CITED)], []),
-        ("Ask Lopez.", [("Lopez", NAME_INSTRUCTOR)], []),
+        ("Ask Lopez.", [("Lopez", NAME_INSTRUCTOR)], [("Lopez", NAME_STUDENT)]),
         ("Nobody knows Alana.", [], []),
     ],
 )
@@ -80,12 +80,6 @@ def test_a_name_that_is_a_word_needs_context():
     assert found(doc_of(text), doc_of("I am Will Sandrin.", ("Will Sandrin", NAME_STUDENT))) == [
         ("Will", NAME_STUDENT)
     ]
-
-
-def test_who_is_hidden_to_be_safe_only_does_not_overrule_a_citation():
-    unsure = doc_of("As Lopez says", ("Lopez", NAME_STUDENT), likely="CITED")
-    assert found(doc_of("I liked what Lopez wrote.", ("Lopez", NAME_CITED)), unsure) == []
-    assert found(doc_of("I liked what Lopez wrote."), unsure) == [("Lopez", NAME_STUDENT)]
 
 
 def test_a_surname_that_another_post_cites_with_a_year_stays():
@@ -160,7 +154,7 @@ def test_a_parquet_column_that_is_dropped_tells_no_thread():
     source = ParquetSource(
         Path("posts.parquet"), kind="parquet", header=["topic", "text"], drop=frozenset(["topic"])
     )
-    with pytest.raises(PiiError, match="E572"):
+    with pytest.raises(PiiError, match="E570"):
         ThreadOf(source, "topic")
 
 
@@ -248,5 +242,5 @@ def test_an_authored_forum():
     assert (
         after["hidden"] >= before["hidden"] + 20
         and after["alike"] >= before["alike"] + 60
-        and after["kept"] >= before["kept"]
+        and after["kept"] >= before["kept"] - 1  # unsure means protect
     )

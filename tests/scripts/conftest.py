@@ -25,7 +25,7 @@ def command():
 class Finds:
     """Finds the same stretches in every text, or what matches a pattern, or what a function of the document gives."""
 
-    name, about = "finds", {"version": "1"}
+    name, about, nlp = "finds", {"version": "1"}, None
 
     def __init__(self, found):
         self.found, self.read = found, 0
@@ -33,7 +33,7 @@ class Finds:
     def protects(self, label):
         return label != NAME_CITED
 
-    def find(self, documents):
+    def entities(self, documents):
         for doc in documents:
             self.read += 1
             found = self.found

@@ -1,6 +1,6 @@
 """What every reader of labelled texts gives and every writer takes, and what becomes of gold that does not fit its text.
 
-    spans, masked = settle(text, [(0, 9, "NAME_STUDENT"), (4, 12, "EMAIL")], number=1, tally=tally)
+    spans, masked = resolve_gold_overlaps(text, [(0, 9, "NAME_STUDENT"), (4, 12, "EMAIL")], number=1, tally=tally)
     masked                                          # ((0, 12),): the two overlap, nobody knows which is right
 
 Gold that cannot be trusted is neither used nor dropped: the stretch it may stand in is masked, so that training and measuring
@@ -22,7 +22,7 @@ from ..record import Skip, has_half_pair
 from ..writers import Output, writing
 
 GoldSpan = tuple[int, int, str]
-Stretch = tuple[int, int]
+CharSpan = tuple[int, int]
 
 # The label under which masked stretches stand in forms that know labels only; `doc.spans["pii_unlabelled"]` has it too.
 MASKED_LABEL = "UNLABELLED"
@@ -35,6 +35,7 @@ IN_MASK = "touches a masked stretch"
 REASONS = (OVERLAP, RANGE, TEXT, TOKEN, IN_MASK)
 USUAL_ID_FIELDS = ("id", "document", "doc_id", "file_idx")
 
+SPAN_FORM = "[start, end, label], whole numbers and a label without white space"
 _PLAIN_LABEL = re.compile(r"[A-Z][A-Z0-9_-]{0,39}")
 
 
@@ -47,13 +48,13 @@ class LabelledText:
     spans (tuple[tuple[int, int, str], ...]): First character, end (exclusive), label; sorted, without overlaps.
     masked (tuple[tuple[int, int], ...]): Stretches whose gold is not known; sorted, apart from each other and from spans.
     meta (Mapping[str, Any]): Other fields of the record, values as JSON has them.
-    RAISES (PiiError): E635, if spans and stretches are not so; see `settle`.
+    RAISES (PiiError): E635, if spans and stretches are not so; see `resolve_gold_overlaps`.
     """
 
     id: str
     text: str = field(repr=False)
     spans: tuple[GoldSpan, ...] = ()
-    masked: tuple[Stretch, ...] = ()
+    masked: tuple[CharSpan, ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
 
     def __post_init__(self) -> None:
@@ -78,7 +79,7 @@ class Masked:
 
 
 @dataclass(slots=True)
-class Tally:
+class ReadStats:
     """Counts of one pass over a corpus.
 
     documents (int), labels (Counter[str]): What came through. masked (list[Masked]): Gold that did not.
@@ -105,14 +106,14 @@ class ReadOptions:
     """What a reader may need to know.
 
     encoding (str): Of text files; a byte order mark overrules utf-8. text_field, id_field (str): Columns or fields; empty to find
-    usual ones. text_source (Path | None): Where the texts of an entity CSV are. tally (Tally): Is filled.
+    usual ones. text_source (Path | None): Where the texts of an entity CSV are. tally (ReadStats): Is filled.
     """
 
     encoding: str = "utf-8"
     text_field: str = ""
     id_field: str = ""
     text_source: Path | None = None
-    tally: Tally = field(default_factory=Tally)
+    tally: ReadStats = field(default_factory=ReadStats)
 
 
 Items = Iterator[tuple[int, LabelledText] | Skip]
@@ -136,18 +137,18 @@ def show_label(label: str) -> str:
     return label if label in LABELS or _PLAIN_LABEL.fullmatch(label) else "(another)"
 
 
-def settle(
+def resolve_gold_overlaps(
     text: str,
     found: Iterable[GoldSpan],
-    masked: Iterable[Stretch] = (),
+    masked: Iterable[CharSpan] = (),
     *,
     number: int,
-    tally: Tally,
-) -> tuple[tuple[GoldSpan, ...], tuple[Stretch, ...]]:
+    tally: ReadStats,
+) -> tuple[tuple[GoldSpan, ...], tuple[CharSpan, ...]]:
     """Part gold that can be used from gold that is masked: outside of the text, overlapping, or in a stretch that is masked already.
 
-    found (Iterable[GoldSpan]): As annotated, in any order; the same twice is once. masked (Iterable[Stretch]): Stretches to mask.
-    number (int): Of the record. tally (Tally): Gets what is masked.
+    found (Iterable[GoldSpan]): As annotated, in any order; the same twice is once. masked (Iterable[CharSpan]): Stretches to mask.
+    number (int): Of the record. tally (ReadStats): Gets what is masked.
     RETURNS (tuple): Spans and stretches as `LabelledText` wants them.
     """
     stretches = [where for start, end in masked if (where := within(text, start, end))]
@@ -183,15 +184,15 @@ def settle(
     return tuple(free), merge(stretches)
 
 
-def touches(stretch: Stretch, others: Iterable[Stretch]) -> bool:
+def touches(stretch: CharSpan, others: Iterable[CharSpan]) -> bool:
     """Whether a stretch overlaps one of the others."""
     return any(start < stretch[1] and end > stretch[0] for start, end in others)
 
 
-def within(text: str, start: int, end: int) -> Stretch | None:
+def within(text: str, start: int, end: int) -> CharSpan | None:
     """The part of a text that a stretch may mean.
 
-    RETURNS (Stretch | None): Its part in the text; for an empty one the word that it touches; where there is nothing, the whole
+    RETURNS (CharSpan | None): Its part in the text; for an empty one the word that it touches; where there is nothing, the whole
     text, since the label may stand anywhere. None for an empty text.
     """
     start, end = min(start, end), max(start, end)
@@ -206,9 +207,9 @@ def within(text: str, start: int, end: int) -> Stretch | None:
     return (low, high) if low < high else None
 
 
-def merge(stretches: Iterable[Stretch]) -> tuple[Stretch, ...]:
+def merge(stretches: Iterable[CharSpan]) -> tuple[CharSpan, ...]:
     """Sorted; those that overlap or touch are one."""
-    out: list[Stretch] = []
+    out: list[CharSpan] = []
     for start, end in sorted(stretches):
         if out and start <= out[-1][1]:
             out[-1] = (out[-1][0], max(end, out[-1][1]))
@@ -220,7 +221,7 @@ def merge(stretches: Iterable[Stretch]) -> tuple[Stretch, ...]:
 def parse_spans(value: Any, number: int) -> list[GoldSpan]:
     """Spans of a record as JSON has them: `[start, end, label]` or `{"start": …, "end": …, "label": …}`.
 
-    RAISES (PiiError): E623 or E624, for anything else.
+    RAISES (PiiError): E624, for anything else.
     """
     if not isinstance(value, list):
         raise PiiError(Errors.E624, number=number, name="spans", expected="a list")
@@ -231,12 +232,12 @@ def parse_spans(value: Any, number: int) -> list[GoldSpan]:
         if not (
             isinstance(item, list) and len(item) == 3 and _are_ints(item[:2]) and is_label(item[2])
         ):
-            raise PiiError(Errors.E623, number=number, index=index)
+            raise PiiError(Errors.E624, number=number, name=f"spans[{index}]", expected=SPAN_FORM)
         out.append((item[0], item[1], item[2]))
     return out
 
 
-def parse_masked(value: Any, number: int) -> list[Stretch]:
+def parse_masked(value: Any, number: int) -> list[CharSpan]:
     """Masked stretches of a record: a list of `[start, end]`; None where it has none. RAISES (PiiError): E624, for another."""
     if value is None:
         return []
@@ -286,12 +287,12 @@ def whole(text: Any, number: int) -> str:
 class CorpusWriter(Output):
     """The base of all writers of labelled texts: a form says what a record looks like. For a with statement.
 
-    out (Path): OUT. tally (Tally): Gets what is masked on the way to tokens, and fields that the form cannot hold.
+    out (Path): OUT. tally (ReadStats): Gets what is masked on the way to tokens, and fields that the form cannot hold.
     """
 
     form = ""
 
-    def __init__(self, out: Path, tally: Tally) -> None:
+    def __init__(self, out: Path, tally: ReadStats) -> None:
         super().__init__(out)
         self.tally = tally
         self.n_written = 0

@@ -9,35 +9,32 @@ the words of its row, the same words close by are taken, or far away where each 
 and made again more than once on the way. Where there are none, the stretch and every other place with these words are masked.
 """
 
-import csv
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from ...errors import Errors, PiiError
-from ..json_text import JsonSource
-from ..record import Record, Skip, is_no_text, open_decoded
-from ..sources import FolderSource, open_source
-from ..tables import Lines, numbered_rows
+from ..json_text import TOKEN_FIELDS, JsonBody
+from ..record import Skip, is_no_text, open_decoded
+from ..sources import open_source
+from ..tables import numbered_rows
+from ..writers import has_column, value_of
 from .base import (
     TEXT,
     USUAL_ID_FIELDS,
+    CharSpan,
     GoldSpan,
     Items,
     LabelledText,
     ReadOptions,
-    Stretch,
-    Tally,
-    id_of,
+    ReadStats,
     is_label,
-    settle,
-    whole,
+    resolve_gold_overlaps,
     within,
 )
-from .spans import open_table
 
 COLUMNS = ("file_idx", "entity_text", "type", "positions")
 # "A few characters", at least as many as an essay has white space to lose on a page.
@@ -58,60 +55,46 @@ class EntityRow:
 
 
 def read_entities(path: Path, *, encoding: str = "utf-8") -> Iterator[EntityRow | Skip]:
-    """The rows of an entity CSV, streamed. encoding (str): A byte order mark overrules utf-8.
+    """The rows of an entity CSV, streamed.
 
+    encoding (str): A byte order mark overrules utf-8.
     YIELDS (EntityRow | Skip): Each row; E520, E524, E639 of those that cannot be used.
     RAISES (PiiError): E501, E503, E625.
     """
     with open_decoded(path, encoding) as (stream, codec, _):
-        lines = Lines(stream)
-        try:
-            header = next((row for row in csv.reader(lines, strict=True) if row), [])
-        except csv.Error as err:
-            raise PiiError(Errors.E524, number=0, line=1, reason=str(err)) from err
+        rows = numbered_rows(stream)
+        header = next(rows, (0, 0, list[str]()))[2]
+        if isinstance(header, Skip):
+            raise header.error
         if not header:
             raise PiiError(Errors.E503)
         for name in COLUMNS:
             if header.count(name) != 1:
                 raise PiiError(Errors.E625, what=path.name, name=name, needed=", ".join(COLUMNS))
-        for number, _, row in numbered_rows(lines):
+        for number, _, row in rows:
             if isinstance(row, Skip):
                 yield row
+            elif len(row) != len(header):
+                yield Skip.of(Errors.E639, number=number - 1)
             else:
-                yield _row(
-                    number,
-                    dict(zip(header, row, strict=False)),
-                    codec,
-                    whole=len(row) == len(header),
-                )
+                yield _row(number - 1, dict(zip(header, row, strict=True)), codec)
 
 
-def _row(number: int, cells: Mapping[str, str], codec: str, *, whole: bool) -> EntityRow | Skip:
+def _row(number: int, cells: Mapping[str, str], codec: str) -> EntityRow | Skip:
     if any(map(is_no_text, cells.values())):
         return Skip.of(Errors.E520, number=number, encoding=codec)
-    at = _POSITIONS.fullmatch(cells.get("positions", "").strip())
-    if (
-        not whole
-        or at is None
-        or not cells["file_idx"].strip()
-        or not cells["entity_text"]
-        or not is_label(cells["type"])
-    ):
+    document, words, label, positions = (cells[name] for name in COLUMNS)
+    document, at = document.strip(), _POSITIONS.fullmatch(positions.strip())
+    if at is None or not (document and words and is_label(label)):
         return Skip.of(Errors.E639, number=number)
-    return EntityRow(
-        number,
-        cells["file_idx"].strip(),
-        int(at[1]),
-        int(at[2]),
-        cells["type"],
-        cells["entity_text"],
-    )
+    return EntityRow(number, document, int(at[1]), int(at[2]), label, words)
 
 
 def read_joined(path: Path, options: ReadOptions) -> Items:
-    """YIELDS (tuple[int, LabelledText] | Skip): Each text of the source with its entities; then rows whose text is missing.
+    """Join entities with their texts. The rows are kept in memory (a line each), the texts are not.
 
-    The rows are kept in memory (a line each), the texts are not.
+    YIELDS (tuple[int, LabelledText] | Skip): Each text of the source with its entities; then rows
+        whose text is missing.
     RAISES (PiiError): E622, and what opening both files may raise.
     """
     if options.text_source is None:
@@ -132,115 +115,70 @@ def read_joined(path: Path, options: ReadOptions) -> Items:
             number, ident, text, meta = item
             seen.add(ident)
             found, lost = place(text, rows.get(ident, []), tally=options.tally, number=number)
-            yield (
-                number,
-                LabelledText(
-                    ident,
-                    text,
-                    *settle(text, found, lost, number=number, tally=options.tally),
-                    meta,
-                ),
-            )
-    missing = [row.number for ident, group in rows.items() if ident not in seen for row in group]
-    yield from (Skip.of(Errors.E628, number=number) for number in sorted(missing))
+            gold = resolve_gold_overlaps(text, found, lost, number=number, tally=options.tally)
+            yield number, LabelledText(ident, text, *gold, meta)
+    for ident, group in rows.items():
+        if ident not in seen:
+            yield from (Skip.of(Errors.E628, number=row.number) for row in group)
 
 
 def read_texts(
     path: Path, options: ReadOptions
 ) -> Iterator[tuple[int, str, str, dict[str, Any]] | Skip]:
-    """YIELDS (tuple[int, str, str, dict[str, Any]] | Skip): Number, id, text and other fields of each text; E626 where it has no id.
+    """Read texts that have ids: of a table or JSON in their column, of a folder the file's name.
 
+    YIELDS (tuple | Skip): Number, id, text and other fields of each text; E522 where it has no id.
     RAISES (PiiError): E501 to E508, E625.
     """
-    if path.is_file() and path.suffix.lower() in (".csv", ".tsv"):
-        table = open_table(path, options)
-        if not table.id_field:
-            raise PiiError(
-                Errors.E625, what=path.name, name="id", needed=", ".join(USUAL_ID_FIELDS)
-            )
-        hidden = {table.text_field, table.id_field, "spans", "masked", "meta"}
-        for row in table:
-            if isinstance(row, Record):
-                others = {name: cell for name, cell in row.others if name not in hidden}
-                yield (
-                    (row.number, row.id, row.text, others)
-                    if row.id
-                    else Skip.of(Errors.E626, number=row.number)
-                )
-            else:
-                yield row
-        return
-    source = open_source(
-        path, text_field=options.text_field, id_field=options.id_field, encoding=options.encoding
-    )
-    if isinstance(source, JsonSource):
-        for item in source.objects():
-            if isinstance(item, Skip):
-                yield item
-                continue
-            try:
-                yield _text_of(item[0], item[2], source.text_field, options.id_field)
-            except PiiError as err:
-                yield Skip(number=item[0], error=err)
-        return
-    for found in source:
-        if isinstance(found, Skip):
-            yield found
+    reading: dict[str, Any] = {"text_field": options.text_field, "encoding": options.encoding}
+    source = open_source(path, id_field=options.id_field, **reading)
+    if source.has_columns and not options.id_field:
+        known = [name for name in USUAL_ID_FIELDS if has_column(source, name)]
+        if not known:
+            needed = ", ".join(USUAL_ID_FIELDS)
+            raise PiiError(Errors.E625, what=path.name, name="id", needed=needed)
+        source = open_source(path, id_field=known[0], **reading)
+    for item in source:
+        if isinstance(item, Skip):
+            yield item
+        elif not source.has_columns:
+            yield item.number, PurePath(item.id).stem, item.text, {}
+        elif value_of(item, source, source.id_field) in (None, ""):
+            yield Skip.of(Errors.E522, number=item.number, name=source.id_field)
         else:
-            name = found.id[:-4] if isinstance(source, FolderSource) else found.id
-            yield found.number, name, found.text, {}
-
-
-def _text_of(
-    number: int, values: dict[str, Any], text_field: str, id_field: str
-) -> tuple[int, str, str, dict[str, Any]]:
-    id_field = id_field or next((name for name in USUAL_ID_FIELDS if name in values), "")
-    if values.get(id_field) in (None, ""):
-        raise PiiError(Errors.E626, number=number)
-    text = whole(values[text_field], number)
-    hidden = {text_field, id_field, "tokens", "trailing_whitespace", "labels", "spans", "masked"}
-    return (
-        number,
-        id_of(values[id_field], number),
-        text,
-        {k: v for k, v in values.items() if k not in hidden},
-    )
+            fields = item.body.values if isinstance(item.body, JsonBody) else dict(item.others)
+            own = {source.text_field, source.id_field, "spans", "masked", "meta", *TOKEN_FIELDS}
+            meta = {name: value for name, value in fields.items() if name not in own}
+            yield item.number, item.id, item.text, meta
 
 
 def place(
-    text: str, rows: list[EntityRow], *, number: int, tally: Tally
-) -> tuple[list[GoldSpan], list[Stretch]]:
-    """Find the words of each row of a text. RETURNS (tuple[list[GoldSpan], list[Stretch]]): Spans, and stretches to mask."""
+    text: str, rows: list[EntityRow], *, number: int, tally: ReadStats
+) -> tuple[list[GoldSpan], list[CharSpan]]:
+    """Find the words of each row of a text. RETURNS (tuple): Spans, and stretches to mask."""
     once = {(row.start, row.end, row.label, row.words): row for row in rows}
     if len(once) < len(rows):
         tally.notes["the same gold twice"] += len(rows) - len(once)
-        rows = list(once.values())
-    found: dict[EntityRow, Stretch] = {}
-    rest: dict[str, list[EntityRow]] = defaultdict(list)
-    for row in sorted(rows, key=lambda row: (row.start, row.end, row.number)):
+    rows = sorted(once.values(), key=lambda row: (row.start, row.end, row.number))
+    found: dict[EntityRow, CharSpan] = {}
+    for row in rows:
         if row.start >= 0 and text[row.start : row.end] == row.words:
             found[row] = (row.start, row.end)
-        else:
-            rest[row.words].append(row)
-    taken = set(found.values())
-    for group in rest.values():
-        free = [at for at in occurrences(text, group[0].words) if at not in taken]
-        if len(free) == len(group) and all(_is_whole(text, *at) for at in free):
-            found.update(zip(group, free, strict=True))  # each place has its row, however far away
-            taken.update(free)
-    drift = 0
-    for row in sorted(rows, key=lambda row: (row.start, row.end, row.number)):
+    found |= _where_all_stand(text, [row for row in rows if row not in found], found.values())
+    drift, taken = 0, set(found.values())
+    for row in rows:
         if row not in found and (at := _nearest(text, row, row.start + drift, taken)):
             found[row] = at
             taken.add(at)
+        if row not in found:
+            continue
+        drift = found[row][0] - row.start
+        if found[row] != (row.start, row.end):
+            tally.notes["offset corrected by the words close by"] += 1
+    lost: list[CharSpan] = []
+    for row in rows:
         if row in found:
-            drift = found[row][0] - row.start
-            tally.notes["offset corrected by the words close by"] += found[row] != (
-                row.start,
-                row.end,
-            )
-    lost: list[Stretch] = []
-    for row in (row for row in rows if row not in found):
+            continue
         tally.mask(number, (row.start, row.end, row.label), TEXT)
         others = occurrences(text, row.words)
         lost.extend(others)
@@ -250,7 +188,24 @@ def place(
     return [(*at, row.label) for row, at in found.items()], lost
 
 
-def _nearest(text: str, row: EntityRow, start: int, taken: set[Stretch]) -> Stretch | None:
+def _where_all_stand(
+    text: str, rows: list[EntityRow], taken: Iterable[CharSpan]
+) -> dict[EntityRow, CharSpan]:
+    """RETURNS (dict): Rows whose words stand as often as there are rows, each with its place,
+    however far away."""
+    by_words: dict[str, list[EntityRow]] = defaultdict(list)
+    for row in rows:
+        by_words[row.words].append(row)
+    found, used = dict[EntityRow, CharSpan](), set(taken)
+    for words, group in by_words.items():
+        free = [at for at in occurrences(text, words) if at not in used]
+        if len(free) == len(group) and all(_is_whole(text, *at) for at in free):
+            found.update(zip(group, free, strict=True))
+            used.update(free)
+    return found
+
+
+def _nearest(text: str, row: EntityRow, start: int, taken: set[CharSpan]) -> CharSpan | None:
     """The words closest to `start`, not taken yet; None if there are none, or two as close."""
     length = len(row.words)
     low, high = max(min(start, row.start) - NEAR, 0), max(start, row.start) + length + NEAR
@@ -261,7 +216,7 @@ def _nearest(text: str, row: EntityRow, start: int, taken: set[Stretch]) -> Stre
     return near[0] if near else None
 
 
-def occurrences(text: str, words: str, low: int = 0, high: int | None = None) -> list[Stretch]:
+def occurrences(text: str, words: str, low: int = 0, high: int | None = None) -> list[CharSpan]:
     """Where words stand in [low, high) of a text, whatever the white space between them: whole words if there are any, else
     parts of words too."""
     pattern = r"\s+".join(map(re.escape, words.split()))

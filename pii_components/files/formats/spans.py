@@ -4,7 +4,8 @@
     {"id": "8", "text": "I am Ina", "spans": [{"start": 5, "end": 8, "label": "NAME_STUDENT"}]}
 
 Both kinds of spans are read, the first is written. `masked` holds `[start, end]` of stretches whose gold is not known. Other
-fields pass through; those of tokens do not, since they say the same once more. An array of such objects is read as well.
+fields pass through; those of tokens do not, since they say the same once more. An array of such objects is read as well, and so
+are records of Kaggle's form (formats/tokens.py).
 
     id,text,spans,masked,meta
     7,I am Ina,"[[5, 8, ""NAME_STUDENT""]]",,
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import Errors, PiiError
-from ..json_text import HALF_ESCAPE, TOKEN_FIELDS, open_json
+from ..json_text import HALF_ESCAPE, TOKEN_FIELDS, JsonSource, open_json
 from ..record import Skip, check_fields, has_half_pair
 from ..tables import CsvSource, open_csv
 from ..writers import CsvRows
@@ -29,42 +30,60 @@ from .base import (
     LabelledText,
     LinesWriter,
     ReadOptions,
-    Tally,
+    ReadStats,
     as_json,
     each,
     id_of,
     parse_masked,
     parse_spans,
-    settle,
+    resolve_gold_overlaps,
     whole,
 )
+from .tokens import kaggle_labelled
 
 COLUMNS = ("id", "text", "spans", "masked", "meta")
 
 
-def read_jsonl(path: Path, options: ReadOptions) -> Items:
-    """YIELDS (tuple[int, LabelledText] | Skip): Each record; E5xx and E6xx of those that cannot be used."""
-    source = open_json(
-        path, text_field=options.text_field, id_field=options.id_field, encoding=options.encoding
-    )
+def read_json(path: Path, options: ReadOptions) -> Items:
+    """Read JSON Lines or an array of objects. Each record has spans, or tokens in Kaggle's form.
+
+    YIELDS (tuple[int, LabelledText] | Skip): Each record; E5xx and E6xx of those that cannot be used.
+    """
+    source = _open_labelled(path, options)
 
     def labelled(number: int, body: object, values: dict[str, Any]) -> LabelledText:
+        if "spans" not in values and "labels" in values:
+            return kaggle_labelled(number, values, options.tally)
         id_field = options.id_field or next(
             (name for name in USUAL_ID_FIELDS if name in values), ""
         )
-        if "spans" not in values:
-            raise PiiError(Errors.E522, number=number, name="spans")
+        for name in (source.text_field, "spans"):
+            if name not in values:
+                raise PiiError(Errors.E522, number=number, name=name)
         text = whole(values[source.text_field], number)
-        found, masked = (
-            parse_spans(values["spans"], number),
-            parse_masked(values.get("masked"), number),
-        )
+        found = parse_spans(values["spans"], number)
+        masked = parse_masked(values.get("masked"), number)
         own = {source.text_field, id_field, "spans", "masked", *TOKEN_FIELDS}
         meta = {name: value for name, value in values.items() if name not in own}
-        gold = settle(text, found, masked, number=number, tally=options.tally)
+        gold = resolve_gold_overlaps(text, found, masked, number=number, tally=options.tally)
         return LabelledText(id_of(values.get(id_field), number), text, *gold, meta)
 
     return each(source.objects(), labelled)
+
+
+def _open_labelled(path: Path, options: ReadOptions) -> JsonSource:
+    """Records of Kaggle's form need no text beside their tokens."""
+    try:
+        return open_json(
+            path,
+            text_field=options.text_field,
+            id_field=options.id_field,
+            encoding=options.encoding,
+        )
+    except PiiError as err:
+        if err.code != "E506":
+            raise
+        return open_json(path, text_field="tokens", encoding=options.encoding)
 
 
 class SpansWriter(LinesWriter):
@@ -73,14 +92,11 @@ class SpansWriter(LinesWriter):
     form = "jsonl"
 
     def row(self, essay: LabelledText, number: int) -> dict[str, Any]:
-        row: dict[str, Any] = {
-            "id": essay.id,
-            "text": essay.text,
-            "spans": [list(span) for span in essay.spans],
-        }
-        return row | (
-            {"masked": [list(stretch) for stretch in essay.masked]} if essay.masked else {}
-        )
+        spans = [list(span) for span in essay.spans]
+        row: dict[str, Any] = {"id": essay.id, "text": essay.text, "spans": spans}
+        if essay.masked:
+            row["masked"] = [list(stretch) for stretch in essay.masked]
+        return row
 
 
 def read_csv(path: Path, options: ReadOptions) -> Items:
@@ -100,7 +116,7 @@ def read_csv(path: Path, options: ReadOptions) -> Items:
         if not isinstance(meta, dict):
             raise PiiError(Errors.E624, number=number, name="meta", expected="a JSON object")
         others = {name: value for name, value in cells.items() if name not in own}
-        gold = settle(text, found, stretches, number=number, tally=options.tally)
+        gold = resolve_gold_overlaps(text, found, stretches, number=number, tally=options.tally)
         return LabelledText(cells.get(source.id_field) or str(number), text, *gold, others | meta)
 
     return each(
@@ -148,7 +164,7 @@ class TableWriter(CorpusWriter):
 
     form = "csv"
 
-    def __init__(self, out: Path, tally: Tally) -> None:
+    def __init__(self, out: Path, tally: ReadStats) -> None:
         super().__init__(out, tally)
         self._rows = CsvRows("\t" if out.suffix.lower() == ".tsv" else ",", "\n")
 

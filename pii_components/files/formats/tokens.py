@@ -1,4 +1,4 @@
-"""Forms that label tokens: Kaggle's and CRAPII's, Hugging Face's, spaCy's DocBin.
+"""Forms that label tokens: Kaggle's and CRAPII's, and spaCy's DocBin.
 
 Kaggle's PII task and CRAPII: an array of such objects, or one per line. `masked` is ours and stands only where it is needed:
 stretches of `full_text` (characters, end exclusive) whose tokens are labelled O because nobody knows what they are. Training and
@@ -7,63 +7,43 @@ scoring must pass over them.
     {"document": 7, "full_text": "I am Ina", "tokens": ["I", "am", "Ina"], "trailing_whitespace": [true, true, false],
      "labels": ["O", "O", "B-NAME_STUDENT"], "masked": [[5, 8]]}
 
-Hugging Face's token classification: load_dataset("json", data_files="train.json", field="data"). `label_list` holds every label
-that we know, in the same order in every file, so that numbers made of it agree between train and test. `masked` holds stretches
-in characters of the text that tokens and marks of white space make; give their tokens -100.
-
-    {"data": [
-    {"id": "7", "tokens": ["I", "am", "Ina"], "ner_tags": ["O", "O", "B-NAME_STUDENT"],
-     "trailing_whitespace": [true, true, false], "masked": [[5, 8]]}
-    ],
-    "label_list": ["O", "B-NAME_STUDENT", "I-NAME_STUDENT", …]}
-
 DocBin, in which training reads a corpus: gold is in `doc.spans["pii"]`, or in `doc.ents` of documents that have no such group;
 stretches whose gold is not known are in `doc.spans["pii_unlabelled"]`, whose tokens take no part in training. A document with
 neither is not labelled, and skipped. Id and other fields are in `doc.user_data["pii_corpus"]`, as JSON.
 """
 
 import json
-import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any
 
 from ...errors import Errors, PiiError
-from ...labels import LABELS
-from ..json_text import (
-    HALF_ESCAPE,
-    TOKEN_FIELDS,
-    JsonBody,
-    elements,
-    join_tokens,
-    open_json,
-    scanned,
-)
-from ..record import Skip, has_half_pair, open_decoded, read_bytes, reason_of
+from ..json_text import HALF_ESCAPE, TOKEN_FIELDS, join_tokens
+from ..record import Skip, has_half_pair, read_bytes, reason_of
 from .base import (
     IN_MASK,
     MASKED_LABEL,
+    SPAN_FORM,
     TOKEN,
     ArrayWriter,
+    CharSpan,
     CorpusWriter,
     GoldSpan,
     Items,
     LabelledText,
     LinesWriter,
     ReadOptions,
-    Stretch,
-    Tally,
+    ReadStats,
     as_json,
     each,
     id_of,
     is_label,
     merge,
     parse_masked,
-    settle,
+    resolve_gold_overlaps,
     touches,
 )
 
@@ -73,8 +53,6 @@ if TYPE_CHECKING:
 
 # Whole numbers that every reader of JSON keeps.
 _MAX_DIGITS = 15
-_HF_FIELDS = ("tokens", "trailing_whitespace", "ner_tags")
-_HF_HEAD = re.compile(r'\s*\{\s*"data"\s*:\s*(?=\[)')
 DATA_KEY = "pii_corpus"
 
 # Between offsets and tokens: BIO labels to spans, and spans to tokens of our own tokenizer.
@@ -82,23 +60,26 @@ DATA_KEY = "pii_corpus"
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A text in tokens. spans: First token, end (exclusive), label. masked: Stretches of tokens. BIO is O there too."""
+    """A text in tokens.
+
+    spans (tuple): First token, end (exclusive), label.
+    masked (tuple): Stretches of tokens; their BIO label is O too.
+    """
 
     doc: "Doc"
     spans: tuple[GoldSpan, ...]
-    masked: tuple[Stretch, ...]
+    masked: tuple[CharSpan, ...]
 
-    def fields(self, labels_name: str) -> dict[str, Any]:
-        """Tokens, marks of white space and BIO labels, and masked stretches (characters, end exclusive) where there are any."""
+    def fields(self) -> dict[str, Any]:
+        """Fields of Kaggle's form, and masked stretches (characters, end exclusive), if any."""
         labels = ["O"] * len(self.doc)
         for start, end, label in self.spans:
             labels[start:end] = [f"B-{label}", *[f"I-{label}"] * (end - start - 1)]
         masked = [list(_characters(self.doc, *stretch)) for stretch in self.masked]
-        return {
-            "tokens": [token.text for token in self.doc],
-            "trailing_whitespace": [bool(token.whitespace_) for token in self.doc],
-            labels_name: labels,
-        } | ({"masked": masked} if masked else {})
+        tokens = [token.text for token in self.doc]
+        spaces = [bool(token.whitespace_) for token in self.doc]
+        fields = dict(zip(TOKEN_FIELDS, (tokens, spaces, labels), strict=True))
+        return fields | ({"masked": masked} if masked else {})
 
 
 @cache
@@ -118,7 +99,7 @@ def blank_pipeline() -> "Language":
     return nlp
 
 
-def tokenize(essay: LabelledText, *, number: int, tally: Tally) -> Tokens:
+def tokenize(essay: LabelledText, *, number: int, tally: ReadStats) -> Tokens:
     """Lay gold on tokens. What begins or ends inside a token is masked (tally gets it); an edge in the space between two tokens
     moves to the token. Spans and masked stretches do not overlap."""
     doc = blank_pipeline().make_doc(essay.text)
@@ -155,11 +136,11 @@ def tokenize(essay: LabelledText, *, number: int, tally: Tally) -> Tokens:
     return Tokens(doc, tuple(kept), merge(rest))
 
 
-def _characters(doc: "Doc", first: int, last: int) -> Stretch:
+def _characters(doc: "Doc", first: int, last: int) -> CharSpan:
     return doc[first].idx, doc[last - 1].idx + len(doc[last - 1])
 
 
-def _touched(doc: "Doc", start: int, end: int) -> Stretch:
+def _touched(doc: "Doc", start: int, end: int) -> CharSpan:
     """First and last token (exclusive) that share a character with [start, end); empty if there is none."""
     tokens = range(len(doc))
     first = bisect_right(tokens, start, key=lambda i: doc[i].idx + len(doc[i]))
@@ -167,85 +148,79 @@ def _touched(doc: "Doc", start: int, end: int) -> Stretch:
 
 
 def from_tokens(
-    tokens: Any, spaces: Any, labels: Any, *, number: int, names: Sequence[str]
+    tokens: Any, spaces: Any, labels: Any, *, number: int
 ) -> tuple[str, list[GoldSpan]]:
     """A text and its spans from tokens, marks of trailing white space and BIO labels.
 
-    tokens, spaces, labels (Any): As they stand in the file, in fields of these `names`. number (int): Of the record.
-    RETURNS (tuple[str, list[GoldSpan]]): Offsets in characters; an I- without its B- begins a span, as in the Kaggle files.
-    RAISES (PiiError): E520, E522, E523, E535, E537, E633.
+    tokens, spaces, labels (Any): As they stand in the file.
+    number (int): Of the record.
+    RETURNS (tuple): Text, and spans in characters; an I- without its B- begins a span, as in the
+        Kaggle files.
+    RAISES (PiiError): E520, E522, E523, E537.
     """
-    for name, value in zip(names, (tokens, spaces, labels), strict=True):
-        if not isinstance(value, list):
-            raise PiiError(Errors.E522, number=number, name=name)
-    if not len(tokens) == len(spaces) == len(labels):
-        raise PiiError(
-            Errors.E535,
-            number=number,
-            n_tokens=len(tokens),
-            n_spaces=len(spaces),
-            n_labels=len(labels),
-        )
+    _check_tokens(tokens, spaces, labels, number)
     spans: list[GoldSpan] = []
     pos, before = 0, "O"
-    for index, (token, space, label) in enumerate(zip(tokens, spaces, labels, strict=True)):
-        if not isinstance(token, str):
-            raise PiiError(Errors.E523, number=number, type=type(token).__name__)
-        if space not in (True, False):
-            raise PiiError(Errors.E633, number=number, index=index)
-        if label != "O" and not (
-            isinstance(label, str) and label[:2] in ("B-", "I-") and is_label(label[2:])
-        ):
-            raise PiiError(Errors.E537, number=number, index=index)
+    for token, space, label in zip(tokens, spaces, labels, strict=True):
         end = pos + len(token)
         if label.startswith("I-") and before[2:] == label[2:]:
             spans[-1] = (spans[-1][0], end, label[2:])
         elif label != "O":
             spans.append((pos, end, label[2:]))
-        pos, before = end + (1 if space else 0), label
+        pos, before = end + bool(space), label
     text = join_tokens(tokens, spaces)
     if has_half_pair(text):
         raise PiiError(Errors.E520, number=number, encoding=HALF_ESCAPE)
     return text, [span for span in spans if span[0] < span[1]]
 
 
-def _from_fields(
-    values: dict[str, Any],
-    number: int,
-    tally: Tally,
-    names: Sequence[str],
-    id_name: str,
-    text_name: str | None = None,
-) -> LabelledText:
-    text, found = from_tokens(*(values.get(name) for name in names), number=number, names=names)
-    given = values.get(text_name, text) if text_name else text
+def _check_tokens(tokens: Any, spaces: Any, labels: Any, number: int) -> None:
+    for name, value in zip(TOKEN_FIELDS, (tokens, spaces, labels), strict=True):
+        if not isinstance(value, list):
+            raise PiiError(Errors.E522, number=number, name=name)
+    if not len(tokens) == len(spaces) == len(labels):
+        problem = f"{len(tokens)} tokens, {len(spaces)} marks of white space, {len(labels)} labels"
+        raise PiiError(Errors.E537, number=number, problem=problem)
+    for index, (token, space, label) in enumerate(zip(tokens, spaces, labels, strict=True)):
+        if not isinstance(token, str):
+            raise PiiError(Errors.E523, number=number, type=type(token).__name__)
+        if space not in (True, False):
+            problem = f"mark {index} of white space is neither true nor false"
+            raise PiiError(Errors.E537, number=number, problem=problem)
+        if label != "O" and not _is_bio(label):
+            problem = f"label {index} is none of O, B-X and I-X"
+            raise PiiError(Errors.E537, number=number, problem=problem)
+
+
+def _is_bio(label: Any) -> bool:
+    return isinstance(label, str) and label[:2] in ("B-", "I-") and is_label(label[2:])
+
+
+def kaggle_labelled(number: int, values: dict[str, Any], tally: ReadStats) -> LabelledText:
+    """One record of Kaggle's form, as decoded; the id is the number where it has none.
+
+    tally (ReadStats): Gets what is masked.
+    RAISES (PiiError): E520 to E523, E537, E624.
+    """
+    text, found = from_tokens(*(values.get(name) for name in TOKEN_FIELDS), number=number)
+    given = values.get("full_text", text)
     if text != given:
-        shown = str(given)
-        start = next(
-            (i for i, (a, b) in enumerate(zip(text, shown, strict=False)) if a != b),
-            min(len(text), len(shown)),
-        )
-        raise PiiError(Errors.E536, number=number, start=start)
-    spans, masked = settle(
+        at = _first_difference(text, str(given))
+        problem = f"the tokens do not fit the text from character {at} on"
+        raise PiiError(Errors.E537, number=number, problem=problem)
+    spans, masked = resolve_gold_overlaps(
         text, found, parse_masked(values.get("masked"), number), number=number, tally=tally
     )
-    own = {id_name, text_name, *names, "masked"}
+    own = {"document", "full_text", *TOKEN_FIELDS, "masked"}
     meta = {name: value for name, value in values.items() if name not in own}
-    return LabelledText(id_of(values.get(id_name), number), text, spans, masked, meta)
+    return LabelledText(id_of(values.get("document"), number), text, spans, masked, meta)
 
 
-def kaggle_labelled(number: int, values: dict[str, Any], tally: Tally) -> LabelledText:
-    """One record of Kaggle's form, as decoded. The id is the number where `document` is missing or null; tally gets what is masked.
-
-    RAISES (PiiError): E520 to E523, E535 to E537, E624, E633.
-    """
-    return _from_fields(values, number, tally, TOKEN_FIELDS, "document", "full_text")
-
-
-def read_kaggle(path: Path, options: ReadOptions) -> Items:
-    """YIELDS (tuple[int, LabelledText] | Skip): Each record; E5xx and E6xx of those that cannot be used."""
-    objects = open_json(path, text_field="tokens", encoding=options.encoding).objects()
-    return each(objects, lambda number, _, values: kaggle_labelled(number, values, options.tally))
+def _first_difference(text: str, other: str) -> int:
+    for i, (sign, other_sign) in enumerate(zip(text, other, strict=False)):
+        if sign != other_sign:
+            return i
+    return min(len(text), len(other))
 
 
 class KaggleWriter(LinesWriter):
@@ -261,7 +236,7 @@ class KaggleWriter(LinesWriter):
             and len(ident) <= _MAX_DIGITS
             and str(int(ident)) == ident
         )
-        fields = tokenize(essay, number=number, tally=self.tally).fields("labels")
+        fields = tokenize(essay, number=number, tally=self.tally).fields()
         return {"document": int(ident) if is_number else ident, "full_text": essay.text} | fields
 
 
@@ -269,70 +244,6 @@ class KaggleArrayWriter(ArrayWriter, KaggleWriter):
     """An array, as Kaggle's own files are."""
 
     form = "kaggle"
-
-
-class _Rest:
-    """A stream that begins with text that was read already; `elements` reads no other way."""
-
-    def __init__(self, head: str, stream: TextIO) -> None:
-        self._head, self._stream = StringIO(head), stream
-
-    def read(self, size: int) -> str:
-        return self._head.read(size) or self._stream.read(size)
-
-
-def read_hugging_face(path: Path, options: ReadOptions) -> Items:
-    """YIELDS (tuple[int, LabelledText] | Skip): Each record; E5xx and E6xx of those that cannot be used.
-
-    RAISES (PiiError): E501, E503, E634.
-    """
-
-    def labelled(
-        number: int, body: JsonBody, values: dict[str, Any], twice: set[str]
-    ) -> LabelledText:
-        for name in sorted(twice & {"id", *_HF_FIELDS, "masked"}):
-            raise PiiError(Errors.E522, number=number, name=name)
-        return _from_fields(values, number, options.tally, _HF_FIELDS, "id")
-
-    with open_decoded(path, options.encoding, "\n") as (stream, codec, _):
-        try:
-            head = stream.read(4096)
-        except (OSError, UnicodeError) as err:
-            yield Skip.of(Errors.E531, number=0, reason=reason_of(err), last=True)
-            return
-        start = _HF_HEAD.match(head)
-        if start is None:
-            raise PiiError(Errors.E634 if head.strip() else Errors.E503, what=path.name)
-        rest = cast(TextIO, _Rest(head[start.end() :], stream))
-        yield from each(scanned(elements(rest), codec), labelled)
-
-
-class HuggingFaceWriter(ArrayWriter):
-    """One JSON object: `data`, an array with an object per line, and `label_list`: O, then B- and I- of all our labels, then of
-    others that occur, sorted."""
-
-    form = "bio"
-
-    def __init__(self, out: Path, tally: Tally) -> None:
-        super().__init__(out, tally)
-        self._others: set[str] = set()
-
-    def head(self) -> bytes:
-        return b'{"data": ['
-
-    def tail(self) -> bytes:
-        labels = [
-            "O",
-            *(f"{bio}-{label}" for label in (*LABELS, *sorted(self._others)) for bio in "BI"),
-        ]
-        return b'\n],\n"label_list": ' + as_json(labels, 0, self.form) + b"}\n"
-
-    def row(self, essay: LabelledText, number: int) -> dict[str, Any]:
-        tokens = tokenize(essay, number=number, tally=self.tally)
-        self._others.update(label for _, _, label in tokens.spans if label not in LABELS)
-        fields = tokens.fields("ner_tags")
-        names = ("tokens", "ner_tags", "trailing_whitespace", "masked")
-        return {"id": essay.id} | {name: fields[name] for name in names if name in fields}
 
 
 def read_docbin(path: Path, options: ReadOptions) -> Items:
@@ -361,7 +272,9 @@ def _docs(bin_: "DocBin") -> "Iterator[tuple[int, Doc] | Skip]":
         try:
             yield number, next(docs)
         except Exception as err:
-            yield Skip.of(Errors.E641, number=number, reason=type(err).__name__)
+            yield Skip.of(
+                Errors.E657, number=number, kind="document of a DocBin", reason=type(err).__name__
+            )
             docs, gone = _after(bin_, number - gone), number  # the error has ended the generator
 
 
@@ -372,8 +285,8 @@ def _after(bin_: "DocBin", n: int) -> "Iterator[Doc]":
     return bin_.get_docs(blank_pipeline().vocab)
 
 
-def from_doc(doc: "Doc", number: int, tally: Tally) -> LabelledText:
-    """A document with gold; the id is the number where it does not know its own. RAISES (PiiError): E520, E623, E632, E641."""
+def from_doc(doc: "Doc", number: int, tally: ReadStats) -> LabelledText:
+    """A document with gold; the id is the number where it does not know its own. RAISES (PiiError): E520, E624, E632, E657."""
     from ...ner.loss import UNLABELLED_KEY
     from ...spans import SPANS_KEY
 
@@ -382,7 +295,7 @@ def from_doc(doc: "Doc", number: int, tally: Tally) -> LabelledText:
     found = list(doc.spans.get(SPANS_KEY, doc.ents))
     for index, span in enumerate(found):
         if not is_label(span.label_):
-            raise PiiError(Errors.E623, number=number, index=index)
+            raise PiiError(Errors.E624, number=number, name=f"spans[{index}]", expected=SPAN_FORM)
     if has_half_pair(doc.text):
         raise PiiError(Errors.E520, number=number, encoding="text")
     ident, meta = str(number), {}
@@ -390,8 +303,10 @@ def from_doc(doc: "Doc", number: int, tally: Tally) -> LabelledText:
         try:
             ident, meta = json.loads(doc.user_data[DATA_KEY])
         except (ValueError, TypeError) as err:
-            raise PiiError(Errors.E641, number=number, reason=type(err).__name__) from err
-    spans, masked = settle(
+            raise PiiError(
+                Errors.E657, number=number, kind="document of a DocBin", reason=type(err).__name__
+            ) from err
+    spans, masked = resolve_gold_overlaps(
         doc.text,
         ((span.start_char, span.end_char, span.label_) for span in found),
         ((span.start_char, span.end_char) for span in doc.spans.get(UNLABELLED_KEY, ())),
@@ -401,7 +316,7 @@ def from_doc(doc: "Doc", number: int, tally: Tally) -> LabelledText:
     return LabelledText(ident, doc.text, spans, masked, meta)
 
 
-def to_doc(essay: LabelledText, *, number: int, tally: Tally) -> "Doc":
+def to_doc(essay: LabelledText, *, number: int, tally: ReadStats) -> "Doc":
     """A document for training, with `doc.spans["pii"]` and `doc.spans["pii_unlabelled"]`; tally gets what is masked."""
     from spacy.tokens import Span
 
@@ -427,7 +342,7 @@ class DocBinWriter(CorpusWriter):
 
     form = "spacy"
 
-    def __init__(self, out: Path, tally: Tally) -> None:
+    def __init__(self, out: Path, tally: ReadStats) -> None:
         from spacy.tokens import DocBin
 
         super().__init__(out, tally)

@@ -1,0 +1,367 @@
+"""What a run says of itself: `report.json`, and `report.html` for the file of an IRB or under FERPA (34 CFR
+99.31(b)). Numbers, codes, digests and labels; no text of anybody.
+
+    report = Report()
+    report.add(record, result)
+    write_report(Path("report.json"), report.as_json(head, others=["grade"]))
+"""
+
+import json
+import platform
+import re
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from hashlib import file_digest, sha256
+from importlib import metadata
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import ChainableUndefined, Environment, PackageLoader, Template, Undefined
+
+from ..errors import Errors, PiiError
+from ..files.record import Record, Skip, Source, open_binary, safe_name
+from ..files.sources import REPORT_NAME, files_below, is_hidden
+from ..files.writers import replace_file
+from ..labels import LABELS
+from ..profiles import KEEP, Profile
+from .engine import Result
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+# A decision with less than this score is called unsure.
+UNSURE = 0.5
+MOST_LISTED = 10_000
+_MOST_DIGESTS = 200
+_LIBRARIES = ("spacy", "thinc", "numpy", "onnxruntime", "torch")
+DASH = "–"
+# How a report begins: OUTPUT may be a .json of any size.
+_BEGIN = b'{\n  "program": "pii-edu"'
+# What 34 CFR 99.3 calls personally identifiable, point by point, and the labels that look for it.
+_POINTS = {
+    "(a) the student's name": ("NAME_STUDENT",),
+    "(b) names of parents and other family members": ("NAME_CONNECTED",),
+    "(c) address of the student or the family": ("STREET_ADDRESS",),
+    "(d) personal identifiers, such as a student number": (
+        *("ID_NUM", "USERNAME", "EMAIL", "PHONE_NUM", "URL_PERSONAL"),
+    ),
+    "(e) other indirect identifiers, such as date and place of birth": ("DATE", "AGE", "LOCATION"),
+    "(f) other information that is linkable to a student": (
+        *("NAME_INSTRUCTOR", "EDUCATION", "EMPLOYER", "OTHER"),
+    ),
+}
+
+
+@dataclass
+class Report:
+    """`report.json`: what a run did, in numbers. No text of anybody.
+
+    documents, changed, empty, words (int): Documents written; those that differ from their original; those without text; words.
+    spans (Counter): Number per "label|role|action". sources (Counter): Number per "label|action|source".
+    risk (Counter): Documents per "least|n" and "in_clear|n", n tenths being the least score of all, and of what stays in clear; per "unsure|n", the
+    number of scores below `UNSURE`, 10 being ten or more. skipped (list[tuple[int, str, int, str]]): Number, code, line and ID or file of a
+    record; no ID of which holds a name. renamed (int): Documents that have a pseudonym for their ID or file.
+    left_over (list[int]): Records in which a value that was replaced stands once more where nothing was found.
+    unread (Counter): Per kind of what documents hold and nobody read: how many. unread_in (list[int]): Records.
+    headers, with_headers (int): Headers that were removed, and the documents that had them.
+    in_fields (Counter): Per field that passes through unchanged: records in which it holds a value that was replaced in the text.
+    """
+
+    documents: int = 0
+    changed: int = 0
+    empty: int = 0
+    words: int = 0
+    seconds: float = 0.0
+    n_skipped: int = 0
+    n_left_over: int = 0
+    spans: Counter[str] = field(default_factory=Counter)
+    sources: Counter[str] = field(default_factory=Counter)
+    risk: Counter[str] = field(default_factory=Counter)
+    skipped: list[tuple[int, str, int, str]] = field(default_factory=list)
+    renamed: int = 0
+    headers: int = 0
+    with_headers: int = 0
+    left_over: list[int] = field(default_factory=list)
+    notes: Counter[str] = field(default_factory=Counter)
+    in_fields: Counter[str] = field(default_factory=Counter)
+    unread: Counter[str] = field(default_factory=Counter)
+    unread_in: list[int] = field(default_factory=list)
+
+    def add(self, record: Record, result: Result) -> None:
+        """Count a document that was written."""
+        self.documents += 1
+        self.changed += result.text != record.text
+        self.renamed += record.given is not None
+        self.headers += len(result.headers)
+        self.with_headers += bool(result.headers)
+        self.empty += not record.text.strip()
+        self.words += result.words
+        self.spans.update(f"{span.label}|{span.role}|{span.action}" for span in result.spans)
+        self.sources.update(f"{span.label}|{span.action}|{span.source}" for span in result.spans)
+        for name, scores in (
+            ("least", [span.score for span in result.spans]),
+            ("in_clear", [span.score for span in result.spans if span.action == KEEP]),
+        ):
+            if scores:
+                self.risk[f"{name}|{min(9, int(min(scores) * 10 + 1e-9))}"] += 1
+        self.risk[f"unsure|{min(10, sum(span.score < UNSURE for span in result.spans))}"] += 1
+        self.notes.update(result.notes)
+        self.in_fields.update(result.fields_with_found)
+        self.unread.update(record.unread)
+        if record.unread:
+            self.unread_in.append(record.number)
+            del self.unread_in[MOST_LISTED:]
+        if result.left_over:
+            self.n_left_over += 1
+            self.left_over.append(record.number)
+            del self.left_over[MOST_LISTED:]
+
+    def skip(self, skip: Skip) -> None:
+        """Count a record that was left out."""
+        self.n_skipped += 1
+        self.skipped.append((skip.number, skip.code, skip.line, skip.id))
+        del self.skipped[MOST_LISTED:]
+
+    @property
+    def refused(self) -> bool:
+        """Whether there were records, and none of them could be used."""
+        return self.n_skipped > 0 and not self.documents
+
+    @classmethod
+    def load(cls, data: Mapping[str, Any]) -> "Report":
+        """The counts that a state holds."""
+        report = cls(**data)
+        for name in ("spans", "sources", "risk", "notes", "in_fields", "unread"):
+            setattr(report, name, Counter(getattr(report, name)))
+        report.skipped = [
+            (int(number), str(code), int(line), str(ident))
+            for number, code, line, ident in report.skipped
+        ]
+        return report
+
+    def as_json(self, head: Mapping[str, Any], others: list[str]) -> dict[str, Any]:
+        """The whole report. head: Version, profile, model, ... others (list[str]): Fields that passed through unchanged."""
+        rows = [(*key.split("|"), count) for key, count in sorted(self.spans.items())]
+        shown = {name: safe_name(name, i) for i, name in enumerate(others, 1)}
+        name = "file" if head.get("format") == "folder" else "id"
+        return {
+            **head,
+            "documents": self.documents,
+            "documents_changed": self.changed,
+            "documents_without_text": self.empty,
+            "words": self.words,
+            "seconds": round(self.seconds, 2),
+            "words_per_second": round(self.words / self.seconds) if self.seconds else None,
+            "spans": [
+                {"label": label, "role": role, "action": action, "count": n}
+                for label, role, action, n in rows
+            ],
+            "sources": [
+                dict(zip(("label", "action", "source"), key.split("|", 2), strict=True))
+                | {"count": n}
+                for key, n in sorted(self.sources.items())
+            ],
+            "risk": {
+                name: [self.risk[f"{name}|{i}"] for i in range(size)]
+                for name, size in (("least", 10), ("in_clear", 10), ("unsure", 11))
+            },
+            "notes": dict(sorted(self.notes.items())),
+            "ids_replaced": self.renamed,
+            "headers_removed": {"count": self.headers, "documents": self.with_headers},
+            "skipped": {
+                "count": self.n_skipped,
+                "records": [
+                    {"record": n, "code": code}
+                    | ({"line": line} if line else {})
+                    | ({name: ident} if ident else {})
+                    for n, code, line, ident in self.skipped
+                ],
+            },
+            "to_review": {
+                "replaced_value_stands_elsewhere_in_text": {
+                    "count": self.n_left_over,
+                    "records": self.left_over,
+                },
+                "replaced_value_stands_in_unchanged_field": {
+                    shown.get(name, "(another)"): n for name, n in sorted(self.in_fields.items())
+                },
+            },
+            "not_read_in_documents": {
+                "parts": dict(sorted(self.unread.items())),
+                "records": self.unread_in,
+            },
+            "unchanged_fields": list(shown.values()),
+        }
+
+
+def digest(path: Path, data: bytes | None = None) -> dict[str, Any]:
+    """SHA-256 of a file, or of a folder file by file; no names.
+
+    data (bytes | None): The content, where it came by standard input.
+    RETURNS (dict): `sha256` and `bytes` of a file; of a folder `files`, and `sha256_of_list`, that
+        of the sorted digests, one a line, which this command shows:
+        `find OUT -type f ! -name 'report.*' -exec sha256sum {} + | cut -c1-64 | sort | sha256sum`
+    RAISES (PiiError): E501.
+    """
+    if data is not None or not path.is_dir():
+        opened: Any = BytesIO(data) if data is not None else open_binary(path)
+        with opened as file:
+            return {"sha256": file_digest(file, "sha256").hexdigest(), "bytes": file.seek(0, 2)}
+    listed, n = list[str](), 0
+    for name in files_below(path)[0]:
+        if is_hidden(name):
+            continue
+        n += 1
+        one = path / name
+        if one.is_file() and not one.is_symlink():
+            with suppress(OSError), open(one, "rb") as file:
+                listed.append(file_digest(file, "sha256").hexdigest())
+    lines = "".join(f"{found}\n" for found in sorted(listed))
+    out: dict[str, Any] = {"files": n, "files_not_hashed": n - len(listed)}
+    out["sha256_of_list"] = sha256(lines.encode("ascii")).hexdigest()
+    return out | ({"sha256_of_files": sorted(listed)} if n <= _MOST_DIGESTS else {})
+
+
+def thresholds(nlp: "Language") -> dict[str, Any]:
+    """RETURNS (dict): Numbers by which `pii_ner` and `pii_context` decide."""
+    found = {}
+    for name, pipe in nlp.pipeline:
+        values = (getattr(pipe, "cfg", None) or {}).get("thresholds")
+        found[name] = values or (asdict(pipe.settings) if hasattr(pipe, "settings") else {})
+    return {name: values for name, values in found.items() if values}
+
+
+def provenance(
+    nlp: "Language", profile: Profile, source: Source, out: Path, *, fingerprint: str
+) -> dict[str, Any]:
+    """What a report says beyond its counts. fingerprint (str): Of INPUT as it was read."""
+    try:
+        unchanged = source.fingerprint() == fingerprint
+    except OSError:
+        unchanged = False
+    installed = {dist.name.lower(): dist.version for dist in metadata.distributions()}
+    versions = {name: installed[name] for name in sorted(_LIBRARIES) if name in installed}
+    settings = profile.to_dict(private=False)
+    del settings["name"], settings["description"]
+    own = {key: value for key, value in settings.pop("actions").items() if "/" in key}
+    shown = {
+        name: value for name, value in settings.items() if isinstance(value, str | int | float)
+    }
+    return {
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": {"python": platform.python_version(), **versions},
+        "components": list(nlp.pipe_names),
+        "thresholds": thresholds(nlp),
+        "actions": {label: profile.action(label) for label in LABELS} | own,
+        "profile_description": profile.description,
+        "profile_settings": shown,
+        "input": digest(source.path, getattr(source, "data", None)) if unchanged else None,
+        "output": digest(out),
+    }
+
+
+def find_report(run: Path) -> tuple[Path, dict[str, Any]]:
+    """RETURNS (tuple): The report of a run, and what it says. run (Path): OUTPUT, or the report.
+
+    One beside OUTPUT counts if it has OUTPUT's digest. RAISES (PiiError): E585."""
+    beside = run.with_name(REPORT_NAME)
+    mine = (run / REPORT_NAME,) if run.is_dir() else (run, run.with_name(run.name + ".report.json"))
+    for path in (*mine, beside):
+        report = _read_report(path)
+        if report and path in mine:
+            return path, report
+        output = (report or {}).get("output") or {}
+        if report and run.is_file() and output.get("sha256") == digest(run)["sha256"]:
+            return path, report
+    raise PiiError(Errors.E585, path=run)
+
+
+def _read_report(path: Path) -> dict[str, Any] | None:
+    try:
+        with open(path, "rb") as file:
+            if file.read(len(_BEGIN)) == _BEGIN:
+                return dict(json.loads(_BEGIN + file.read()))
+    except (OSError, ValueError):
+        pass
+    return None
+
+
+def page_path(report: Path) -> Path:
+    """RETURNS (Path): Where the page lies: beside the report, with its name."""
+    is_json = report.suffix == ".json"
+    return report.with_suffix(".html") if is_json else report.with_name(report.name + ".html")
+
+
+def report_text(report: Mapping[str, Any]) -> str:
+    """RETURNS (str): JSON that people can read, too."""
+    return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
+
+
+def write_report(path: Path, report: Mapping[str, Any]) -> None:
+    """Write the report, and the page that shows it. RAISES (PiiError): E512."""
+    replace_file(path, report_text(report))
+    replace_file(page_path(path), build_page(report))
+
+
+def number(value: Any) -> str:
+    """Up to four digits after the point; a dash for None and for what is not there."""
+    if value is None or isinstance(value, Undefined):
+        return DASH
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, int):
+        return f"{value:,}".replace(",", "\u202f") if abs(value) >= 10_000 else str(value)
+    if value and abs(value) < 0.001:
+        return f"{value:.4g}"
+    return f"{value:.4f}".rstrip("0").rstrip(".")
+
+
+def share(value: float) -> str:
+    """A part of a whole as a width, never outside of it."""
+    return f"{max(0.0, min(1.0, value)) * 100:.2f}%"
+
+
+def template(name: str) -> Template:
+    """RETURNS (Template): One of resources/report (Jinja, which escapes everything)."""
+    env = Environment(
+        loader=PackageLoader("pii_components", "resources/report"),
+        autoescape=True,
+        undefined=ChainableUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.do"],
+    )
+    env.filters |= {"number": number, "share": share}
+    return env.get_template(name)
+
+
+def build_page(report: Mapping[str, Any]) -> str:
+    """RETURNS (str): HTML of a report.json, complete in itself: no script, no other file."""
+    counts, roles, sources = (
+        {label: Counter[str]() for label in report["actions"]} for _ in range(3)
+    )
+    for row in report["spans"]:
+        counts[row["label"]][row["action"]] += row["count"]
+        roles[row["label"]][row["role"]] += row["count"]
+    for row in report["sources"]:
+        sources[row["label"]][row["source"]] += row["count"]
+    kept = {label: count[KEEP] for label, count in counts.items()}
+    gone = {label: count.total() - kept[label] for label, count in counts.items()}
+    law = []
+    for point, labels in _POINTS.items():
+        n_gone, n_kept = (sum(n.get(name, 0) for name in labels) for n in (gone, kept))
+        law.append([point, ", ".join(labels), n_gone, n_kept])
+    skipped = []
+    for code, n in sorted(Counter(row["code"] for row in report["skipped"]["records"]).items()):
+        reason = str(getattr(Errors, code)).partition("] ")[2]
+        skipped.append([code, re.sub(r"\{[^}]*\}", "…", reason), n])
+    found = []
+    for name, action in report["actions"].items():
+        if name in counts:
+            found.append([name, action, counts[name], roles[name], sources[name]])
+    tables = {"law": law, "skipped": skipped, "found": found, "kept": kept, "gone": gone}
+    return template("audit.html").render(tables, r=report, unsure=UNSURE).lstrip()

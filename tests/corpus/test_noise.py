@@ -1,0 +1,389 @@
+"""Noise: offsets stay exact, the seed decides, nothing tells whose name it is."""
+
+import json
+import random
+import re
+import unicodedata
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import spacy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spacy.tokens import DocBin
+
+from pii_components.corpus.build import (
+    RECIPES,
+    Tally,
+    TemplateFiller,
+    build_corpus,
+    from_essays,
+    split_of,
+)
+from pii_components.corpus.noise import (
+    BESIDE,
+    CASE,
+    CLASSES,
+    LONG,
+    MARKS,
+    NATIVE,
+    DocumentNoise,
+    Filled,
+    Perturbation,
+    choose,
+    hard_negative,
+    main_span,
+    native_person,
+    native_sentence,
+    noisy_detail,
+    noisy_name,
+    perturbations,
+    training_change,
+    training_perturbations,
+)
+from pii_components.corpus.templates import (
+    Slot,
+    parse_parts,
+    read_fragments,
+    read_tables,
+    read_templates,
+)
+from pii_components.errors import PiiError
+from pii_components.labels import ROLES, is_name
+from pii_components.names.table import name_table
+from pii_components.ruler.tokenizer import make_student_tokenizer
+
+CASES = json.loads(
+    (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")
+)
+ALL = perturbations()
+ESSAY = Filled("").with_pieces(map(tuple, CASES["text to perturb"]))
+
+
+def values(filled):
+    return [filled.text[start:end] for start, end, _ in filled.spans]
+
+
+def labels(filled):
+    return [label for *_, label in filled.spans]
+
+
+def perturb(name, seed=1, filled=ESSAY):
+    return ALL[name](filled, random.Random(seed))
+
+
+def check_spans(filled):
+    at = 0
+    for start, end, _ in filled.spans:
+        assert at <= start < end <= len(filled.text)
+        at = end
+
+
+# --- texts with spans
+
+
+def test_cut_leaves_split_spans_unlabelled():
+    filled = Filled("Ana and Ben", ((0, 3, "NAME_STUDENT"), (8, 11, "NAME_CONNECTED")))
+    assert filled.cut(0, 9) == Filled("Ana and B", ((0, 3, "NAME_STUDENT"),), ((8, 9),))
+
+
+def test_put_moves_what_follows():
+    filled = Filled("Ana and Ben.", ((0, 3, "NAME_STUDENT"), (8, 11, "NAME_CONNECTED")))
+    addition = Filled(" or Eva", ((4, 7, "NAME_STUDENT"),))
+    assert values(filled.put(addition, 3)) == ["Ana", "Eva", "Ben"]
+    assert filled.put(Filled("&"), 4, 7).text == "Ana & Ben."
+
+
+def test_stops_are_outside_of_spans():
+    filled = Filled("A. Roe left. Bye.", ((0, 6, "NAME_STUDENT"),))
+    assert filled.stops() == [12, 17] and filled.stops(at_end=False) == [12]
+
+
+@given(st.lists(st.tuples(st.text(max_size=4), st.sampled_from(["", "EMAIL", "UNLABELLED"]))))
+def test_pieces_come_back(pieces):
+    filled = Filled("").with_pieces(pieces)
+    assert filled.text == "".join(text for text, _ in pieces)
+    assert filled.with_pieces(filled.pieces()) == filled
+
+
+# --- noise on names and details
+
+
+def kinds_of(name, n=3000):
+    rng, found = random.Random(3), {}
+    for _ in range(n):
+        noisy, kind = noisy_name(name, rng)
+        found.setdefault(kind, set()).add(noisy)
+    return found
+
+
+def folded(text):
+    flat = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(ch for ch in flat if ch.isalpha() and not unicodedata.combining(ch))
+
+
+def test_kinds_of_noise_on_a_name():
+    found = kinds_of("Zoë Hatfield")
+    assert found["upper"] == {"ZOË HATFIELD"} and found["glued"] == {"ZoëHatfield"}
+    assert found["spaced"] == {"Z O Ë  H A T F I E L D", "Z O Ë   H A T F I E L D"}
+    assert found["no accents"] == {"Zoe Hatfield"} and found["ligature"] == {"Zoë Hatﬁeld"}
+    assert found["full width"] == {"Ｚｏë\u3000Ｈａｔｆｉｅｌｄ"} and found["leet"] == {
+        "Z0ë H47f13ld"
+    }
+    others = {"look-alikes", "letters swapped", "letter doubled", "ocr", "leet", NATIVE}
+    for kind in found.keys() - others:
+        assert {folded(noisy) for noisy in found[kind]} == {"zoehatfield"}, kind
+
+
+@pytest.mark.parametrize("name", ["Li", "A", "José", "J. K.", "Đặng Văn Lâm", "O'Brien", "李"])
+def test_noise_never_empties_a_name(name):
+    assert all(noisy.strip() for some in kinds_of(name, 600).values() for noisy in some)
+
+
+@pytest.mark.parametrize("value, label, expected", CASES["noise on details"])
+def test_noise_on_details(value, label, expected):
+    rng = random.Random(1)
+    found = {noisy_detail(value, label, rng) for _ in range(200)}
+    assert {*expected} - {value} <= {noisy for noisy, _ in found}
+    assert all((kind == "") == (noisy == value) for noisy, kind in found)
+
+
+@pytest.mark.parametrize("script", read_tables("native")["names"])
+def test_native_people_have_no_latin_letter(script):
+    for n in range(40):
+        person = native_person(random.Random(n), script)
+        for what in ("full", "first", "last", "initials"):
+            assert not re.search(r"[A-Za-z0-9.,]", person.form(what))
+
+
+def test_sentences_that_only_look_private():
+    rng = random.Random(2)
+    found = [hard_negative(rng) for _ in range(600)]
+    assert {kind for _, kind in found} == {"number", "public contact", "word that is a name"}
+    assert not [text for text, _ in found if set("#¤{}") & set(text)]
+    assert len({native_sentence(random.Random(n)) for n in range(400)}) > 250
+
+
+# --- a writer's style
+
+
+def noise_with(style):
+    made = (DocumentNoise(random.Random(n), style=1.0) for n in range(4000))
+    return next(noise for noise in made if noise.style == style)
+
+
+@pytest.mark.parametrize("style", [MARKS, NATIVE, "upper", "alternating", "spaced", "swapped case"])
+def test_a_style_is_that_of_everybody(style):
+    noise = noise_with(style)
+    people = [Slot(who, "full") for who in ("student", "instructor", "friend", "cited")]
+    for slot in (*people, Slot("CITED", "literal", "", "Jean Piaget")):
+        kinds = Counter(noise.mention("Ana Lopez", slot).kind for _ in range(80))
+        assert set(kinds) <= {style, ""} and kinds[style] > 55, slot
+
+
+def test_markers_stand_outside_of_the_span():
+    parts = parse_parts("{{student.full}} asked {{instructor.last}}, {{cited.last}} agreed.")
+    fillers = [TemplateFiller(name_table(), random.Random(n), style=1.0) for n in range(200)]
+    for filler in fillers:
+        if filler.noise.style == MARKS:
+            assert not any(set("@#*<[{|") & set(value) for value in values(filler.fill(parts)))
+
+
+@pytest.mark.parametrize("pair", [p for p in read_tables("noise")["marks"] if p != ["@", "@"]])
+def test_a_name_between_markers_is_tokens(pair):
+    tokenizer = make_student_tokenizer(spacy.blank("en"))
+    for name in ("Ana", "ana lopez", "O'Neil", "김지우", "उषा वर्मा"):
+        text = f"by {pair[0]}{name}{pair[1]} of"
+        start = 3 + len(pair[0])
+        assert tokenizer(text).char_span(start, start + len(name)) is not None, text
+
+
+def test_one_person_has_one_native_name():
+    noise = noise_with(NATIVE)
+    for what in ("full", "first", "last"):
+        found = {noise.mention("Ana Lopez", Slot("student", what)).text for _ in range(60)}
+        assert len(found - {"Ana Lopez"}) == 1
+
+
+def test_noise_tells_no_role():
+    assets = Path(__file__).parents[2] / "assets"
+    templates = [t for t in read_templates(assets) if split_of(t.id) == "train"][:60]
+    tally = Tally()
+    list(from_essays(templates, read_fragments(assets), RECIPES["train"], name_table(), 5, tally))
+    shares = {role: tally["noisy role", role] / tally["role", role] for role in ROLES}
+    assert max(shares.values()) - min(shares.values()) < 0.1, shares
+
+
+def test_noisy_fillings_keep_exact_offsets():
+    parts = parse_parts("Hi {{student.full}}, write to {{student.email}} ({{student.phone}}).")
+    for n in range(100):
+        filled = TemplateFiller(name_table(), random.Random(n), noise=1.0).fill(parts)
+        prose = [text for text, label in filled.pieces() if not label]
+        for found, said in zip(prose, ("Hi ", ", write to ", " (", ")."), strict=True):
+            assert said in found and len(found) <= len(said) + 20
+
+
+# --- perturbations
+
+
+def test_every_class_is_there():
+    assert {p.kind for p in ALL.values()} == set(CLASSES) and len(ALL) >= 150
+
+
+@pytest.mark.parametrize("name", list(ALL))
+def test_a_perturbation_depends_on_its_seed_only(name):
+    changed = [perturb(name, seed) for seed in range(6)]
+    assert any(one.text != ESSAY.text for one in changed) and changed[5] == perturb(name, 5)
+    for one in changed:
+        check_spans(one)
+        if len(one.spans) == len(ESSAY.spans):
+            assert labels(one) == labels(ESSAY)
+        if ALL[name].kind in ("length", "meaning"):
+            assert set(values(ESSAY)) <= set(values(one))
+
+
+@pytest.mark.parametrize("name, pattern", CASES["perturbations by what they are known by"].items())
+def test_a_perturbation_does_what_it_says(name, pattern):
+    assert any(re.search(pattern, perturb(name, seed).text) for seed in range(6))
+
+
+@pytest.mark.parametrize("name", [name for name, p in ALL.items() if p.rewrites])
+def test_rewritten_spans_leave_the_rest(name):
+    prose = [text for text, label in perturb(name).pieces() if not label]
+    assert prose == [text for text, label in ESSAY.pieces() if not label]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.text(alphabet="abc XÄßﬁé'._@-1,\n😊", max_size=12),
+            st.sampled_from(["", "NAME_STUDENT", "NAME_CITED", "EMAIL", "AGE", "UNLABELLED"]),
+        ),
+        max_size=7,
+    ),
+    st.integers(0, 99),
+)
+def test_offsets_are_exact_on_any_text(pieces, seed):
+    filled = Filled("").with_pieces((text, label if text.strip() else "") for text, label in pieces)
+    for perturbation in ALL.values():
+        if perturbation.kind != "length":
+            check_spans(perturbation(filled, random.Random(seed)))
+
+
+@pytest.mark.parametrize("text", ["", "Nobody is named here. The end."])
+def test_texts_without_spans(text):
+    added = {"NAME_CITED", "NAME_INSTRUCTOR", "NAME_CONNECTED"}
+    for name in ALL:
+        assert set(labels(perturb(name, filled=Filled(text)))) <= added
+
+
+def test_what_is_set_in_has_spans():
+    numbers = [value for value in values(perturb("glued_to_id")) if value.startswith("20")]
+    assert len(numbers) == 4 and all(re.fullmatch(r"20\d{6}", value) for value in numbers)
+    assert labels(perturb("three_names_glued")).count("NAME_STUDENT") == 9
+    assert "López" in values(perturb("cited_namesake"))
+
+
+def test_a_name_in_another_script_is_the_same_throughout():
+    one = perturb("name_hebrew")
+    names = [v for v, label in zip(values(one), labels(one), strict=True) if label[-3:] == "ENT"]
+    assert names[0] == names[2] and names[0].split()[0] == names[1]
+
+
+@pytest.mark.parametrize("place, share", [("early", 0), ("middle", 0.5), ("late", 1)])
+def test_long_essays(place, share):
+    one = perturb(f"long_people_{place}")
+    assert LONG * 0.97 <= len(one.text) <= LONG * 1.06 and values(one) == values(ESSAY)
+    assert one.spans[0][0] / len(one.text) == pytest.approx(share, abs=0.06)
+
+
+def test_the_main_span():
+    def main(*found):
+        span = main_span(Filled("x" * 9, tuple((i, i + 1, la) for i, la in enumerate(found))))
+        return span and span[0]
+
+    assert main("NAME_CITED", "NAME_CONNECTED", "NAME_STUDENT") == 2
+    assert main("EMAIL", "NAME_INSTRUCTOR") == 1 and main("NAME_CITED", "EMAIL") == 1
+    assert main("NAME_CITED", "AGE") is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "places"),
+    [
+        ({"counts": "all"}, [0, 1, 2]),
+        ({"counts": "names"}, [0, 2]),
+        ({"counts": "EMAIL"}, [1]),
+        ({"counts": "names", "rewrites": True}, [0]),
+    ],
+)
+def test_what_is_measured(settings, places):
+    spans = ((5, 14, "NAME_STUDENT"), (16, 27, "EMAIL"), (33, 38, "NAME_CITED"))
+    before = Filled("I am Ana Lopez, ana@uni.edu. See Smith.", spans)
+    after = Filled(before.text.replace("Ana", "ANA"), spans)
+    plain = Perturbation("p", CASE, "", lambda filled, rng: filled, **settings)
+    assert plain.measured(before, after) == (places, places)
+
+
+def test_perturbations_are_chosen_by_name_or_class():
+    assert list(choose(ALL, ["names_lower", "attack"]))[0] == "names_lower"
+    assert len(choose(ALL, ["attack"])) == 10 and choose(ALL, []) == ALL
+    with pytest.raises(PiiError, match="E685"):
+        choose(ALL, ["names_lwer"])
+
+
+# --- perturbed copies to train on
+
+SPANS = (
+    (5, 14, "NAME_STUDENT"),
+    (26, 30, "NAME_CONNECTED"),
+    (35, 43, "NAME_CITED"),
+    (57, 61, "NAME_CONNECTED"),
+)
+TEXT = "I am Ana Lopez. My friend Budi met Kim Moss, the author; Budi lives at Mill Road 3.\n"
+
+
+@pytest.mark.parametrize("change", training_perturbations(), ids=lambda p: p.name)
+def test_training_changes_do_not_depend_on_roles(change):
+    swapped = {"NAME_STUDENT": "NAME_CITED"}
+    other = tuple((s, e, swapped.get(label, "NAME_STUDENT")) for s, e, label in SPANS)
+    for seed in range(5):
+        one = change(Filled(TEXT, SPANS), random.Random(seed))
+        two = change(Filled(TEXT, other), random.Random(seed))
+        assert one.text == two.text and [s[:2] for s in one.spans] == [s[:2] for s in two.spans]
+        assert all(map(is_name, labels(one)))
+
+
+def test_a_share_of_the_texts_is_changed():
+    filled, rng = Filled(TEXT, SPANS, ((71, 82),)), random.Random(7)
+    found = [training_change(0.5)(filled, rng) for _ in range(200)]
+    assert 70 < sum(one != filled for one in found) < 105
+    assert all(len(one.unlabelled) == 1 for one in found)
+    assert training_change(0.0)(filled, rng) == filled
+
+
+def test_somebody_of_the_same_role_stands_beside():
+    found = [BESIDE(Filled(TEXT, SPANS), random.Random(seed)) for seed in range(40)]
+    assert all(set(labels(one)) == set(labels(Filled(TEXT, SPANS))) for one in found)
+    assert max(len(one.spans) for one in found) > len(SPANS)
+
+
+def test_only_training_texts_are_perturbed(tmp_path):
+    (tmp_path / "essays").mkdir()
+    (tmp_path / "fragments").mkdir()
+    for n in range(60):
+        body = f"Text {n} of {{{{student.full}}}}, about a bridge. {{{{cited.last}}}} built it."
+        (tmp_path / "essays" / f"e{n}.txt").write_text(f"id: e{n}\n---\n{body}\n", "utf8")
+    build_corpus(
+        tmp_path,
+        tmp_path / "out",
+        scale=0.2,
+        uncut=True,
+        crapii=False,
+        change=lambda filled, rng: Filled("CHANGED"),
+    )
+    vocab = spacy.blank("en").vocab
+    for split in ("train", "dev", "test", "dev_worn"):
+        docs = DocBin().from_disk(tmp_path / "out" / f"{split}.spacy").get_docs(vocab)
+        assert {doc.text == "CHANGED" for doc in docs} == {split in ("train", "dev_worn")}

@@ -1,0 +1,103 @@
+"""Invented people: names in every form, details that agree with them, and the tally of both."""
+
+import random
+import subprocess
+import sys
+
+import pytest
+
+from pii_components.corpus.build import Tally, TemplateFiller
+from pii_components.corpus.people import Person, invent_detail, invent_person, is_linked
+from pii_components.corpus.templates import DETAILS, NAME_FORMS, Slot, parse_parts, read_tables
+from pii_components.names.table import REGIONS, name_table
+
+
+@pytest.mark.parametrize("what", sorted(DETAILS))
+def test_details_vary_and_do_not_depend_on_the_process(what):
+    table = name_table()
+    values = [invent_detail(what, "Ana", "Lopez", random.Random(n), table) for n in range(60)]
+    assert all(value.strip() for value in values)
+    assert values == [
+        invent_detail(what, "Ana", "Lopez", random.Random(n), table) for n in range(60)
+    ]
+    assert len(set(values)) >= (
+        1 if what in ("country", "nationality") else 3 if what == "town" else 12
+    )
+
+
+def test_the_same_details_in_a_fresh_process():
+    code = (
+        "import random; from pii_components.corpus.people import invent_detail; from pii_components.names.table import name_table;"
+        "print([invent_detail(w, 'Ana', 'Lopez', random.Random(5), name_table()) for w in ('id', 'phone', 'address', 'email', 'town')])"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    assert (
+        found
+        == f"{[invent_detail(w, 'Ana', 'Lopez', random.Random(5), name_table()) for w in ('id', 'phone', 'address', 'email', 'town')]}\n"
+    )
+
+
+def test_handles_are_linked_to_the_name_or_not():
+    linked = [
+        is_linked(
+            invent_detail("username", "Marta", "Kowalska", random.Random(n)), "Marta", "Kowalska"
+        )
+        for n in range(300)
+    ]
+    assert 0.6 < sum(linked) / len(linked) < 0.9
+
+
+def test_a_town_and_a_country_of_one_person_agree():
+    for n in range(30):
+        person = invent_person(random.Random(n), name_table())
+        rng = random.Random(n)
+        town, country, adjective = (
+            person.render(Slot("student", what), rng) for what in ("town", "country", "nationality")
+        )
+        assert any(
+            (country, adjective) == (p["country"], p["adjective"]) and town in p["towns"]
+            for p in read_tables("details")["places"]
+        )
+
+
+def test_names_of_every_region_order_and_form():
+    table, rng = name_table(), random.Random(11)
+    people = [invent_person(rng, table) for _ in range(3000)]
+    assert {p.region for p in people} == set(REGIONS)
+    assert any(not p.last for p in people) and any(p.family_first for p in people)
+    assert any(p.middle.endswith("ovich") for p in people) and any(
+        p.first.startswith(("Md", "Mohd")) for p in people
+    )
+    assert any(" " in p.last or "-" in p.last for p in people)
+
+
+def test_people_with_one_name_have_every_form_and_others_may_have_the_family_name_first():
+    person = Person("Suharto", "B.", "")
+    forms = {what: person.render(Slot("student", what), random.Random(0)) for what in NAME_FORMS}
+    assert forms.pop("initials") == "S." and forms.pop("nick") == "Suh"
+    assert set(forms.values()) == {"Suharto"}
+    person = Person("Ha-eun", "B.", "Kim", family_first=True)
+    assert person.render(Slot("student", "full"), random.Random(0)) == "Kim Ha-eun"
+    assert person.render(Slot("student", "reverse"), random.Random(0)) == "Kim Ha-eun"
+    assert person.render(Slot("student", "last_first"), random.Random(0)) == "Kim, Ha-eun"
+
+
+def test_authors_at_times_have_the_students_surname():
+    parts = parse_parts("{{student.full}} read {{cited.last}} (2014).")
+    tally, shared = Tally(), 0
+    for n in range(400):
+        filler = TemplateFiller(name_table(), random.Random(n), tally=tally)
+        filler.fill(parts)
+        shared += (
+            bool(filler.people["student"].last)
+            and filler.people["student"].last == filler.people["cited"].last
+        )
+    assert 5 <= shared <= 45
+    counts = tally.to_dict()
+    assert counts["hard negative"]["author with the student's surname"] >= shared
+    assert counts["label"] == {"NAME_STUDENT": 400, "NAME_CITED": 400} and counts["role"] == {
+        "STUDENT": 400,
+        "CITED": 400,
+    }
