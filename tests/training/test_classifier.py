@@ -26,28 +26,21 @@ RNG = numpy.random.default_rng(7)
 STUDENT, CITED = CLASSES.index("STUDENT"), CLASSES.index("CITED")
 
 
-def person(
-    gold: str, column: int | None = None, *, text: str = "a", mentions: int = 1, weight: float = 1.0
-) -> PersonExample:
-    """One whose class shows in one column, by default that of the same number."""
+def person(gold: str, *, text: str = "a", mentions: int = 1) -> PersonExample:
+    """One whose class shows in the column of that number."""
     row = RNG.normal(size=N).astype("f4") * 0.1
-    row[CLASSES.index(gold) if column is None else column] += 2
-    return PersonExample(text, row, gold, mentions, weight)
+    row[CLASSES.index(gold)] += 2
+    return PersonExample(text, row, gold, mentions, 1.0)
 
 
 def people(n: int) -> list[PersonExample]:
-    return [
-        person(str(gold), text=f"text {i // 4}")
-        for i, gold in enumerate(RNG.choice(CLASSES, size=n))
-    ]
+    golds = RNG.choice(CLASSES, size=n)
+    return [person(str(gold), text=f"text {i // 4}") for i, gold in enumerate(golds)]
 
 
 def right(chances: numpy.ndarray, persons: list[PersonExample]) -> float:
-    return float(
-        numpy.mean(
-            [CLASSES[n] == p.gold for n, p in zip(chances.argmax(axis=1), persons, strict=True)]
-        )
-    )
+    said = numpy.asarray(CLASSES)[chances.argmax(axis=1)]
+    return float(numpy.mean(said == [p.gold for p in persons]))
 
 
 def rows_of(persons: list[PersonExample]) -> numpy.ndarray:
@@ -67,7 +60,7 @@ def test_probabilities_are_those_of_the_data():
     assert p[[STUDENT, CITED]] == pytest.approx([0.3, 0.7], abs=0.01)
 
 
-def test_a_penalty_without_end_leaves_what_is_usual():
+def test_endless_penalty_leaves_the_usual():
     some = people(300)
     p = fit(some, l2=1e6).predict(rows_of(some))
     assert numpy.allclose(p, [[sum(p.gold == c for p in some) / 300 for c in CLASSES]], atol=0.01)
@@ -78,18 +71,17 @@ def test_weights_count_as_people_do():
     twice = [*some, *some[:20]]
     heavy = [replace(p, weight=2.0 if i < 20 else 1.0) for i, p in enumerate(some)]
     rows = rows_of(some)
-    assert numpy.allclose(
-        fit(twice, l2=1.0).predict(rows), fit(heavy, l2=1.0).predict(rows), atol=0.01
-    )
+    one, other = (fit(persons, l2=1.0).predict(rows) for persons in (twice, heavy))
+    assert numpy.allclose(one, other, atol=0.01)
     without = [replace(p, weight=0.0 if p.gold == "CITED" else 1.0) for p in some]
     assert fit(without, l2=1.0).predict(rows)[:, CITED].max() < 0.01
 
 
-def test_without_anybody_there_is_nothing_to_learn():
-    for call in (fit, cross_validate):
-        with pytest.raises(PiiError) as error:
-            call([person("CITED")] if call is cross_validate else [])
-        assert error.value.code == "E306"
+def test_nobody_teaches_nothing():
+    with pytest.raises(PiiError, match="E306"):
+        fit([])
+    with pytest.raises(PiiError, match="E306"):
+        cross_validate([person("CITED")])
     assert cross_validate([]).shape == (0, 6)
 
 
@@ -98,78 +90,66 @@ def test_without_anybody_there_is_nothing_to_learn():
     [
         (
             "[[Ana Lopez|STUDENT]]\nMarch 3\n\nI read [[Hobart|CITED]] for it.",
-            [("STUDENT", 1, 1.0), ("CITED", 1, 1.0)],
+            {("STUDENT", 1): 1, ("CITED", 1): 1},
         ),
         # A detector that is wrong finds what nobody labelled: no name.
         (
             "On the [[Likert|NOT_NAME]] scale, with [[Kim|CONNECTED]].",
-            [("NOT_NAME", 1, 1.0), ("CONNECTED", 1, 1.0)],
+            {("NOT_NAME", 1): 1, ("CONNECTED", 1): 1},
         ),
-        (
-            "We met [[Lorna Pike|CHARACTER]], and [[Lorna Pike|CHARACTER]] met us.",
-            [("CHARACTER", 2, 1.0)],
-        ),
+        ("We met [[Lorna Pike|CHARACTER]], and [[Lorna Pike|CHARACTER]].", {("CHARACTER", 2): 1}),
         # Whose mentions differ counts by their shares.
         (
             "We met [[Kim|CONNECTED]]. [[Kim|CITED]] says so, and [[Kim|CITED]] knows.",
-            [("CONNECTED", 1, 1 / 3), ("CITED", 2, 2 / 3)],
+            {("CONNECTED", 1): 1 / 3, ("CITED", 2): 2 / 3},
         ),
         (
             "We met [[Kim|CONNECTED]] at the [[Kim|NOT_NAME]] shop.",
-            [("CONNECTED", 1, 0.5), ("NOT_NAME", 1, 0.5)],
+            {("CONNECTED", 1): 0.5, ("NOT_NAME", 1): 0.5},
         ),
         # Whom the detector does not see is not among those whom it shows to the classifier.
-        ("We met [[Zbyszek|CONNECTED]].", []),
-        ("Nobody was there.", []),
-        (" ", []),
+        ("We met [[Zbyszek|CONNECTED]].", {}),
+        (" ", {}),
     ],
 )
 def test_who_is_collected(text, golds):
     found = collect(pipeline(), [labelled(text, "one")])
-    assert [(p.gold, p.mentions, p.weight) for p in found] == [
-        (gold, n, pytest.approx(share)) for gold, n, share in golds
-    ]
-    assert all(
-        p.text == "one" and p.row.shape == (N,) and numpy.isfinite(p.row[:-6]).all() for p in found
-    )
+    assert {(p.gold, p.mentions): p.weight for p in found} == pytest.approx(golds)
+    assert len(found) == len(golds)
+    for p in found:
+        assert p.text == "one" and p.row.shape == (N,) and numpy.isfinite(p.row[:-6]).all()
 
 
-def test_where_gold_is_not_known_nobody_is_collected():
-    text = "We met Kim and Rosa."
-    found = collect(pipeline(), [LabelledText("a", text, (), masked=((7, 10),))])
-    assert [(p.gold, p.weight) for p in found] == [("NOT_NAME", 1.0)]
-    assert not collect(pipeline(), [LabelledText("a", text, (), masked=((0, len(text)),))])
-    # Other labels are no names.
-    found = collect(
-        pipeline(), [LabelledText("a", "We met at Likert Soap.", ((10, 16, "EMPLOYER"),))]
-    )
-    assert [p.gold for p in found] == ["NOT_NAME"]
-    assert not collect(
-        pipeline(), [LabelledText("a", "We met at Likert Soap.", ((10, 16, "USERNAME"),))]
-    )
+@pytest.mark.parametrize(
+    ("text", "spans", "masked", "golds"),
+    [
+        ("We met Kim and Rosa.", (), ((7, 10),), ["NOT_NAME"]),
+        ("We met Kim and Rosa.", (), ((0, 20),), []),
+        # Other labels are no names.
+        ("We met at Likert Soap.", ((10, 16, "EMPLOYER"),), (), ["NOT_NAME"]),
+        ("We met at Likert Soap.", ((10, 16, "USERNAME"),), (), []),
+    ],
+)
+def test_unknown_gold_collects_nobody(text, spans, masked, golds):
+    found = collect(pipeline(), [LabelledText("a", text, spans, masked=masked)])
+    assert [(p.gold, p.weight) for p in found] == [(gold, 1.0) for gold in golds]
 
 
-def test_those_who_are_collected_are_those_who_will_be_judged():
+def test_the_collected_are_the_judged():
     nlp = pipeline()
     persons = collect(nlp, [labelled(text, str(n)) for n, text in enumerate(TEXTS)])
-    assert {p.text for p in persons} == {str(n) for n in range(len(TEXTS))} and nlp.pipe_names[
-        -1
-    ] == "pii_context"
-    model = fit(persons, l2=0.3)
-    nlp.get_pipe("pii_context").classifier = model
+    assert {p.text for p in persons} == {str(n) for n in range(len(TEXTS))}
+    assert nlp.pipe_names[-1] == "pii_context"
+    model = nlp.get_pipe("pii_context").classifier = fit(persons, l2=0.3)
     doc = nlp(labelled(TEXTS[0]).text)
     p = model.predict(rows_of([person for person in persons if person.text == "0"]))
-    assert (
-        [span._.pii_role for span in doc.spans["pii"]]
-        == [CLASSES[n] for n in p.argmax(axis=1)]
-        == ["STUDENT", "CITED"]
-    )
-    assert doc.spans["pii"].attrs["scores"] == pytest.approx(
-        [p[0, STUDENT] + p[0, CLASSES.index("CONNECTED")], p[1, CITED]], abs=1e-5
-    )
+    roles = [span._.pii_role for span in doc.spans["pii"]]
+    assert roles == [CLASSES[n] for n in p.argmax(axis=1)] == ["STUDENT", "CITED"]
+    hidden = p[0, STUDENT] + p[0, CLASSES.index("CONNECTED")]
+    assert doc.spans["pii"].attrs["scores"] == pytest.approx([hidden, p[1, CITED]], abs=1e-5)
 
 
-def test_nobody_is_judged_by_their_own_text():
+def test_nobody_is_judged_by_own_text():
     """The people of one text are all cited, and look as students do elsewhere; whoever sees that text believes it, so many they are."""
     row = numpy.zeros(N, dtype="f4")
     row[STUDENT] = 2
@@ -183,11 +163,8 @@ def test_nobody_is_judged_by_their_own_text():
     assert fit(persons, l2=1.0).predict(row[None])[0, CITED] > 0.8
     some = people(400)
     chances = cross_validate(some, l2=1.0)
-    assert (
-        chances.shape == (400, 6)
-        and numpy.allclose(chances.sum(axis=1), 1)
-        and right(chances, some) > 0.95
-    )
+    assert chances.shape == (400, 6) and right(chances, some) > 0.95
+    assert numpy.allclose(chances.sum(axis=1), 1)
 
 
 def test_folds_go_by_the_text_alone():
@@ -196,20 +173,12 @@ def test_folds_go_by_the_text_alone():
     assert fold_of("text 0") == folds[0] and {fold_of("a", 1), fold_of("b", 1)} == {0}
 
 
-def test_shares_that_are_hidden_go_by_mentions():
-    golds = [
-        ("STUDENT", 3, 0.9),
-        ("STUDENT", 1, 0.1),
-        ("CITED", 2, 0.6),
-        ("CITED", 2, 0.2),
-        ("INSTRUCTOR", 1, 0.5),
-        ("NOT_NAME", 4, 0.0),
-    ]
-    persons = [person(gold, mentions=n) for gold, n, _ in golds]
+def test_hidden_shares_go_by_mentions():
+    golds = ["STUDENT", "STUDENT", "CITED", "CITED", "INSTRUCTOR", "NOT_NAME"]
+    persons = [person(gold, mentions=n) for gold, n in zip(golds, (3, 1, 2, 2, 1, 4), strict=True)]
     chances = numpy.zeros((len(golds), 6))
-    chances[:, STUDENT] = [p * 0.5 for *_, p in golds]
-    chances[:, CLASSES.index("CONNECTED")] = [p * 0.5 for *_, p in golds]
-    assert tally(persons, chances, 0.5) == pytest.approx(
-        {"STUDENT": 0.75, "CITED": 0.5, "INSTRUCTOR": 1.0, "NOT_NAME": 0.0, "precision": 4 / 6}
-    )
+    for role in (STUDENT, CLASSES.index("CONNECTED")):
+        chances[:, role] = [0.45, 0.05, 0.3, 0.1, 0.25, 0.0]
+    shares = {"STUDENT": 0.75, "CITED": 0.5, "INSTRUCTOR": 1.0, "NOT_NAME": 0.0}
+    assert tally(persons, chances, 0.5) == pytest.approx(shares | {"precision": 4 / 6})
     assert tally(persons, chances, 1.1)["precision"] == 0
