@@ -122,12 +122,7 @@ def test_every_token_has_a_piece(encoder, text):
 # --- what comes before WordPiece ---
 
 
-@pytest.mark.parametrize(("text", "parts"), CASES["punctuation"])
-def test_punctuation_stands_alone(text, parts):
-    assert split_punctuation(text) == parts.split()
-
-
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.text(max_size=30))
 def test_same_as_the_library(text):
     from spacy_curated_transformers.tokenization.wordpiece_encoder import (
@@ -135,6 +130,7 @@ def test_same_as_the_library(text):
         _strip_accents,
     )
 
+    assert split_punctuation("it's [me]!") == ["it", "'", "s", "[", "me", "]", "!"]
     assert split_punctuation(text) == _bert_preprocess(text)
     assert strip_marks(text) == _strip_accents(text)
 

@@ -66,6 +66,11 @@ def surrogates_of(*labels: str, **options) -> Profile:
     return Profile("some", actions=dict.fromkeys(labels, "surrogate"), **options)
 
 
+def rows(table: str) -> list[list[str]]:
+    """RETURNS (list[list[str]]): Cells between arrows, of lines of a table."""
+    return [line.split(" -> ") for line in table.strip().splitlines()]
+
+
 @pytest.fixture
 def chance() -> Chance:
     return Chance(KEY, "corpus")

@@ -66,8 +66,7 @@ def test_ets_pseudonyms_are_fixed(hips):
 
 
 STUDENTS = (
-    "Ana Lopez; Tom Baker; Wei Chen; Nora Wang; Priya Patel; Chidi Okafor; Hana Sato; Ivo Novak; "
-    "Lena Vogt; Omar Aziz"
+    "Ana Lopez; Tom Baker; Wei Chen; Nora Wang; Priya Patel; Chidi Okafor; Hana Sato; Ivo Novak"
 )
 
 
@@ -115,9 +114,8 @@ def test_failed_names_become_tags(hips, monkeypatch):
     ],
 )
 def test_actions(hips, action, expected):
-    hips.profile = Profile(
-        "one", actions={"NAME_STUDENT": action}, generic={"NAME_STUDENT": "someone"}
-    )
+    actions, generic = {"NAME_STUDENT": action}, {"NAME_STUDENT": "someone"}
+    hips.profile = Profile("one", actions=actions, generic=generic)
     doc = hips(make_doc("I am {NAME_STUDENT|Ana Lopez}, hello"))
     assert doc._.deidentified == f"I am {expected}, hello"
     assert len(doc._.surrogate_spans) == (action != "keep")
@@ -160,9 +158,6 @@ def test_results_survive_serialisation(hips):
         assert copy._.surrogate_spans == doc._.surrogate_spans
 
 
-# Scope
-
-
 def first_line(hips: HipsSurrogate, marked: str) -> str:
     return hide(hips, marked).split("\n")[0]
 
@@ -187,39 +182,19 @@ def test_scopes(hips):
     docs[0]._.pii_scope = docs[1]._.pii_scope = "author 1"
     lines = [d._.deidentified.split("\n")[0] for d in hips.pipe(docs)]
     assert lines[0] == lines[1] == mine != lines[2]
-
-
-def test_using_puts_everything_back(hips):
     with pytest.raises(ZeroDivisionError), hips.using(profile="ets", scope="corpus"):
         assert hips.profile.name == "ets"
         raise ZeroDivisionError
-    assert (hips.profile.name, hips.scope, hips.thread) == ("crapii", "document", None)
+    assert (hips.profile.name, hips.scope, hips.thread) == ("crapii", "thread", None)
 
 
-def test_wrong_scope(hips):
+def test_wrong_settings(hips):
     with pytest.raises(PiiError, match="E422"):
         hips.scope = "world"
-
-
-def test_observed_names_are_no_surrogates(hips):
-    hips.scope = "corpus"
-    before = first_line(hips, ONE)
-    assert hips.observe([make_doc(f"{{NAME_CITED|{before}}} and {{EMAIL|a@b.org}}")]) == 2
-    after = first_line(hips, ONE)
-    assert not set(before.split()) & set(after.split())
-    hips.forget()
-    assert first_line(hips, ONE) == before
-
-
-# Keys
-
-
-def test_key_from_file_and_environment_agree(tmp_path, monkeypatch):
-    path = tmp_path / "key"
-    path.write_bytes(KEY)
-    monkeypatch.setenv("OUR_KEY", KEY.decode())
-    from_file, from_env = HipsSurrogate(key_file=path), HipsSurrogate(key_env="OUR_KEY")
-    assert first_line(from_file, ONE) == first_line(from_env, ONE)
+    with pytest.raises(PiiError, match="E422"):
+        hips.strategy = "sometimes"
+    with pytest.raises(PiiError, match="E402"):
+        hips.set_key(b"short")
 
 
 def test_random_key_is_told_once(monkeypatch):
@@ -232,14 +207,6 @@ def test_random_key_is_told_once(monkeypatch):
         assert first_line(one, ONE) == mine
     with pytest.warns(PiiWarning, match="W401"):
         assert first_line(two, ONE) != mine
-
-
-def test_short_key(hips):
-    with pytest.raises(PiiError, match="E402"):
-        hips.set_key(b"short")
-
-
-# Errors
 
 
 def test_bad_documents_stop_no_others(hips, monkeypatch):
@@ -278,9 +245,6 @@ def test_no_word_stays_in_caches(hips, monkeypatch):
     assert not values.canonical.cache_info().currsize
 
 
-# Saving
-
-
 def test_round_trips(hips, tmp_path):
     path = tmp_path / "ours.toml"
     path.write_text('name = "ours"\n[actions]\nNAME_STUDENT = "mask"\n', encoding="utf8")
@@ -301,15 +265,13 @@ def test_round_trips(hips, tmp_path):
     assert HipsSurrogate().from_bytes(data, exclude=["profile"]).profile.name == "crapii"
 
 
-def test_pipeline_with_factory(tmp_path, monkeypatch):
-    monkeypatch.setenv("PII_EDU_KEY", KEY.decode())
+def test_pipeline_with_factory(tmp_path):
     nlp = spacy.blank("en")
-    nlp.add_pipe("hips_surrogate", config={"profile": "tags_only"})
-    nlp.to_disk(tmp_path / "nlp")
-    again = spacy.load(tmp_path / "nlp")
+    nlp.add_pipe("hips_surrogate", config={"profile": "tags_only"}).set_key(KEY)
+    nlp.to_disk(tmp_path)
+    again = spacy.load(tmp_path)
     assert again.get_pipe("hips_surrogate").profile.name == "tags_only"
-    assert KEY.decode() not in (tmp_path / "nlp" / "config.cfg").read_text(encoding="utf8")
-    assert again("plain text")._.deidentified == "plain text"
+    assert KEY.decode() not in (tmp_path / "config.cfg").read_text(encoding="utf8")
 
 
 @settings(max_examples=10, deadline=None)

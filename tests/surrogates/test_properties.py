@@ -143,8 +143,10 @@ def test_property_08_no_original_or_author():
 
     free = names()
     assert "Garcia" not in free
-    hips.observe([make_doc(f"{{{S}|{word}}}") for word in sorted(free)])
+    assert hips.observe([make_doc(f"{{{S}|{word}}}") for word in sorted(free)]) == len(free)
     assert names().isdisjoint(free)
+    hips.forget()
+    assert names() == free
 
 
 @FEW

@@ -61,11 +61,6 @@ def test_names_of_both_are_of_both():
         assert [n for n in pool.names if name_table().gender(n)] == []
 
 
-def test_known_gender_is_kept():
-    names = [surrogate("Maria Lopez", n).surrogates[0] for n in range(8)]
-    assert {name_table().gender(name) for name in names} == {"F"}
-
-
 # Length
 
 VALUES = {

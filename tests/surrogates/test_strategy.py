@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pii_components.errors import PiiError
 from pii_components.profiles import Profile
 from pii_components.surrogates.component import HipsSurrogate
 from pii_components.surrogates.keys import Chance
 from pii_components.surrogates.plan import variants
 
-from .conftest import KEY, hide, make_doc, surrogates_of
+from .conftest import KEY, hide, make_doc, rows, surrogates_of
 
 CHANCE = Chance(KEY, "corpus")
 
@@ -68,9 +67,7 @@ def test_shifts_stay_under_any_strategy(hips):
     assert new[0] == new[1] and new[2] == new[3]
 
 
-def test_strategy_is_checked_and_saved(hips):
-    with pytest.raises(PiiError, match="E422"):
-        hips.strategy = "sometimes"
+def test_strategy_is_saved(hips):
     hips.strategy = "markov"
     assert HipsSurrogate().from_bytes(hips.to_bytes()).strategy == "markov"
     hips.strategy = None
@@ -135,26 +132,25 @@ def test_what_is_no_header_stays(hips, text):
 # ETS's tables
 
 ETS = """
-NAME_STUDENT | Priya Patel; Priya; Patel | Sam Doe; Sam; Doe
-PHONE_NUM | 312 867 5309 | (555) 555-5555
-EMAIL | pp@x.org | samdoe@uni.edu
-STREET_ADDRESS | 9 Elm Rd | 123 Main Street Anytown, NJ USA 12345
-URL_PERSONAL | linkedin.com/in/pp | www.linkedin.com/in/sam-doe
-URL_PERSONAL | http://x.edu/~pp | http://removed-this-url.com/
-NAME_CONNECTED | Wei Chen; Nora Wang; Chidi Okafor | Casey Smith; Riley Johnson; Jaime Miller
-LOCATION | Lima; Quito; Cusco; Oruro | Anytown; Anyville; Springfield; Franklin
-LOCATION | Essex County; Kent County | Washington County; Jefferson County
-DATE | May 3, 1999; June 1, 2001 | February 29, 2017; February 29, 2017
-EDUCATION | Ridgeview University; Ridgeview | the university; the university
-EDUCATION | Ridgeview School District | the school district
-NAME_CITED | Immanuel Kant | Immanuel Kant
-NAME_CHARACTER | Okonkwo | Okonkwo
+NAME_STUDENT -> Priya Patel; Priya; Patel -> Sam Doe; Sam; Doe
+PHONE_NUM -> 312 867 5309 -> (555) 555-5555
+EMAIL -> pp@x.org -> samdoe@uni.edu
+STREET_ADDRESS -> 9 Elm Rd -> 123 Main Street Anytown, NJ USA 12345
+URL_PERSONAL -> linkedin.com/in/pp -> www.linkedin.com/in/sam-doe
+URL_PERSONAL -> http://x.edu/~pp -> http://removed-this-url.com/
+NAME_CONNECTED -> Wei Chen; Nora Wang; Chidi Okafor -> Casey Smith; Riley Johnson; Jaime Miller
+LOCATION -> Lima; Quito; Cusco; Oruro -> Anytown; Anyville; Springfield; Franklin
+LOCATION -> Essex County; Kent County -> Washington County; Jefferson County
+DATE -> May 3, 1999; June 1, 2001 -> February 29, 2017; February 29, 2017
+EDUCATION -> Ridgeview University; Ridgeview -> the university; the university
+EDUCATION -> Ridgeview School District -> the school district
+NAME_CITED -> Immanuel Kant -> Immanuel Kant
+NAME_CHARACTER -> Okonkwo -> Okonkwo
 """
 
 
-@pytest.mark.parametrize("line", ETS.strip().splitlines())
-def test_ets_tables(hips, line):
-    label, values, expected = line.split(" | ")
+@pytest.mark.parametrize(("label", "values", "expected"), rows(ETS))
+def test_ets_tables(hips, label, values, expected):
     hips.profile = "ets"
     text = "; ".join(f"{{{label}|{value}}}" for value in values.split("; "))
     assert hide(hips, f"It says {text}") == f"It says {expected}"

@@ -24,16 +24,7 @@ from pii_components.context.role_encoder import (
 )
 from pii_components.context.view import DocView
 from pii_components.errors import PiiError
-from pii_components.labels import (
-    CHARACTER,
-    INSTRUCTOR,
-    NAME_CHARACTER,
-    NAME_CITED,
-    NAME_INSTRUCTOR,
-    NAME_STUDENT,
-    STUDENT,
-    role_of,
-)
+from pii_components.labels import CHARACTER, INSTRUCTOR, NAME_CITED, NAME_STUDENT, STUDENT, role_of
 from pii_components.ner.loss import UNLABELLED_KEY
 from pii_components.spans import SPANS_KEY, Candidate, read_spans, write_spans
 from pii_components.training.classifier import PersonExample, fit
@@ -47,14 +38,14 @@ from pii_components.training import role_encoder as training  # noqa: E402
 WORDS = "my name is teacher wrote marked the essay in story sailed sea says by i am and he she , . dr ( ) 2014 maria john"
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789-:;!?'\""
 TEXTS = {
-    "My name is {} .": NAME_STUDENT,
-    "I am {} and my essay is the sea .": NAME_STUDENT,
-    "My teacher {} marked the essay .": NAME_INSTRUCTOR,
-    "{} marked my essay and {} is my teacher .": NAME_INSTRUCTOR,
-    "In the story {} sailed the sea .": NAME_CHARACTER,
-    "{} sailed and {} says : sea !": NAME_CHARACTER,
-    "By {} ( 2014 ) , the essay .": NAME_CITED,
-    "{} ( 2014 ) says the sea is the sea .": NAME_CITED,
+    "My name is {} .": "NAME_STUDENT",
+    "I am {} and my essay is the sea .": "NAME_STUDENT",
+    "My teacher {} marked the essay .": "NAME_INSTRUCTOR",
+    "{} marked my essay and {} is my teacher .": "NAME_INSTRUCTOR",
+    "In the story {} sailed the sea .": "NAME_CHARACTER",
+    "{} sailed and {} says : sea !": "NAME_CHARACTER",
+    "By {} ( 2014 ) , the essay .": "NAME_CITED",
+    "{} ( 2014 ) says the sea is the sea .": "NAME_CITED",
 }
 NAMES = ("Ana", "Bert", "Cilla", "Dov", "Emre", "Fay")
 SETTINGS = training.Settings()
@@ -137,6 +128,13 @@ def reader(learned):
     return training.to_reader(*learned[:2], quantized=False)
 
 
+READ = {
+    "My teacher {} marked the essay .": INSTRUCTOR,
+    "My name is {} .": STUDENT,
+    "In the story {} sailed the sea .": CHARACTER,
+}
+
+
 def read(reader, text, name):
     context, doc = PiiContext(), named(text, name)
     view = DocView(doc, context.settings)
@@ -175,14 +173,7 @@ def test_shipped_says_what_torch_says(learned, quantized):
         assert numpy.allclose(ours, said.numpy(), atol=0.15)  # torch computes in bfloat16
 
 
-@pytest.mark.parametrize(
-    ("pattern", "role"),
-    [
-        ("My teacher {} marked the essay .", INSTRUCTOR),
-        ("My name is {} .", STUDENT),
-        ("In the story {} sailed the sea .", CHARACTER),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "role"), list(READ.items()))
 def test_the_name_itself_changes_nothing(reader, pattern, role):
     found = read(reader, pattern.format("Zoë"), "Zoë")
     assert found.shape == (1, len(CLASSES)) and CLASSES[int(found[0].argmax())] == role
@@ -323,8 +314,8 @@ def test_batches_are_read_as_alone(reader, context):
     before = context.find_spans(doc)
     context.reader = reader
     assert context.find_spans(doc) == before
-    texts = ("My teacher Zoë marked the essay .", "The sea .", "In the story Zoë sailed the sea .")
-    docs = [named(text, "Zoë") for text in (*texts, " ")]
+    teacher, _, story = (pattern.format("Zoë") for pattern in READ)
+    docs = [named(text, "Zoë") for text in (teacher, "The sea .", story, " ")]
     seen = [context.people(doc)[0] for doc in docs]
     together = context.rows(docs, seen)
     assert [len(rows) for rows in together] == [1, 0, 1, 0]
