@@ -88,7 +88,7 @@ def test_placeholders_are_shared_when_few():
     assert sorted(set(codes.tolist())) == list(range(PLACES))
 
 
-def test_a_text_without_names_stays_as_it_is():
+def test_texts_without_names_stay():
     found, shown = blinded("Nobody is named here.", [])
     assert shown == ["nobody", "is", "named", "here", "."]
     assert found.mentions.shape == (0, 3) and found.n_persons == 0

@@ -22,7 +22,7 @@ def test_is_invisible_knows_what_hides():
     assert all(map(is_invisible, hidden)) and not any(map(is_invisible, " \n\u00a0a\u0301_"))
 
 
-def test_view_points_back_to_the_text_as_given():
+def test_view_points_back():
     source = "to \uff41n\u200ba＠x．org, Raﬁ"
     view = NormalizedView(source)
     assert view.text == "to ana@x.org, Rafi"
@@ -69,5 +69,5 @@ def test_token_and_view_agree(text):
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES["marks"])
-def test_marks_for_a_program_read_as_quotes(text, expected):
+def test_program_marks_read_as_quotes(text, expected):
     assert normalize_token(text) == expected

@@ -39,7 +39,7 @@ def test_rejoin(tokens, expected):
 
 
 @pytest.mark.parametrize(("words", "label", "expected"), CASES["whole"])
-def test_a_span_takes_in_the_rest_of_the_name(words, label, expected):
+def test_spans_take_in_whole_names(words, label, expected):
     tokens = words.split()
     (at,) = [i for i, word in enumerate(tokens) if word.startswith("[")]
     doc = Doc(NLP.vocab, words=[word.strip("[]") for word in tokens])

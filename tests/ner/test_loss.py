@@ -65,7 +65,7 @@ logits = st.lists(st.lists(st.floats(-8, 8), min_size=5, max_size=5), min_size=1
 
 
 @given(logits, st.randoms(use_true_random=False), st.booleans())
-def test_the_gradient_is_that_of_the_loss(rows, rng, partial):
+def test_gradient_is_that_of_loss(rows, rng, partial):
     z = numpy.asarray(rows, dtype="f8")
     gold = numpy.asarray([rng.randrange(5) for _ in rows])
     weights = numpy.asarray([rng.choice((0.0, 0.3, 1.0)) for _ in rows])

@@ -13,7 +13,7 @@ from spacy.training import Example
 from pii_components.errors import PiiError
 from pii_components.ner.onnx import OnnxShim, build_encoder_vectors, threads_at_hand
 
-from ..tiny import TRAIN, gold, tiny_pipeline
+from ..tiny import TRAIN, gold
 
 pytest.importorskip("torch")
 pytest.importorskip("onnx")
@@ -22,17 +22,6 @@ pytest.importorskip("onnxruntime")
 TEXTS = ["My name is Ana Lopez.\n\nThank you", "the name of " * 60 + "Ana-Lopez!"]
 TEXTS += ["", " \n ", "Write to ana@lopez.org", "ａｎａ l\u200bopez"]
 QUANTIZED = pytest.mark.parametrize("quantized", [False, True])
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    spacy.util.fix_random_seed(46)  # else its weights depend on the tests that ran before
-    nlp = tiny_pipeline(tmp_path_factory.mktemp("onnx"))
-    sgd = nlp.create_optimizer()
-    sgd.learn_rate = 0.01
-    for _ in range(100):
-        nlp.update([gold(nlp, text, spans) for text, spans in TRAIN], sgd=sgd)
-    return nlp
 
 
 @pytest.fixture(scope="module")
@@ -93,11 +82,8 @@ def test_neighbours_and_threads_change_nothing(converted):
 
 LOADED = """
 import sys
-class Block:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("torch", "spacy_curated_transformers", "curated_transformers", "onnx"):
-            raise ModuleNotFoundError("blocked: " + name, name=name)
-sys.meta_path.insert(0, Block())
+for name in ("torch", "spacy_curated_transformers", "curated_transformers", "onnx"):
+    sys.modules[name] = None  # to import it is an error
 # As where spacy-curated-transformers is not installed: its entry points are not there.
 import importlib.metadata as metadata
 original = metadata.entry_points
@@ -110,7 +96,7 @@ import spacy
 for path in sys.argv[1:]:
     doc = spacy.load(path)("My name is Ana Lopez.")
     print([(s.start_char, s.end_char, s.label_) for s in doc.spans["pii"]])
-assert "torch" not in sys.modules
+assert sys.modules["torch"] is None
 """
 
 
@@ -135,14 +121,14 @@ def test_bytes_and_pickle_round_trip(converted):
     assert numpy.array_equal(probabilities(again)[0], probabilities(nlp)[0])
 
 
-def test_several_processes_after_the_session_was_made(converted):
+def test_several_processes_after_a_session(converted):
     nlp = converted[True]
     nlp("My name is Ana Lopez.")
     docs = list(nlp.pipe([text for text, _ in TRAIN], n_process=2, batch_size=2))
     assert [found(doc) for doc in docs] == [spans for _, spans in TRAIN]
 
 
-def test_head_trains_on_and_the_encoder_stays(trained):
+def test_head_trains_encoder_stays(trained):
     from pii_components.training.onnx_export import with_onnx_encoder
 
     nlp = with_onnx_encoder(trained)

@@ -1,7 +1,9 @@
 """`pii_roster`: which forms of whom are found, what is never saved, and how much a class list is worth. Everybody is invented."""
 
+import json
 import pickle
 import re
+from pathlib import Path
 
 import pytest
 import spacy
@@ -9,17 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pii_components.errors import PiiError
-from pii_components.names import link
 from pii_components.profiles import Profile
-from pii_components.ruler import roster as module
 from pii_components.ruler.roster import PiiRoster, Roster, add_roster
 from pii_components.spans import Candidate, read_spans, write_spans
 
 from ..context.marking import NLP, always, context_of
 from ..tiny import TOKENIZER, cases
-from .class_of_24 import HEADER, ROWS, texts
 
 CASES = cases("ruler_tables")
+CLASS = json.loads((Path(__file__).parents[1] / "data/class_of_24.json").read_text("utf8"))
+HEADER = CLASS["header"]
 NAMES = """
 Jane Beatrice,Lefmo,,jlef11@stu.example.edu,20418837,beefmo
 Will,Hope,,,,
@@ -157,22 +158,6 @@ def test_failures_let_nothing_pass(monkeypatch):
     assert list(nlp.pipe(["Jane Lefmo"])) == [] and failed == ["pii_roster"]
 
 
-def test_a_text_is_read_once(monkeypatch):
-    calls, counts = [], []
-
-    def counted(*args):
-        calls.append(1)
-        return link.match_form(*args)
-
-    monkeypatch.setattr(module, "match_form", counted)
-    text = "Then Jane Lefmo said to Luke that Hope, Will and J. Lefmo were late, and I will go.\n"
-    for n in (20, 40, 80):
-        calls.clear()
-        assert len(SMALL.find(text * n)) == 4 * n
-        counts.append(len(calls))
-    assert counts[2] - counts[1] == 2 * (counts[1] - counts[0])
-
-
 PARTS = "Jane Lefmo lefmo J. Will hope Hope's JB 20418837 jb.lefmo , (1987) Ｌｅｆｍｏ 😀 @".split()
 
 
@@ -189,24 +174,30 @@ def test_hits_are_sorted_and_stable(parts, joint):
 
 
 def measure(nlp) -> tuple[int, int]:
-    """RETURNS (tuple[int, int]): Planted strings that are hidden, every letter; cited and public names of which anything is."""
-    protects, hidden, lost = Profile.load("crapii").protects, 0, 0
-    for text, planted, cited in texts():
-        doc, gone = nlp(text), set()
+    """RETURNS (tuple[int, int]): Names in [[...]] that are hidden, every letter; cited and public ones, in {{...}}, of which anything is."""
+    protects, counts = Profile.load("crapii").protects, {"[": 0, "{": 0}
+    for marked in CLASS["texts"]:
+        text, places, at = "", [], 0
+        for match in re.finditer(r"([\[{])\1(.+?)[\]}]{2}", marked):
+            text += marked[at : match.start()]
+            places.append((match[1], range(len(text), len(text) + len(match[2]))))
+            text, at = text + match[2], match.end()
+        doc, gone = nlp(text + marked[at:]), set()
         for span in doc.spans.get("pii", ()):
             if protects(span.label_):
                 gone.update(range(span.start_char, span.end_char))
-        hidden += sum(all(i in gone for i in range(a, b) if text[i].isalnum()) for a, b in planted)
-        lost += sum(not gone.isdisjoint(range(a, b)) for a, b in cited)
-    return hidden, lost
+        for kind, place in places:
+            letters = [i in gone for i in place if doc.text[i].isalnum()]
+            counts[kind] += all(letters) if kind == "[" else any(letters)
+    return counts["["], counts["{"]
 
 
-def test_a_class_of_24_by_list_alone():
+def test_class_of_24_by_list():
+    assert sum(text.count("[[") for text in CLASS["texts"]) == 148
+    assert sum(text.count("{{") for text in CLASS["texts"]) == 96
     nlp = pipeline()
-    assert sum(len(planted) for _, planted, _ in texts()) == 148
-    assert sum(len(cited) for *_, cited in texts()) == 96
     assert measure(nlp) == (0, 0)
-    add_roster(nlp, Roster.from_rows(HEADER, ROWS))
+    add_roster(nlp, Roster.from_rows(HEADER, CLASS["rows"]))
     assert measure(nlp) == (148, 0)
 
 
@@ -214,6 +205,6 @@ def test_a_class_of_24_by_list_alone():
 def test_lists_help_the_shipped_pipeline():
     nlp = spacy.load("en_pii_edu", exclude=["hips_surrogate"])
     hidden, lost = measure(nlp)
-    add_roster(nlp, Roster.from_rows(HEADER, ROWS))
+    add_roster(nlp, Roster.from_rows(HEADER, CLASS["rows"]))
     with_list, lost_with = measure(nlp)
     assert with_list >= 147 > hidden and lost_with <= lost + 2

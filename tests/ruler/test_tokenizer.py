@@ -24,7 +24,7 @@ def nlp():
 
 
 @pytest.mark.parametrize(("text", "tokens"), CASES["splits"])
-def test_tokens_end_where_a_name_may_end(nlp, text, tokens):
+def test_tokens_end_where_names_may(nlp, text, tokens):
     doc = nlp(text)
     assert [t.text for t in doc] == tokens.split(" ")
     assert doc.text == text
@@ -79,7 +79,7 @@ def test_no_text_is_refused(nlp, code):
             assert "Ilse" not in str(error.value)
 
 
-def test_a_doc_and_its_bytes_are_taken(nlp):
+def test_docs_and_bytes_are_taken(nlp):
     doc = nlp("Ilse\0 Okoro")
     assert nlp(doc) is doc and nlp(doc.to_bytes()).text == doc.text
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 import spacy
 
-from pii_components.errors import PiiError, PiiWarning
+from pii_components.errors import PiiError
 from pii_components.surrogates.component import HipsSurrogate
 
 from .conftest import KEY, hide, make_doc, surrogates_of
@@ -151,8 +151,3 @@ def test_spawned_workers_find_the_key(tmp_path, pytestconfig, key_in_environment
     docs = [make_doc("{NAME_STUDENT|Ana Lopez} " + str(n)) for n in range(4)]
     hips.observe(docs)
     assert json.loads(out.stdout) == [hips(doc)._.deidentified for doc in docs]
-
-
-def test_present_keys_are_no_warning(key_in_environment, recwarn):
-    HipsSurrogate()(make_doc(ESSAY))
-    assert not [w for w in recwarn if issubclass(w.category, PiiWarning)]

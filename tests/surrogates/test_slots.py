@@ -34,7 +34,7 @@ def test_more_words():
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(alphabet="abÀé ß'’.-\u00ad", max_size=30))
-def test_every_word_of_a_text_is_forbidden(text):
+def test_every_word_is_forbidden(text):
     assert all(norm(word) in Forbidden(text=text) for word in text.split() if word.isalpha())
 
 

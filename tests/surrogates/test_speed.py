@@ -6,7 +6,7 @@ import pytest
 
 
 @pytest.mark.slow
-def test_at_most_thrice_the_time_of_faker(pytestconfig):
+def test_time_beside_faker(pytestconfig):
     pytest.importorskip("faker")
     path = pytestconfig.rootpath / "scripts" / "bench_surrogates.py"
     spec = importlib.util.spec_from_file_location("bench_surrogates", path)

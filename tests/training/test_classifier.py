@@ -9,15 +9,8 @@ from pii_components.context.classifier import CLASSES
 from pii_components.context.features import features
 from pii_components.errors import PiiError
 from pii_components.files.formats.base import LabelledText
-from pii_components.training.classifier import (
-    FOLDS,
-    PersonExample,
-    collect,
-    cross_validate,
-    fit,
-    fold_of,
-    tally,
-)
+from pii_components.training import classifier as training
+from pii_components.training.classifier import PersonExample, fit
 from tests.context.marking import TEXTS, labelled, pipeline
 
 pytest.importorskip("scipy")
@@ -47,7 +40,7 @@ def rows_of(persons: list[PersonExample]) -> numpy.ndarray:
     return numpy.stack([p.row for p in persons])
 
 
-def test_it_learns_what_is_there_to_learn():
+def test_it_learns_what_is_there():
     model, fresh = fit(people(400), l2=1.0), people(200)
     p = model.predict(rows_of(fresh))
     assert p.shape == (200, 6) and numpy.allclose(p.sum(axis=1), 1) and right(p, fresh) > 0.95
@@ -58,12 +51,6 @@ def test_probabilities_are_those_of_the_data():
     some = [PersonExample("a", row, gold, 1) for gold in ["STUDENT"] * 30 + ["CITED"] * 70]
     p = fit(some, l2=1.0).predict(row[None])[0]
     assert p[[STUDENT, CITED]] == pytest.approx([0.3, 0.7], abs=0.01)
-
-
-def test_endless_penalty_leaves_the_usual():
-    some = people(300)
-    p = fit(some, l2=1e6).predict(rows_of(some))
-    assert numpy.allclose(p, [[sum(p.gold == c for p in some) / 300 for c in CLASSES]], atol=0.01)
 
 
 def test_weights_count_as_people_do():
@@ -81,8 +68,8 @@ def test_nobody_teaches_nothing():
     with pytest.raises(PiiError, match="E306"):
         fit([])
     with pytest.raises(PiiError, match="E306"):
-        cross_validate([person("CITED")])
-    assert cross_validate([]).shape == (0, 6)
+        training.cross_validate([person("CITED")])
+    assert training.cross_validate([]).shape == (0, 6)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +100,7 @@ def test_nobody_teaches_nothing():
     ],
 )
 def test_who_is_collected(text, golds):
-    found = collect(pipeline(), [labelled(text, "one")])
+    found = training.collect(pipeline(), [labelled(text, "one")])
     assert {(p.gold, p.mentions): p.weight for p in found} == pytest.approx(golds)
     assert len(found) == len(golds)
     for p in found:
@@ -131,13 +118,13 @@ def test_who_is_collected(text, golds):
     ],
 )
 def test_unknown_gold_collects_nobody(text, spans, masked, golds):
-    found = collect(pipeline(), [LabelledText("a", text, spans, masked=masked)])
+    found = training.collect(pipeline(), [LabelledText("a", text, spans, masked=masked)])
     assert [(p.gold, p.weight) for p in found] == [(gold, 1.0) for gold in golds]
 
 
 def test_the_collected_are_the_judged():
     nlp = pipeline()
-    persons = collect(nlp, [labelled(text, str(n)) for n, text in enumerate(TEXTS)])
+    persons = training.collect(nlp, [labelled(text, str(n)) for n, text in enumerate(TEXTS)])
     assert {p.text for p in persons} == {str(n) for n in range(len(TEXTS))}
     assert nlp.pipe_names[-1] == "pii_context"
     model = nlp.get_pipe("pii_context").classifier = fit(persons, l2=0.3)
@@ -156,21 +143,24 @@ def test_nobody_is_judged_by_own_text():
     persons = [PersonExample(f"text {n}", row, "STUDENT", 1) for n in range(40)]
     persons += [PersonExample(f"text {n}", -row, "CONNECTED", 1) for n in range(40)]
     persons += [PersonExample("odd", row, "CITED", 1) for _ in range(400)]
-    chances = cross_validate(persons, l2=1.0)
+    chances = training.cross_validate(persons, l2=1.0)
     assert chances[80:, CITED].max() < 0.01 and chances[80:, STUDENT].min() > 0.9
-    seen = [i for i in range(40) if fold_of(persons[i].text) != fold_of("odd")]
+    seen = [i for i in range(40) if training.fold_of(persons[i].text) != training.fold_of("odd")]
     assert 20 < len(seen) < 40 and chances[seen, CITED].min() > 0.8
     assert fit(persons, l2=1.0).predict(row[None])[0, CITED] > 0.8
     some = people(400)
-    chances = cross_validate(some, l2=1.0)
+    chances = training.cross_validate(some, l2=1.0)
     assert chances.shape == (400, 6) and right(chances, some) > 0.95
     assert numpy.allclose(chances.sum(axis=1), 1)
 
 
 def test_folds_go_by_the_text_alone():
-    folds = [fold_of(f"text {n}") for n in range(500)]
-    assert set(folds) == set(range(FOLDS)) and min(map(folds.count, set(folds))) > 60
-    assert fold_of("text 0") == folds[0] and {fold_of("a", 1), fold_of("b", 1)} == {0}
+    folds = [training.fold_of(f"text {n}") for n in range(500)]
+    assert set(folds) == set(range(training.FOLDS)) and min(map(folds.count, set(folds))) > 60
+    assert training.fold_of("text 0") == folds[0] and {
+        training.fold_of("a", 1),
+        training.fold_of("b", 1),
+    } == {0}
 
 
 def test_hidden_shares_go_by_mentions():
@@ -180,5 +170,5 @@ def test_hidden_shares_go_by_mentions():
     for role in (STUDENT, CLASSES.index("CONNECTED")):
         chances[:, role] = [0.45, 0.05, 0.3, 0.1, 0.25, 0.0]
     shares = {"STUDENT": 0.75, "CITED": 0.5, "INSTRUCTOR": 1.0, "NOT_NAME": 0.0}
-    assert tally(persons, chances, 0.5) == pytest.approx(shares | {"precision": 4 / 6})
-    assert tally(persons, chances, 1.1)["precision"] == 0
+    assert training.tally(persons, chances, 0.5) == pytest.approx(shares | {"precision": 4 / 6})
+    assert training.tally(persons, chances, 1.1)["precision"] == 0

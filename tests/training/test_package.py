@@ -16,24 +16,13 @@ from pii_components import __version__
 from pii_components.errors import PiiError
 from pii_components.training import package as packaging
 from pii_components.training.encoder import extract, find_weights, make_encoder_loader
-from pii_components.training.package import (
-    HALF,
-    INT8,
-    TORCH,
-    assemble,
-    mean_of,
-    meta_of,
-    package,
-    ship,
-)
+from pii_components.training.package import HALF, INT8, TORCH, assemble, package, ship
 from scripts.train import app
 from tests.tiny import TOKENIZER, gold, tiny_pipeline
 
 torch = pytest.importorskip("torch")
 SHIPPED = Path(en_pii_edu.__file__).parent / f"en_pii_edu-{__version__}"
-needs_weights = pytest.mark.skipif(
-    not SHIPPED.is_dir(), reason="no pipeline is packaged in en_pii_edu/"
-)
+needs_weights = pytest.mark.skipif(not SHIPPED.is_dir(), reason="no pipeline is packaged")
 PIPES = ["transformer", "pii_ner", "pii_ruler", "pii_context", "hips_surrogate", "pii_cleaner"]
 
 
@@ -41,10 +30,8 @@ PIPES = ["transformer", "pii_ner", "pii_ruler", "pii_context", "hips_surrogate",
 def packaged(tmp_path_factory):
     folder = tmp_path_factory.mktemp("package")
     nlp = tiny_pipeline(folder)
-    nlp.update(
-        [gold(nlp, "Zebulon Quartermain wrote this.", [(0, 19, "NAME_STUDENT")])],
-        sgd=nlp.create_optimizer(),
-    )
+    example = gold(nlp, "Zebulon Quartermain wrote this.", [(0, 19, "NAME_STUDENT")])
+    nlp.update([example], sgd=nlp.create_optimizer())
     nlp.to_disk(folder / "trained")
     # what is to be kept out
     assert "Zebulon" in (folder / "trained/vocab/strings.json").read_text("utf8")
@@ -76,7 +63,7 @@ def test_mean_of_two_trainings(packaged, tmp_path):
         folders.append(tmp_path / str(len(folders)))
         nlp.to_disk(folders[-1])
         made.append((weights(nlp), [node.get_param("W") for node in heads(nlp)]))
-    mean, ((one, head), (other, other_head)) = mean_of(folders), made
+    mean, ((one, head), (other, other_head)) = packaging.mean_of(folders), made
     for name, value in weights(mean).items():
         assert torch.allclose(value, (one[name] + other[name]) / 2, atol=1e-6), name
     for node, a, b in zip(heads(mean), head, other_head, strict=True):
@@ -185,13 +172,13 @@ def test_meta_has_measured_performance(tmp_path):
     ours = {"views": {"all": {"position": scores, "per_label": labels}}}
     report = {"data": {"documents": 3}, "systems": {"ours": ours}}
     (tmp_path / "m.json").write_text(json.dumps(report), "utf8")
-    made = meta_of(tmp_path / "m.json")
+    made = packaging.meta_of(tmp_path / "m.json")
     assert made["performance"] == {
         **{"ents_p": 0.5, "ents_r": 1.0, "ents_f": 0.75, "ents_f5": 0.875},
         "ents_per_type": {"NAME_STUDENT": {"p": 0.5, "r": 1.0, "f": 0.75, "f5": 0.875}},
     }
     assert "recall 1.000" in made["notes"] and made["version"] == __version__
-    assert meta_of()["performance"] == {}
+    assert packaging.meta_of()["performance"] == {}
 
 
 def test_whole_pipelines_replace_what_ships(packaged, tmp_path, monkeypatch):

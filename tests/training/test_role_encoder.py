@@ -104,7 +104,7 @@ def learned(encoder, tmp_path_factory):
             doc.spans[SPANS_KEY] = [Span(doc, t.i, t.i + 1, label) for t in doc if t.text == name]
             docs.append(doc)
         DocBin(docs=docs).to_disk(folder / f"{part}.spacy")
-    options = {"epochs": 60, "learn-rate": 3e-3, "head-rate": 1, "batch-pieces": 200}
+    options = {"epochs": 40, "learn-rate": 3e-3, "head-rate": 1, "batch-pieces": 200}
     options |= dict.fromkeys(("masked", "lost", "strangers", "dropout"), 0)
     options |= {"corpus": folder, "encoder": encoder, "out": folder / "out"}
     arguments = [f"--{name}={value}" for name, value in options.items()]
@@ -291,13 +291,12 @@ def test_other_words_teach_too():
     gold = NLP.make_doc("Ana Lopez saw Rome and Old Mill Lane .")
     gold.spans[SPANS_KEY] = [Span(gold, 0, 2, NAME_STUDENT)]
     gold.spans[UNLABELLED_KEY] = [Span(gold, 3, 4, "X")]
-    rng, words, several = random.Random(1), set(), 0
+    rng, words = random.Random(1), set()
     for _ in range(60):
         cands = training.people_of_gold(gold, rng, strangers=0.5)
         assert cands[0].end == 2
-        several += len(cands) > 1
         words |= {gold[c.start : c.end].text for c in cands if c.label == NAME_CITED}
-    assert {"Old", "Old Mill", "Mill"} <= words and 15 <= several < 45
+    assert {"Old", "Old Mill", "Mill"} <= words
     assert not any("Rome" in word or "Ana" in word for word in words)
 
 
