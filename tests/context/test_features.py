@@ -5,16 +5,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pii_components.context import features as module
 from pii_components.context.classifier import CLASSES
-from pii_components.context.features import (
-    features,
-    figures,
-    mention_names,
-    mention_rows,
-    person_rows,
-    read_cues,
-    reason_of,
-)
+from pii_components.context.features import features, mention_names, mention_rows, person_rows
 from pii_components.context.mentions import People
 from pii_components.labels import ROLES
 from pii_components.names.wordlists import case_style, words
@@ -61,10 +54,14 @@ def test_detectors_reading_is_seen():
 def test_columns():
     n = 2 * len(mention_names()) + 12 + len(ROLES) + len(CLASSES)
     assert len(set(features())) == len(features()) == n
-    assert [cue for cue, *_ in CASES["cues"]] == [cue.id for cue in read_cues()]
-    for cue in read_cues():
-        assert reason_of(f"mean cue {cue.id}") == reason_of(f"most cue {cue.id}") == cue.reason
-    said = {name: reason_of(name) for name in features()}
+    assert [cue for cue, *_ in CASES["cues"]] == [cue.id for cue in module.read_cues()]
+    for cue in module.read_cues():
+        assert (
+            module.reason_of(f"mean cue {cue.id}")
+            == module.reason_of(f"most cue {cue.id}")
+            == cue.reason
+        )
+    said = {name: module.reason_of(name) for name in features()}
     assert said["most zone header"] == said["mean zone header"] == "in the header"
     assert not said["mean score"]
     assert all("\n" not in reason and len(reason) < 70 for reason in said.values())
@@ -107,7 +104,7 @@ def test_order_of_mentions_says_nothing(text, rng):
 
 
 def test_figures():
-    full, surnames = figures()
+    full, surnames = module.figures()
     assert len(full) >= 400 and set(full.values()) | set(surnames.values()) <= set(CLASSES)
     known = {"J. K. Rowling": "CITED", "Rowling, J. K.": "CITED", "Ana Kant": ""}
     for who, role in (known | {"Sherlock Holmes": "CHARACTER"}).items():

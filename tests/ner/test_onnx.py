@@ -8,7 +8,6 @@ import numpy
 import pytest
 import spacy
 from spacy.tokens import Doc
-from spacy.training import Example
 
 from pii_components.errors import PiiError
 from pii_components.ner.onnx import OnnxShim, build_encoder_vectors, threads_at_hand
@@ -136,11 +135,7 @@ def test_head_trains_encoder_stays(trained):
     graph, head = shim.graph, nlp.get_pipe("pii_ner").model.get_ref("output_layer")
     before = head.get_param("W").copy()
     example = gold(nlp, "Ana Lopez said so.", [(0, 9, "NAME_CITED")])
-    nlp.update(
-        [Example(nlp.make_doc(example.reference.text), example.reference)],
-        sgd=nlp.create_optimizer(),
-        annotates=["transformer"],
-    )
+    nlp.update([example], sgd=nlp.create_optimizer(), annotates=["transformer"])
     assert shim.graph is graph
     assert not numpy.array_equal(before, head.get_param("W"))
 
@@ -157,25 +152,18 @@ def test_no_encoder_is_a_coded_error(converted):
         OnnxShim().run([numpy.zeros(3, dtype="i4")])
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "problem"),
-    [
-        ("hidden_act", "relu", "relu"),
-        ("@architectures", "spacy-curated-transformers.AlbertTransformer.v1", "Albert"),
-        (
-            "with_spans",
-            {"@architectures": "spacy-curated-transformers.WithStridedSpans.v1"},
-            "wind",
-        ),
-    ],
-)
-def test_other_encoders_are_coded_errors(trained, key, value, problem):
+WITH_SPANS = {"@architectures": "spacy-curated-transformers.WithStridedSpans.v1"}
+ALBERT = "spacy-curated-transformers.AlbertTransformer.v1"
+OTHERS = {"hidden_act": "relu", "@architectures": ALBERT, "with_spans": WITH_SPANS}
+
+
+@pytest.mark.parametrize("key", OTHERS)
+def test_other_encoders_are_coded_errors(trained, key):
     from pii_components.training.onnx_export import check_settings
 
-    settings = {**trained.config["components"]["transformer"]["model"], key: value}
-    with pytest.raises(PiiError, match=problem) as error:
+    settings = {**trained.config["components"]["transformer"]["model"], key: OTHERS[key]}
+    with pytest.raises(PiiError, match="E110"):
         check_settings(settings)
-    assert error.value.code == "E110"
 
 
 @QUANTIZED
@@ -191,9 +179,10 @@ def test_the_way_back_gives_torch(trained, converted, quantized, tmp_path):
         with_torch_encoder(nlp)
 
 
-@pytest.mark.parametrize(
-    "value, threads", [("1", 1), ("7", 7), ("", None), ("0", None), ("many", None)]
-)
-def test_threads_are_as_for_torch(monkeypatch, value, threads):
-    monkeypatch.setenv("OMP_NUM_THREADS", value)
-    assert threads_at_hand() == threads or (threads is None and threads_at_hand() >= 1)
+def test_threads_are_as_for_torch(monkeypatch):
+    for value, threads in {"1": {1}, "7": {7}, "": range(1, 999)}.items():
+        monkeypatch.setenv("OMP_NUM_THREADS", value)
+        assert threads_at_hand() in threads
+    for value in ("0", "many"):
+        monkeypatch.setenv("OMP_NUM_THREADS", value)
+        assert threads_at_hand() >= 1

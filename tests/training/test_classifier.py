@@ -75,24 +75,18 @@ def test_nobody_teaches_nothing():
 @pytest.mark.parametrize(
     ("text", "golds"),
     [
-        (
-            "[[Ana Lopez|STUDENT]]\nMarch 3\n\nI read [[Hobart|CITED]] for it.",
-            {("STUDENT", 1): 1, ("CITED", 1): 1},
-        ),
+        ("[[Ana Lopez|STUDENT]]\n\nI read [[Hobart|CITED]].", {"1 STUDENT": 1, "1 CITED": 1}),
         # A detector that is wrong finds what nobody labelled: no name.
-        (
-            "On the [[Likert|NOT_NAME]] scale, with [[Kim|CONNECTED]].",
-            {("NOT_NAME", 1): 1, ("CONNECTED", 1): 1},
-        ),
-        ("We met [[Lorna Pike|CHARACTER]], and [[Lorna Pike|CHARACTER]].", {("CHARACTER", 2): 1}),
+        ("[[Likert|NOT_NAME]], [[Kim|CONNECTED]].", {"1 NOT_NAME": 1, "1 CONNECTED": 1}),
+        ("We met [[Lorna Pike|CHARACTER]], and [[Lorna Pike|CHARACTER]].", {"2 CHARACTER": 1}),
         # Whose mentions differ counts by their shares.
         (
             "We met [[Kim|CONNECTED]]. [[Kim|CITED]] says so, and [[Kim|CITED]] knows.",
-            {("CONNECTED", 1): 1 / 3, ("CITED", 2): 2 / 3},
+            {"1 CONNECTED": 1 / 3, "2 CITED": 2 / 3},
         ),
         (
-            "We met [[Kim|CONNECTED]] at the [[Kim|NOT_NAME]] shop.",
-            {("CONNECTED", 1): 0.5, ("NOT_NAME", 1): 0.5},
+            "[[Kim|CONNECTED]] at the [[Kim|NOT_NAME]] shop.",
+            {"1 CONNECTED": 0.5, "1 NOT_NAME": 0.5},
         ),
         # Whom the detector does not see is not among those whom it shows to the classifier.
         ("We met [[Zbyszek|CONNECTED]].", {}),
@@ -101,7 +95,7 @@ def test_nobody_teaches_nothing():
 )
 def test_who_is_collected(text, golds):
     found = training.collect(pipeline(), [labelled(text, "one")])
-    assert {(p.gold, p.mentions): p.weight for p in found} == pytest.approx(golds)
+    assert {f"{p.mentions} {p.gold}": p.weight for p in found} == pytest.approx(golds)
     assert len(found) == len(golds)
     for p in found:
         assert p.text == "one" and p.row.shape == (N,) and numpy.isfinite(p.row[:-6]).all()
@@ -157,10 +151,7 @@ def test_nobody_is_judged_by_own_text():
 def test_folds_go_by_the_text_alone():
     folds = [training.fold_of(f"text {n}") for n in range(500)]
     assert set(folds) == set(range(training.FOLDS)) and min(map(folds.count, set(folds))) > 60
-    assert training.fold_of("text 0") == folds[0] and {
-        training.fold_of("a", 1),
-        training.fold_of("b", 1),
-    } == {0}
+    assert [training.fold_of(text, 1) for text in "abc"] == [0, 0, 0]
 
 
 def test_hidden_shares_go_by_mentions():
