@@ -125,11 +125,11 @@ def load_encoders() -> tuple[Encoder, ...]:
 
 
 def choose_encoders(names: Sequence[str]) -> tuple[Encoder, ...]:
-    """Those named, or all. RAISES (PiiError): E685 for a name that is none."""
+    """Those named, or all. RAISES (PiiError): E519 for a name that is none."""
     known = {encoder.name: encoder for encoder in load_encoders()}
     for name in names:
         if name not in known:
-            raise PiiError(Errors.E685, value=name, what="encoder", allowed=", ".join(known))
+            raise PiiError(Errors.E519, value=name, what="encoder", allowed=", ".join(known))
     return tuple(known[name] for name in names or known)
 
 
@@ -145,7 +145,7 @@ def missing_files(encoder: Encoder, folder: Path) -> list[str]:
 def find_folder(encoder: Encoder, root: Path) -> Path:
     """Where an encoder's files lie (in a folder of `root`), after a look at all that it needs.
 
-    RAISES (PiiError): E789 if files are missing, E781 if it can be no encoder, E005 if a package is missing.
+    RAISES (PiiError): E781 if files are missing, E781 if it can be no encoder, E005 if a package is missing.
     """
     folder = root / encoder.name
     if encoder.kind == NONE:
@@ -166,7 +166,7 @@ def find_folder(encoder: Encoder, root: Path) -> Path:
             if encoder.packages
             else how
         )
-        raise PiiError(Errors.E789, name=encoder.name, files=files, how=how)
+        raise PiiError(Errors.E781, name=encoder.name, reason=f"its folder needs {files}; {how}")
     package = _NEEDS.get(encoder.kind)
     if package and find_spec(package) is None:
         raise PiiError(

@@ -153,7 +153,7 @@ def main(
             progress=lambda said: None if quiet else screen.print(said, markup=False),
         )
         common.publish("encoders", found, out, None if quiet else print_encoders)
-        failed = any(why["code"] == "E783" for why in found["skipped"].values())
+        failed = any(why["code"] == "E781" for why in found["skipped"].values())
         raise typer.Exit(DONE_WITH_SKIPS if failed else DONE)
 
 
@@ -292,7 +292,7 @@ def has_direct(doc: Doc) -> bool:
 def read_docs(path: Path, nlp: Language) -> list[Doc]:
     """Documents of a DocBin. RAISES (PiiError): E604, if it is not there."""
     if not path.is_file():
-        raise PiiError(Errors.E604, path=path.name)
+        raise PiiError(Errors.E604, path=path.name, what="corpus", task="fill-slots")
     return list(DocBin().from_disk(path).get_docs(nlp.vocab))
 
 
@@ -429,7 +429,9 @@ def compare(
                 raise
             # What a package raises may quote a path or a text: its type is told.
             told = PiiError(
-                Errors.E783, name=encoder.name, done="loaded or trained", type=type(err).__name__
+                Errors.E781,
+                name=encoder.name,
+                reason=f"{type(err).__name__} in loading or training",
             )
             told = err if isinstance(err, PiiError) else told
             skipped[encoder.name] = {"code": told.code, "reason": str(told).partition("] ")[2]}

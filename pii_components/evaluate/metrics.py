@@ -258,9 +258,9 @@ def cultures() -> dict[str, str]:
 
 def name_source(name: str) -> NameSource:
     """ "table", the compact one that ships (most frequent names only), or "names-dataset", the paper's.
-    RAISES (PiiError): E685 for another name, E005 if names-dataset is not installed."""
+    RAISES (PiiError): E519 for another name, E005 if names-dataset is not installed."""
     if name not in SOURCES:
-        raise PiiError(Errors.E685, value=name, what="source of names", allowed=", ".join(SOURCES))
+        raise PiiError(Errors.E519, value=name, what="source of names", allowed=", ".join(SOURCES))
     if name == "names-dataset":
         return _dataset_source()
     from ..names.table import name_table

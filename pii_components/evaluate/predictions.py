@@ -81,7 +81,7 @@ def read_predictions(
         left out, and all others count as they are.
     allow_overlaps (bool): Whether overlapping predictions count, each by itself.
     RETURNS (Run): With `stored` set.
-    RAISES (PiiError): E501, E705, E722 to E724, E729.
+    RAISES (PiiError): E501, E705, E701 to E724, E729.
     """
     if not path.exists():
         raise PiiError(Errors.E501, what=path.name, reason="it does not exist")
@@ -195,7 +195,7 @@ def check_spans(
     *,
     allow_overlaps: bool = False,
 ) -> None:
-    """RAISES (PiiError): E705 for other documents, E722 outside of the text, E723 for overlaps."""
+    """RAISES (PiiError): E705 for other documents, E701 outside of the text, E723 for overlaps."""
     found = sorted(found, key=lambda e: (e.document, e.start, e.end, e.label))
     check_known([entity.document for entity in found], documents, file)
     widest = None
@@ -203,7 +203,7 @@ def check_spans(
         where = {"document": show_id(entity.document), "start": entity.start, "end": entity.end}
         length = len(documents[entity.document].text)
         if entity.end > length:
-            raise PiiError(Errors.E722, **where, length=length)
+            raise PiiError(Errors.E701, **where, reason=f"the text has {length} characters")
         overlaps = widest and widest.document == entity.document and entity.start < widest.end
         if overlaps and not allow_overlaps:
             raise PiiError(Errors.E723, **where)

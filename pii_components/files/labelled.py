@@ -49,13 +49,13 @@ _LOOKED_AT = 1_000_000  # characters
 
 
 def form_named(name: str, *, written: bool = False) -> Form:
-    """The form of that name. RAISES (PiiError): E620, if there is none, or none that is written."""
+    """The form of that name. RAISES (PiiError): E519, if there is none, or none that is written."""
     allowed = [form.name for form in FORMS.values() if form.writer or not written]
     if name not in allowed:
         raise PiiError(
-            Errors.E620,
-            form=name,
-            done="written" if written else "read",
+            Errors.E519,
+            value=name,
+            what="form that is written" if written else "form",
             allowed=", ".join(allowed),
         )
     return FORMS[name]
@@ -105,7 +105,7 @@ def read_corpus(
     tally (ReadStats | None): Gets counts and what is masked; without it one warning (W620) says how
         much was.
     YIELDS (LabelledText): In the order of the corpus.
-    RAISES (PiiError): E501 to E508, E620 to E634; those of a record only without `on_skip`.
+    RAISES (PiiError): E501 to E508, E519 to E634; those of a record only without `on_skip`.
     """
     counts = tally if tally is not None else ReadStats()
     for _, essay in _read(
@@ -158,7 +158,7 @@ def open_corpus_writer(
     out (Path): The file.
     form (str): A name in `FORMS`; empty to go by the suffix.
     tally (ReadStats | None): Gets what is masked on the way to tokens.
-    RAISES (PiiError): E620, E621.
+    RAISES (PiiError): E519, E621.
     """
     if not form:
         by_suffix = [known.name for known in FORMS.values() if out.suffix.lower() in known.suffixes]
@@ -184,7 +184,7 @@ def write_corpus(
     on_skip (Callable[[Skip], None] | None): Called with every record that the form cannot hold; without it the first one raises.
     tally (ReadStats | None): Gets what is masked, since it begins or ends inside a token.
     RETURNS (int): Number of records that were written.
-    RAISES (PiiError): E512, E620, E621, E640.
+    RAISES (PiiError): E512, E519, E621, E640.
     """
     return _write(
         enumerate(essays, 1), out, form, on_skip, tally if tally is not None else ReadStats()
@@ -235,7 +235,7 @@ def convert(
     from_form, to_form (str): Names in `FORMS`; empty to go by the suffix. overwrite (bool): Whether what stands at `out` is replaced.
     The others (encoding, text_field, id_field) as in `read_corpus`.
     RETURNS (ReadStats): Documents and labels that came through, all that was masked on the way in and out.
-    RAISES (PiiError): E503 if no record could be used; E509, E510; else as `read_corpus` and `write_corpus`.
+    RAISES (PiiError): E503 if no record could be used; E472, E510; else as `read_corpus` and `write_corpus`.
     """
     check_places(source, out, text_source, overwrite=overwrite)
     options = ReadOptions(text_source=text_source, tally=ReadStats(), **reading)
@@ -251,7 +251,7 @@ def convert(
 
 
 def check_places(source: Path, out: Path, *others: Path | None, overwrite: bool) -> None:
-    """Refuse to write on, in or around what is read, and over what exists. RAISES (PiiError): E509, E510."""
+    """Refuse to write on, in or around what is read, and over what exists. RAISES (PiiError): E472, E510."""
     target = out.resolve()
     for origin in (path.resolve() for path in (source, *others) if path is not None):
         places = (target, partial_path(target))
@@ -262,7 +262,7 @@ def check_places(source: Path, out: Path, *others: Path | None, overwrite: bool)
             or target in origin.parents
             or any(p.exists() and origin.exists() and p.samefile(origin) for p in places)
         ):
-            raise PiiError(Errors.E509)
+            raise PiiError(Errors.E472, what="output", other="a file that is read")
     for place in (out, partial_path(out)):
         if place.exists() and not overwrite and not (place.is_dir() and not any(place.iterdir())):
             raise PiiError(Errors.E510, what=f"'{place}'")

@@ -75,7 +75,7 @@ class MarkerTask:
     examples (str | None): TOML file of few-shot examples; "" for none.
     max_shard (int | None): Characters in a prompt at most.
     overlap (int): Characters that the next prompt has of the one before.
-    RAISES (PiiError): E900, a file; E901, a label without signs; E902, an example whose answer is not its text; E905.
+    RAISES (PiiError): E900, a file; E901, a label without signs; E902, an example whose answer is not its text; E650.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class MarkerTask:
             self._what[label] = entry.get("what", label)
         if max_shard is not None and not max_shard > 2 * overlap >= 0:
             allowed = "more than twice overlap"
-            raise PiiError(Errors.E905, name="max_shard", value=max_shard, allowed=allowed)
+            raise PiiError(Errors.E650, name="max_shard", value=max_shard, allowed=allowed)
         self._max_shard, self._overlap = max_shard, overlap
         # An example may have marks of labels that are not asked for.
         every = {label: tuple(entry["signs"]) for label, entry in known.items()}

@@ -98,14 +98,14 @@ def is_local(host: str) -> bool:
 
 
 def host_of(endpoint: str) -> str:
-    """RETURNS (str): Host of an address. RAISES (PiiError): E910 for what is no address of a server, or holds a password."""
+    """RETURNS (str): Host of an address. RAISES (PiiError): E747 for what is no address of a server, or holds a password."""
     host = ""
     with suppress(ValueError):
         parts = urlsplit(endpoint)
         if parts.scheme in ("http", "https") and not parts.username and parts.port != 0:
             host = parts.hostname or ""
     if not host:
-        raise PiiError(Errors.E910, endpoint=endpoint.rsplit("@", 1)[-1])
+        raise PiiError(Errors.E747, endpoint=endpoint.rsplit("@", 1)[-1])
     return host
 
 
@@ -125,7 +125,7 @@ class OpenAIModel(ChatModel):
         it, for the price.
     api_version (str): Of Azure OpenAI.
     client (OpenAI | None): In the place of OpenAI's client, in tests.
-    RAISES (PiiError): E005, without openai; E905, E910 to E912.
+    RAISES (PiiError): E005, without openai; E650, E747 to E746.
     """
 
     def __init__(
@@ -146,14 +146,14 @@ class OpenAIModel(ChatModel):
         self.host = host_of(endpoint)
         key = os.environ.get(key_env, "").strip()
         if key_env and not key:
-            raise PiiError(Errors.E912, name=key_env, host=self.host)
+            raise PiiError(Errors.E746, name=self.host, missing=key_env)
         is_here = is_local(self.host)
         if not (is_here or allow_remote):
             raise PiiError(Errors.E911, host=self.host)
         numbers = {"tries": tries, "timeout": timeout, "concurrency": concurrency}
         for setting, value in numbers.items():
             if not value > 0:
-                raise PiiError(Errors.E905, name=setting, value=value, allowed="numbers above 0")
+                raise PiiError(Errors.E650, name=setting, value=value, allowed="numbers above 0")
         super().__init__(Usage(name, self.host, is_here), context_length)
         self._body = {"temperature": 0, "top_p": 1, **(config or {})}
         self._concurrency = concurrency
@@ -218,7 +218,7 @@ class Panel(ChatModel):
 
     models (dict): Name -> a model, [components.llm.model.models.first] and so on.
     calls (int): Of each.
-    RAISES (PiiError): E905.
+    RAISES (PiiError): E650.
     """
 
     def __init__(
@@ -228,7 +228,7 @@ class Panel(ChatModel):
     ) -> None:
         if not models or calls < 1:
             raise PiiError(
-                Errors.E905, name="calls", value=calls, allowed="1 or more, and one model at least"
+                Errors.E650, name="calls", value=calls, allowed="1 or more, and one model at least"
             )
         self.models: list[Any] = [models[name] for name in sorted(models)]
         self._calls = calls

@@ -87,7 +87,7 @@ class VerifierTask:
     control (bool): Whether an invented student is asked about too.
     window (int): Characters around a mention.
     contexts (int): Passages at most.
-    RAISES (PiiError): E904, E905.
+    RAISES (PiiError): E519, E650.
     """
 
     def __init__(
@@ -100,10 +100,10 @@ class VerifierTask:
         contexts: int = 3,
     ) -> None:
         if votes not in VOTES:
-            raise PiiError(Errors.E904, name="votes", value=votes, allowed=", ".join(VOTES))
+            raise PiiError(Errors.E519, value=votes, what="votes", allowed=", ".join(VOTES))
         for name, number in (("window", window), ("contexts", contexts)):
             if number < 1:
-                raise PiiError(Errors.E905, name=name, value=number, allowed="1 or more")
+                raise PiiError(Errors.E650, name=name, value=number, allowed="1 or more")
         self._data = read_toml("verifier.toml")
         self.reasoning, self.votes, self.control = reasoning, votes, control
         self.window, self.contexts = window, contexts

@@ -560,7 +560,7 @@ class Review:
         self, number: int, verdict: str, start: int, end: int, label: str = "", role: str = ""
     ) -> int:
         """Keep what a person says of a stretch. label (str): For RELABEL and ADD; ACCEPT keeps what there is, REJECT has none.
-        RETURNS (int): The number of the action. RAISES (PiiError): E580, if that cannot be; E002, E003, E512."""
+        RETURNS (int): The number of the action. RAISES (PiiError): E580, if that cannot be; E002, E519, E512."""
         (_, text), (_, items) = self.spool.get(self.entries[number].text), self.state(number)
         exact = next((item for item in items if (item["start"], item["end"]) == (start, end)), None)
         reason = _why_not(text, items, start, end, is_span=exact is not None or verdict == ADD)
@@ -575,7 +575,9 @@ class Review:
         elif label not in LABELS:
             raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
         elif verdict != ACCEPT and role and role not in (*ROLES, ORGANISATION):
-            raise PiiError(Errors.E003, role=role, allowed=", ".join((*ROLES, ORGANISATION)))
+            raise PiiError(
+                Errors.E519, value=role, what="role", allowed=", ".join((*ROLES, ORGANISATION))
+            )
         role = "" if is_name(label) else role
         place = self._at(number, start, end)
         return self.decisions.append(verdict, [place], label=label, role=role)

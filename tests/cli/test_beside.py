@@ -353,7 +353,7 @@ def test_texts_of_a_record_are_told_apart_or_skipped(folder, pii_edu):
         (["in", "--drop", "no"], "E651"),
         (["in", "--text-column", "no"], "E651"),
         (["in/a.txt", "--id-column", "no"], "E651"),
-        (["in.csv", "--text-column", "essay", "--text-column", "no"], "E505"),
+        (["in.csv", "--text-column", "essay", "--text-column", "no"], "E652"),
     ],
 )
 def test_what_was_asked_and_cannot_be_done_has_a_code(folder, pii_edu, args, code):

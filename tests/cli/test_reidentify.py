@@ -331,7 +331,7 @@ def test_a_passphrase_is_asked_for(folder, pii_edu, monkeypatch):
         (["--out", "o.csv", "--config", "labels_out=in.csv"], "E472"),
         (["--out", "o.csv", "--config", "labels_out=there.jsonl"], "E510"),
         (["--out", "o.csv", "--config", "labels_out=l.xyz"], "E621"),
-        (["--out", "o.csv", "--config", "labels_out=l.jsonl", "--labels-to", "entities"], "E620"),
+        (["--out", "o.csv", "--config", "labels_out=l.jsonl", "--labels-to", "entities"], "E519"),
         (["--out", "o.csv", "--labels-to", "bio"], "E473"),
         (["--out", "o.csv", "--config", "vault_key_file=k"], "E473"),
         (

@@ -405,7 +405,7 @@ def test_reviewed_documents_are_exported_with_their_original_text(form, opened, 
         (lambda r: r.decide(1, ADD, 70, 9000, "EMAIL"), "E580"),
         (lambda r: r.decide(1, ACCEPT, *at(1, "Sorel", 1)), "E580"),
         (lambda r: r.decide(1, ADD, 0, 4, "NAME_KING"), "E002"),
-        (lambda r: r.decide(1, ADD, 0, 4, "EMAIL", "KING"), "E003"),
+        (lambda r: r.decide(1, ADD, 0, 4, "EMAIL", "KING"), "E519"),
         (lambda r: list(r.gold()), "E581"),
     ],
 )

@@ -63,7 +63,7 @@ def test_other_labels_and_examples_come_from_the_config(tmp_path):
             {"examples": '[[examples]]\ntext = "Bo sings."\nanswer = "@@@Bo### sang."\n'},
             "E902",
         ),  # an answer that is not its text
-        ({"max_shard": 100}, "E905"),
+        ({"max_shard": 100}, "E650"),
     ],
 )
 def test_settings_that_cannot_be_met_are_refused(settings, code, tmp_path):

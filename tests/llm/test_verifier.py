@@ -138,7 +138,7 @@ def test_a_document_without_names_is_not_asked_about():
 
 @pytest.mark.parametrize(
     ("settings", "code"),
-    [({"votes": "chance"}, "E904"), ({"window": 0}, "E905"), ({"contexts": 0}, "E905")],
+    [({"votes": "chance"}, "E519"), ({"window": 0}, "E650"), ({"contexts": 0}, "E650")],
 )
 def test_settings_are_checked(settings, code):
     with pytest.raises(PiiError, match=code):
