@@ -473,10 +473,12 @@ class Job:
         common.say(
             f"{n} documents of {words} words would be de-identified and {len(skips)} set aside; {renamed} would get another name"
         )
-        summary.tell_unread(unread)
+        if unread:
+            common.say(summary.unread(unread))
         if self.thread_of:
             self.thread_of.check()
-            summary.tell_without_thread(self.thread_of.without)
+            if n_without := self.thread_of.without:
+                common.say(summary.without_thread(n_without))
         common.say(f"nothing was written; a run would write '{self.target}'")
         return common.exit_code(skips) if n else common.REFUSED
 

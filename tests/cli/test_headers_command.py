@@ -28,16 +28,8 @@ def test_headers_go_to_the_steward_alone(folder, pii_edu):
     put(folder / "in/b.docx", plain_docx(*TEXT.split("\n")))
     put(folder / "in/c.txt", BODY)
     run = pii_edu(
-        "deidentify",
-        "in",
-        "--out",
-        "out",
-        "--config",
-        "headers=remove",
-        "--config",
-        "headers_out=headers.csv",
-        "--config",
-        "ids=keep",
+        "deidentify in --out out --config headers=remove --config headers_out=headers.csv "
+        "--config ids=keep"
     )
     assert run.exit_code == 0, run.output
     assert (folder / "out/a.txt").read_text("utf8") == BODY
@@ -62,11 +54,11 @@ def test_the_option_overrules_the_profile(folder, pii_edu):
             (("--profile", "ets", "--config", "headers=keep"), True),
         ]
     ):
-        assert pii_edu("deidentify", "a.txt", "--out", f"{n}.txt", *options).exit_code == 0
+        assert pii_edu("deidentify a.txt --out", f"{n}.txt", *options).exit_code == 0
         assert ("Design Studio" in (folder / f"{n}.txt").read_text("utf8")) == kept
     assert (
         b"Design Studio"
-        not in pii_edu("deidentify", "-", "--config", "headers=remove", stdin=TEXT).stdout_bytes
+        not in pii_edu("deidentify - --config headers=remove", stdin=TEXT).stdout_bytes
     )
 
 
@@ -88,7 +80,7 @@ def test_the_option_overrules_the_profile(folder, pii_edu):
 def test_what_is_refused(folder, pii_edu, options, code):
     put(folder / "in/a.txt", TEXT)
     put(folder / "there.csv", "old")
-    run = pii_edu("deidentify", "in", "--out", "out", *options)
+    run = pii_edu("deidentify in --out out", *options)
     assert run.exit_code == 2 and f"[{code}]" in run.stderr and not (folder / "out").exists()
 
 
@@ -96,14 +88,7 @@ def test_a_cell_cannot_run_in_a_spreadsheet(folder, pii_edu):
     put(folder / "a.txt", "=Ina Sorel\n" + TEXT)
     assert (
         pii_edu(
-            "deidentify",
-            "a.txt",
-            "--out",
-            "b.txt",
-            "--config",
-            "headers=remove",
-            "--config",
-            "headers_out=h.csv",
+            "deidentify a.txt --out b.txt --config headers=remove --config headers_out=h.csv"
         ).exit_code
         == 0
     )
@@ -139,9 +124,7 @@ def test_a_run_that_was_killed_goes_on(folder, pii_edu, fork):
         )
     assert (
         "another headers"
-        in pii_edu(
-            "deidentify", "in", "--config", "batch_size=1", "--out", "out", "--resume"
-        ).stderr
+        in pii_edu("deidentify in --config batch_size=1 --out out --resume").stderr
     )
     assert pii_edu(*args, "headers_out=h.csv", "--out", "out", "--resume").exit_code == 0
     assert (folder / "h.csv").read_bytes() == (folder / "whole.csv").read_bytes() and len(

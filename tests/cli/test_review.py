@@ -59,9 +59,7 @@ def csv_of(rows=ROWS) -> str:
 def made(folder, pii_edu):
     """A run over `ROWS`, with its review file."""
     put(folder / "in.csv", csv_of())
-    run = pii_edu(
-        "deidentify", "in.csv", "--out", "clean.csv", "--id-column", "id", "--review-dir", "review"
-    )
+    run = pii_edu("deidentify in.csv --out clean.csv --id-column id --review-dir review")
     assert run.exit_code == 0, run.output
     return folder / RUN
 
@@ -154,10 +152,7 @@ def test_what_the_sweep_found_in_the_release_is_shown_in_the_original(folder, pi
             ]
         ),
     )
-    assert (
-        pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--review-dir", "review").exit_code
-        == 0
-    )
+    assert pii_edu("deidentify in.csv --out clean.csv --review-dir review").exit_code == 0
     review = Review.open(folder / RUN)
     (item,) = (i for i in review.document(3)["items"] if i["state"] == "suspect")
     assert (
@@ -181,10 +176,7 @@ def test_what_the_sweep_found_in_the_release_is_shown_in_the_original(folder, pi
 
 def test_killed_and_taken_up_it_has_the_same_bytes(folder, pii_edu, fork):
     put(folder / "in.csv", table(60))
-    assert (
-        pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--review-dir", "review").exit_code
-        == 0
-    )
+    assert pii_edu("deidentify in.csv --out clean.csv --review-dir review").exit_code == 0
     whole = (folder / RUN).read_bytes()
     for path in folder.rglob("*"):
         if path.is_file() and path.name != "in.csv":
@@ -383,7 +375,7 @@ def test_reviewed_documents_are_exported_with_their_original_text(form, opened, 
     opened.decide(1, REJECT, *at(1, "20418837"))
     opened.decide(1, ADD, *at(1, "Marla Quist"), "NAME_STUDENT")
     opened.mark(1, True)
-    run = pii_edu("review", "review", "--export", f"gold.{form}")
+    run = pii_edu("review review --export", f"gold.{form}")
     assert run.exit_code == 0 and "ORIGINAL texts of students" in run.stderr, run.output
     (essay,) = read_corpus(folder / f"gold.{form}")
     assert essay.text == TEXTS[1] and [(essay.text[a:b], label) for a, b, label in essay.spans] == [
@@ -391,7 +383,7 @@ def test_reviewed_documents_are_exported_with_their_original_text(form, opened, 
         ("Buzan", "NAME_CITED"),
         ("Marla Quist", "NAME_STUDENT"),
     ]
-    assert "[E510]" in pii_edu("review", "review", "--export", f"gold.{form}").stderr
+    assert "[E510]" in pii_edu("review review --export", f"gold.{form}").stderr
 
 
 # What is refused
@@ -443,12 +435,12 @@ def test_an_input_that_changed_is_refused(opened, made, folder, pii_edu):
     ):
         put(folder / "bad.jsonl", bad)
         assert "[E577]" in again(pii_edu, "--decisions", "bad.jsonl").stderr
-    assert "[E576]" in pii_edu("review", "in.csv", "--no-browser").stderr
+    assert "[E576]" in pii_edu("review in.csv --no-browser").stderr
     put(
         folder / f"{RUN}.decisions.jsonl",
         '{"pii_edu_decisions": 1}\n{"id": 1, "do": "reviewed", "at": [[1, "another"]]}\n',
     )
-    assert "[E578]" in pii_edu("review", "review", "--no-browser").stderr
+    assert "[E578]" in pii_edu("review review --no-browser").stderr
 
 
 # The page
@@ -551,7 +543,7 @@ def test_the_command_listens_on_loopback_under_a_new_token(made, pii_edu, monkey
         review_page, "answer", lambda app, sock, ready: asked.append(sock.getsockname()[0])
     )
     monkeypatch.setattr(command.webbrowser, "open", asked.append)
-    addresses = {pii_edu("review", "review", "--no-browser").stdout for _ in range(2)}
+    addresses = {pii_edu("review review --no-browser").stdout for _ in range(2)}
     assert (
         asked == ["127.0.0.1"] * 2
         and len(addresses) == 2

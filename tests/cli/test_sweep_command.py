@@ -36,7 +36,7 @@ def report(folder) -> dict:
 
 
 def test_report_names_places_and_no_text(essays, pii_edu):
-    run = pii_edu("deidentify", "essays.jsonl", "--out", "out.jsonl")
+    run = pii_edu("deidentify essays.jsonl --out out.jsonl")
     assert run.exit_code == 0, run.output
     sweep, texts = report(essays)["sweep"], released(essays)
     places = [
@@ -69,14 +69,8 @@ def test_report_names_places_and_no_text(essays, pii_edu):
 
 def test_hide_hides_them_in_plain_sight(essays, pii_edu):
     run = pii_edu(
-        "deidentify",
-        "essays.jsonl",
-        "--out",
-        "out.jsonl",
-        "--config",
-        "sweep=hide",
-        "--config",
-        "labels_out=labels.jsonl",
+        "deidentify essays.jsonl --out out.jsonl --config sweep=hide --config "
+        "labels_out=labels.jsonl"
     )
     assert run.exit_code == 0, run.output
     texts, found = released(essays), report(essays)
@@ -101,18 +95,9 @@ def test_hide_hides_them_in_plain_sight(essays, pii_edu):
 
 def test_hidden_ones_come_back_from_the_vault(essays, pii_edu):
     pytest.importorskip("cryptography")
-    run = pii_edu(
-        "deidentify",
-        "essays.jsonl",
-        "--out",
-        "out.jsonl",
-        "--config",
-        "sweep=hide",
-        "--vault",
-        "v.vault",
-    )
+    run = pii_edu("deidentify essays.jsonl --out out.jsonl --config sweep=hide --vault v.vault")
     assert run.exit_code == 0, run.output
-    back = pii_edu("reidentify", "out.jsonl", "--vault", "v.vault", "--out", "back.jsonl")
+    back = pii_edu("reidentify out.jsonl --vault v.vault --out back.jsonl")
     assert back.exit_code == 0, back.output
     assert (essays / "back.jsonl").read_bytes() == (essays / "essays.jsonl").read_bytes()
 
@@ -123,7 +108,7 @@ def test_cited_authors_do_not_count_where_they_are_cited(folder, pii_edu):
     ):
         (folder / "in").mkdir(exist_ok=True)
         (folder / "in" / f"{i}.txt").write_text(text, "utf8")
-    run = pii_edu("deidentify", "in", "--out", "out", "--profile", "ferpa_strict")
+    run = pii_edu("deidentify in --out out --profile ferpa_strict")
     assert run.exit_code == 0, run.output
     sweep = json.loads((folder / "out" / "report.json").read_text("utf8"))["sweep"]
     assert [row["record"] for row in sweep["places"]] == [2]
@@ -137,26 +122,19 @@ def test_cited_authors_do_not_count_where_they_are_cited(folder, pii_edu):
 
 
 def test_off(essays, pii_edu):
-    assert (
-        pii_edu(
-            "deidentify", "essays.jsonl", "--out", "out.jsonl", "--config", "sweep=off"
-        ).exit_code
-        == 0
-    )
+    assert pii_edu("deidentify essays.jsonl --out out.jsonl --config sweep=off").exit_code == 0
     assert "sweep" not in report(essays)
 
 
 def test_wrong_value(essays, pii_edu):
-    run = pii_edu("deidentify", "essays.jsonl", "--config", "sweep=maybe")
+    run = pii_edu("deidentify essays.jsonl --config sweep=maybe")
     assert run.exit_code == 2
     assert "[E519]" in run.output
 
 
 def test_a_run_that_is_taken_up_sweeps_as_one_run_does(essays, pii_edu, monkeypatch):
     assert (
-        pii_edu(
-            "deidentify", "essays.jsonl", "--out", "whole.jsonl", "--config", "report=whole.json"
-        ).exit_code
+        pii_edu("deidentify essays.jsonl --out whole.jsonl --config report=whole.json").exit_code
         == 0
     )
     from pii_components.release import run as sweep_log
@@ -168,29 +146,15 @@ def test_a_run_that_is_taken_up_sweeps_as_one_run_does(essays, pii_edu, monkeypa
         lambda self, record, result: _fail(record.number) or write(self, record, result),
     )
     broken = pii_edu(
-        "deidentify",
-        "essays.jsonl",
-        "--out",
-        "out.jsonl",
-        "--config",
-        "batch_size=2",
-        "--config",
-        "report=r.json",
+        "deidentify essays.jsonl --out out.jsonl --config batch_size=2 --config report=r.json"
     )
     assert broken.exit_code == 3
     rows = (essays / "out.jsonl.sweep.jsonl").read_text("ascii")
     assert not [name for name in ("orel", "bel", "Ina") if name in rows]
     monkeypatch.setattr(sweep_log.SweepLog, "add", write)
     again = pii_edu(
-        "deidentify",
-        "essays.jsonl",
-        "--out",
-        "out.jsonl",
-        "--config",
-        "batch_size=2",
-        "--config",
-        "report=r.json",
-        "--resume",
+        "deidentify essays.jsonl --out out.jsonl --config batch_size=2 --config "
+        "report=r.json --resume"
     )
     assert again.exit_code == 0, again.output
     assert (
