@@ -375,6 +375,7 @@ class Job:
         vault = None
         if self.vault is not None and secret is not None:
             vault = common.open_for_run(self.vault, secret, resume=resume)
+            self.stack.callback(vault.close, seal=False)  # where the run does not begin
         same = self.same_settings(source, engine) | {"vault": vault.vault_id if vault else ""}
         state = RunState(same, self.key.fingerprint, replace=settings.overwrite)
         counts = Report()

@@ -2,15 +2,13 @@
 
 import hashlib
 import json
-import os
 import re
-import signal
 import sys
 from types import ModuleType
 
 import pytest
 
-from tests.cli.conftest import ESSAY, put, table, wait_for_items
+from tests.cli.conftest import ESSAY, put, table
 from tests.page import Page
 
 PLANTED = re.compile(r"(?i)\bina\b|sorel|\björn|übel|odile|prath|20418837|okoro|a key for tests")
@@ -97,35 +95,6 @@ def test_page_follows_the_report_and_nothing_is_written_over(folder, pii_edu):
         report(folder / "sub/report.json")[0]["text"]
         and report(folder / "sub/report.json.report.json")["documents"] == 1
     )
-
-
-def test_killed_and_taken_up_the_report_is_the_same(folder, pii_edu, fork):
-    put(folder / "in.csv", table(80))
-    assert pii_edu("deidentify in.csv --out whole.csv --config report=whole.json").exit_code == 0
-    child = fork("deidentify in.csv --out clean.csv --config batch_size=2")
-    wait_for_items(folder / "clean.csv.state.json", 20)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    assert not (folder / "report.html").exists()
-    assert pii_edu("deidentify in.csv --out clean.csv --resume").exit_code == 0
-    whole, mine = (
-        {
-            k: v
-            for k, v in report(folder / name).items()
-            if k not in ("seconds", "words_per_second", "finished")
-        }
-        for name in ("whole.json", "report.json")
-    )
-    assert (
-        mine == whole
-        and mine["output"]["sha256"]
-        == hashlib.sha256((folder / "clean.csv").read_bytes()).hexdigest()
-    )
-    pages = [
-        re.sub(r"Ended \S+", "", (folder / name).read_text("utf8"))
-        for name in ("whole.html", "report.html")
-    ]
-    assert pages[0] == pages[1]
 
 
 def test_input_that_was_changed_has_no_digest(folder, pii_edu, monkeypatch):

@@ -2,8 +2,6 @@
 
 import csv
 import json
-import os
-import signal
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ from pii_components.cli import common
 from pii_components.files.labelled import read_corpus
 from pii_components.vault.keys import VaultKey
 from pii_components.vault.vault import Vault
-from tests.cli.conftest import ESSAY, KEY, put, table, wait_for_items
+from tests.cli.conftest import ESSAY, KEY, put, table
 
 pytest.importorskip("cryptography")
 PLANTED = (b"Ina", b"Sorel", b"20418837", b"ina.sorel")
@@ -329,44 +327,6 @@ def test_the_same_vault_for_two_corpora(folder, pii_edu):
             == 0
         )
         assert (folder / f"{name}3.csv").read_bytes() == (folder / f"{name}.csv").read_bytes()
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_an_interrupted_run_goes_on_with_vault_and_labels(folder, pii_edu, fork, number):
-    put(folder / "in.csv", table(60))
-    args = (
-        "deidentify",
-        "in.csv",
-        "--out",
-        "o.csv",
-        "--vault",
-        "v",
-        "--config",
-        "labels_out=gold.jsonl",
-        "--config",
-        "batch_size=4",
-        "-q",
-    )
-    child = fork(*args)
-    wait_for_items(folder / "o.csv.state.json", 8)
-    os.kill(child, number)
-    os.waitpid(child, 0)
-    assert not (folder / "o.csv").exists() and not (folder / "gold.jsonl").exists()
-    done = rows_of(folder / "o.csv.partial")
-    with Vault.open(folder / "v", VAULT_KEY, unfinished=True) as vault:
-        for row in done[:-1]:  # each that has reached the output; the last row may be cut off
-            vault.find(row[1])
-    assert "[E514]" in pii_edu(*args[:4], "--resume").output
-    run = pii_edu(*args, "--resume")
-    assert run.exit_code == 0, run.output
-    with Vault.open(folder / "v", VAULT_KEY) as vault:
-        assert vault.documents == 60
-    assert pii_edu("reidentify o.csv --vault v --out back.csv").exit_code == 0
-    assert (folder / "back.csv").read_bytes() == (folder / "in.csv").read_bytes()
-    gold = list(read_corpus(folder / "gold.jsonl"))
-    assert [essay.text for essay in gold] == [row[1] for row in rows_of(folder / "o.csv")]
-    left = sorted(p.name for p in folder.iterdir() if p.name != "log")
-    assert left == ["back.csv", "gold.jsonl", "in.csv", "o.csv", "report.html", "report.json", "v"]
 
 
 FORMS = {

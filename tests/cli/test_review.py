@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import signal
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 from pii_components.cli import review as command
 from pii_components.errors import PiiError
 from pii_components.files.labelled import read_corpus
-from pii_components.files.writers import Output
 from pii_components.release import review as reviewing
 from pii_components.release.review import (
     ACCEPT,
@@ -27,7 +25,7 @@ from pii_components.release.review import (
     reviewed,
 )
 from pii_components.spans import Candidate, read_spans, write_spans
-from tests.cli.conftest import put, table, wait_for_items
+from tests.cli.conftest import put
 
 pytest.importorskip("cryptography")
 ROWS = [
@@ -172,62 +170,6 @@ def test_what_the_sweep_found_in_the_release_is_shown_in_the_original(folder, pi
         i for i in review.document(3)["items"] if i["state"] == "suspect"
     ]
     review.close()
-
-
-def test_killed_and_taken_up_it_has_the_same_bytes(folder, pii_edu, fork):
-    put(folder / "in.csv", table(60))
-    assert pii_edu("deidentify in.csv --out clean.csv --review-dir review").exit_code == 0
-    whole = (folder / RUN).read_bytes()
-    for path in folder.rglob("*"):
-        if path.is_file() and path.name != "in.csv":
-            path.unlink()
-    args = [
-        "deidentify",
-        "in.csv",
-        "--out",
-        "clean.csv",
-        "--review-dir",
-        RUN,
-        "--config",
-        "batch_size=2",
-    ]
-    child = fork(*args)
-    wait_for_items(folder / "clean.csv.state.json", 20)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    assert not (folder / RUN).exists()
-    assert "[E514]" in pii_edu(*args[:4], "--resume").stderr  # it must be asked for again
-    assert pii_edu(*args, "--resume").exit_code == 0
-    assert (folder / RUN).read_bytes() == whole
-
-
-@pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning"
-)  # what a kill leaves open
-def test_killed_when_all_but_the_output_had_its_name_it_is_taken_up_too(
-    folder, pii_edu, monkeypatch
-):
-    put(folder / "in.csv", csv_of())
-    args = [
-        "deidentify",
-        "in.csv",
-        "--out",
-        "clean.csv",
-        "--review-dir",
-        RUN,
-        "--id-map",
-        "map.csv",
-    ]
-    with monkeypatch.context() as patched:
-        patched.setattr(Output, "finish", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
-        assert pii_edu(*args).exit_code == 130
-    assert (folder / RUN).exists() and not (folder / "clean.csv").exists()
-    assert pii_edu(*args, "--resume").exit_code == 0
-    assert (
-        len((folder / RUN).read_text().splitlines())
-        == len((folder / "map.csv").read_text().splitlines())
-        == 5
-    )
 
 
 # Decisions

@@ -155,29 +155,3 @@ def test_detect_finds_them_too(essays, pii_edu):
         ("Adeyink", "NAME_STUDENT"),
         ("Will Tarrow", "NAME_STUDENT"),
     ]
-
-
-def test_a_run_is_taken_up_with_the_same_list_only(essays, pii_edu, monkeypatch):
-    from pii_components.release import run as running
-
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            running.SweepLog,
-            "add",
-            lambda self, record, result: 1 / 0 if record.number == 4 else None,
-        )
-        assert (
-            pii_edu(
-                "deidentify essays.jsonl --out out.jsonl --roster class.csv --config batch_size=1"
-            ).exit_code
-            == 3
-        )
-    state = running.state_path(essays / "out.jsonl").read_text("utf8")
-    assert "efmo" not in state
-    (essays / "other.csv").write_text(CSV + "Ida Quill,,,,\n", "utf8")
-    again = pii_edu("deidentify essays.jsonl --out out.jsonl --roster other.csv --resume")
-    assert again.exit_code == 2 and "[E514]" in again.output
-    assert (
-        pii_edu("deidentify essays.jsonl --out out.jsonl --roster class.csv --resume").exit_code
-        == 0
-    )

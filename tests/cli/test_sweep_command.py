@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from pii_components.release.run import state_path
-
 # The small pipeline knows "Ina Sorel", "Ina", "Jörn Übel"; "Buzan" is cited, "Odile Prath" teaches.
 ROWS = [
     "I am Ina Sorel. Buzan (2006) says: map it.",
@@ -130,40 +128,3 @@ def test_wrong_value(essays, pii_edu):
     run = pii_edu("deidentify essays.jsonl --config sweep=maybe")
     assert run.exit_code == 2
     assert "[E519]" in run.output
-
-
-def test_a_run_that_is_taken_up_sweeps_as_one_run_does(essays, pii_edu, monkeypatch):
-    assert (
-        pii_edu("deidentify essays.jsonl --out whole.jsonl --config report=whole.json").exit_code
-        == 0
-    )
-    from pii_components.release import run as sweep_log
-
-    write = sweep_log.SweepLog.add
-    monkeypatch.setattr(
-        sweep_log.SweepLog,
-        "add",
-        lambda self, record, result: _fail(record.number) or write(self, record, result),
-    )
-    broken = pii_edu(
-        "deidentify essays.jsonl --out out.jsonl --config batch_size=2 --config report=r.json"
-    )
-    assert broken.exit_code == 3
-    rows = (essays / "out.jsonl.sweep.jsonl").read_text("ascii")
-    assert not [name for name in ("orel", "bel", "Ina") if name in rows]
-    monkeypatch.setattr(sweep_log.SweepLog, "add", write)
-    again = pii_edu(
-        "deidentify essays.jsonl --out out.jsonl --config batch_size=2 --config "
-        "report=r.json --resume"
-    )
-    assert again.exit_code == 0, again.output
-    assert (
-        json.loads((essays / "r.json").read_text("utf8"))["sweep"]
-        == json.loads((essays / "whole.json").read_text("utf8"))["sweep"]
-    )
-    assert not state_path(essays / "out.jsonl").exists()
-
-
-def _fail(number: int) -> None:
-    if number == 4:
-        raise RuntimeError("the disk is full")
