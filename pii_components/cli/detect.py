@@ -42,6 +42,8 @@ def detect(
         settings = read_settings(
             RunSettings, config, text_column=text_column, roster=roster, overwrite=overwrite
         )
+        if out:
+            stack.enter_context(common.locked(Path(out)))
         data = sys.stdin.buffer.read() if source == "-" else None
         opened = open_source(
             Path(source),
@@ -52,7 +54,6 @@ def detect(
         )
         output = None
         if out:
-            stack.enter_context(common.locked(Path(out)))
             given = None if data is not None else Path(source)
             common.check_outputs(given, Path(out), overwrite=settings.overwrite)
             output = Output(Path(out))

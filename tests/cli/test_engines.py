@@ -303,7 +303,7 @@ def test_a_worker_gives_errors_as_answers_and_shows_no_key(model):
     other = pickle.loads(pickle.dumps(WorkerConfig(model, "another", config.profile, config.key)))
     assert scale.work(scale.results, other, []).code == "E562"
     assert scale.work(None, config, []).code == "E561"
-    error = PiiError(Errors.E652, name="{0} {x}", fields="a, b")
+    error = PiiError(Errors.E652, name="{0} {x}", option="o", fields="a, b")
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.code) == (str(error), "E652")
 
