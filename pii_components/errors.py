@@ -217,6 +217,7 @@ class Errors(metaclass=_Codes):
     E770 = "{n} documents are in one of {first} and {second} only, and the numbers of documents differ; name the column of the id with --id-column."
     E771 = "The release cannot be attacked (document {document}: {reason})."
     E781 = "Encoder '{name}' cannot be compared: {reason}."
+    E783 = "Encoder '{name}' could not be loaded or trained ({type}); run it alone with --only {name} --debug to see why."
     E786 = (
         "No encoder could be trained; see the reasons above, or: python -m scripts.encoders --list"
     )

@@ -128,7 +128,7 @@ class Placeholders:
                 raise PiiError(
                     Errors.E691,
                     where=where,
-                    problem=f"no placeholder, at character {match.start()}",
+                    problem=f"at character {match.start()} stands no known placeholder",
                 )
             parts += [(text[at : match.start()], None), (match[1], found)]
             at = match.end()

@@ -153,7 +153,7 @@ def main(
             progress=lambda said: None if quiet else screen.print(said, markup=False),
         )
         common.publish("encoders", found, out, None if quiet else print_encoders)
-        failed = any(why["code"] == "E781" for why in found["skipped"].values())
+        failed = any(why["code"] == "E783" for why in found["skipped"].values())
         raise typer.Exit(DONE_WITH_SKIPS if failed else DONE)
 
 
@@ -428,11 +428,7 @@ def compare(
             if debug and not isinstance(err, PiiError):
                 raise
             # What a package raises may quote a path or a text: its type is told.
-            told = PiiError(
-                Errors.E781,
-                name=encoder.name,
-                reason=f"{type(err).__name__} in loading or training",
-            )
+            told = PiiError(Errors.E783, name=encoder.name, type=type(err).__name__)
             told = err if isinstance(err, PiiError) else told
             skipped[encoder.name] = {"code": told.code, "reason": str(told).partition("] ")[2]}
             progress(str(told))
