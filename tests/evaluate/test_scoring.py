@@ -174,7 +174,7 @@ def test_gold_that_cannot_be_used_is_passed_over_and_told(tmp_path):
     assert found.exit_code == 2 and "[E727]" in found.output
 
 
-@pytest.mark.parametrize("suffix", [".json", ".csv", ".spacy", ""])
+@pytest.mark.parametrize("suffix", [".json", ".csv", ".spacy"])
 def test_gold_is_read_in_other_forms(gold, tmp_path, suffix):
     from pii_components.files.labelled import convert
 
