@@ -233,14 +233,11 @@ class Errors(metaclass=_Codes):
     E705 = "{file} does not fit the gold ({reason}); give predictions for the same documents."
     E709 = "Two systems are named '{name}'; give one another name: NAME=SYSTEM."
     E722 = "A predicted span of document {document}, [{start}, {end}), lies outside of its text of {length} characters."
-    E723 = "The predicted span [{start}, {end}) of document {document} overlaps another one; use --allow-overlaps to count each."
     E724 = "Label '{label}' of {what} is unknown; use one of {allowed}, or rename it with --map OLD=NEW."
-    E727 = "{n} gold labels cannot be used ({reasons}); repair them, or leave --strict out to pass over the places where they stand."
     E729 = "Row {number} of {file} cannot be used ({reason})."
     E730 = (
         "The folder of stored predictions lacks {missing}; see assets/README.md for where they are."
     )
-    E737 = "'{got}' is not of the form OLD=NEW, with a NEW out of: {allowed}."
     E740 = "System '{got}' is unknown; use one of: {known}; or the path of a spaCy pipeline, or the name of an installed one."
     E741 = "System '{name}' needs the spaCy pipeline {package}; install it with: {how}; or give its path: {name}:PATH"
     E743 = "The path in {name}:PATH cannot be used: {how}."

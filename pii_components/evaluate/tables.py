@@ -77,7 +77,6 @@ def markdown_table(reports: Sequence[Report], *, subset: str = "") -> str:
     subset (str): A part of the data (seed_split); all if empty.
     """
     rows: dict[tuple[str, str], Row] = {}
-    ratios: dict[str, None] = {}  # each once, in order
     for report in reports:
         for name, system in report["systems"].items():
             ours = "pii_ner" in json.dumps(system["about"])
@@ -90,12 +89,7 @@ def markdown_table(reports: Sequence[Report], *, subset: str = "") -> str:
                 touched = f"{counts['clean_touched']} of {counts['clean_documents']}"
                 row = [shown, view, str(bag["support"]), *numbers, left, touched]
                 rows.setdefault((shown, view), row)
-        for pair, ratio in report["speed_ratio"].items():
-            ratios[f"{pair} {ratio['words_per_second']:.2f}"] = None
-    lines = lines_of(HEAD, rows.values())
-    if ratios and not subset:
-        lines += ["", f"Words per second in the same run: {'; '.join(ratios)}."]
-    return "\n".join(lines)
+    return "\n".join(lines_of(HEAD, rows.values()))
 
 
 # --- the terminal
@@ -142,7 +136,6 @@ def print_score(report: Report, *, to: Console | None = None) -> None:
     show(to, title, groups, "total recall gap u p significance")
     gains = {pair: views["all"]["bag"] for pair, views in report["differences"].items()}
     show(to, "Differences, all labels; paired bootstrap", gains, "f5 precision recall p_f5")
-    show(to, "Speed", report["speed_ratio"], "words_per_second words_per_cpu_second")
 
 
 def show(to: Console, title: str, entries: Mapping[str, Any] | Iterable[Any], keys: str) -> None:

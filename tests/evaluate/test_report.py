@@ -1,7 +1,6 @@
 """The report: views, parts of the data, differences; plain data without a text."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -57,13 +56,6 @@ def test_the_first_system_is_compared_with_the_others(report):
     gain = report["differences"]["perfect - spacy_ner"]["all"]["bag"]
     assert gain["recall"] == pytest.approx(1 / 3, abs=1e-4)
     assert 0 <= gain["recall_95"][0] <= gain["recall"] <= gain["recall_95"][1]
-
-
-def test_speed_is_compared_only_within_one_run(report, runs, gold):
-    assert list(report["speed_ratio"]) == ["perfect / spacy_ner"]
-    stored = [replace(runs[1], name="older", stored=True)]
-    for some in ([*runs[:1], *stored], stored):
-        assert not score_report(some, gold, profile=CRAPII, resamples=5)["speed_ratio"]
 
 
 def test_two_systems_of_one_name_are_a_coded_error(runs, gold):
