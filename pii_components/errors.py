@@ -190,7 +190,6 @@ class Errors(metaclass=_Codes):
     E602 = "{where}: the front matter must hold an id (an essay's is its file's name) and end with '---'; see assets/ESSAY_FORMAT.md."
     E603 = "{path} holds no essays; give a folder with essays/*.txt and fragments/*.txt."
     E604 = "{path} is not there; make it with: weasel run fill-slots"
-    E610 = "{path} in the assets folder cannot be used: {reason}."
     E620 = "Form '{form}' is not one that is {done}; use one of: {allowed}."
     E621 = (
         "The form of {what} cannot be told from its name; name it with --from or --to: {allowed}."
