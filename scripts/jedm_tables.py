@@ -354,7 +354,12 @@ def table7(bags: Mapping[str, CountTable]) -> list[Row]:
     rows = []
     for row in printed(7):
         labels = None if row["label"] == "overall" else [row["label"]]
-        counts = bags[row["system"]].select(labels=labels).per_document.sum(axis=0).tolist()
+        counts = (
+            bags[row["system"]]
+            .select(labels=labels or FOUR_LABELS)
+            .per_document.sum(axis=0)
+            .tolist()
+        )
         rows.append(compare(row, dict(zip(COUNTS, counts, strict=True)) | measures(counts)))
     return rows
 

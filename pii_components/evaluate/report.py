@@ -3,8 +3,7 @@
     report = score_report(runs, documents, profile=Profile.load("crapii"))
     write_report(report, Path("metrics/crapii.json"))
 
-Parts of a system's report: `views` (on all documents) and `subsets` (on each part of the data set),
-both by set of labels; `roles` and `names` where gold allows them.
+Parts of a system's report: `views` by set of labels; `roles` and `names` where gold allows them.
 """
 
 import json
@@ -73,8 +72,7 @@ def score_report(
     bootstrap = {"resamples": resamples, "seed": seed}
     weights = metrics.resample(len(gold), n_resamples=resamples, seed=seed)
     systems = {
-        run.name: system_report(run, gold, tables[run.name], views=views, **bootstrap)
-        for run in hidden
+        run.name: system_report(run, gold, tables[run.name], views, weights) for run in hidden
     }
     if match.has_roles(entity for doc in documents for entity in doc.entities):
         for run in runs:
@@ -139,38 +137,30 @@ def system_report(
     run: Run,
     documents: Sequence[GoldDocument],
     tables: Tables,
-    *,
     views: Views,
-    resamples: int,
-    seed: int,
+    weights: numpy.ndarray,
 ) -> dict[str, Any]:
     """RETURNS (dict[str, Any]): All numbers of one system. tables (Tables): From `count_tables`."""
     # "Clean" means: nobody annotated anything in it, whatever labels a view counts, and nobody had
     # to leave anything open.
     clean = numpy.asarray([not doc.entities and not doc.masked for doc in documents])
-    seen = {view: _expose(run, documents, labels) for view, labels in views.items()}
 
-    def part(rows: numpy.ndarray, matchings: Sequence[str]) -> dict[str, Any]:
-        weights = metrics.resample(int(rows.sum()), n_resamples=resamples, seed=seed)
+    def scores(labels: Sequence[str]) -> dict[str, Any]:
+        found = {}
+        for name, table in tables.items():
+            counts = table.select(labels=labels).per_document
+            found[name] = plain(metrics.score(counts, weights))
+        return found
 
-        def scores(labels: Sequence[str]) -> dict[str, Any]:
-            counts = {m: tables[m].select(rows=rows, labels=labels).per_document for m in matchings}
-            return {m: plain(metrics.score(counts[m], weights)) for m in matchings}
-
-        out: dict[str, Any] = {}
-        for view, labels in views.items():
-            coverage = metrics.coverage(seen[view][rows], clean[rows], weights)
-            out[view] = scores(labels) | {"coverage": plain(coverage)}
-            if matchings == MATCHINGS:
-                out[view]["per_label"] = {label: scores([label]) for label in labels}
-                out[view]["exposure"] = plain(metrics.exposure(seen[view], weights))
-        return out
-
-    splits = sorted({doc.split for doc in documents})
-    subsets = {}
-    for split in splits if len(splits) > 1 else ():
-        rows = numpy.asarray([doc.split == split for doc in documents])
-        subsets[split] = part(rows, ("bag", "position"))
+    shown = {}
+    for view, labels in views.items():
+        seen = _expose(run, documents, labels)
+        shown[view] = {
+            **scores(labels),
+            "coverage": plain(metrics.coverage(seen, clean, weights)),
+            "per_label": {label: scores([label]) for label in labels},
+            "exposure": plain(metrics.exposure(seen, weights)),
+        }
     return {
         "about": dict(run.about),
         "protected_labels": sorted(run.protected),
@@ -181,8 +171,7 @@ def system_report(
             "stored": run.stored,
             "words_per_second": round(run.words / max(run.seconds, 1e-9), 1),
         },
-        "views": part(numpy.ones(len(documents), dtype=bool), MATCHINGS),
-        "subsets": subsets,
+        "views": shown,
     }
 
 

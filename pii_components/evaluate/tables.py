@@ -99,7 +99,6 @@ EXPOSED = (
     "overlap.f5 exposure.character_recall exposure.label_blind_recall exposure.false_alarms "
     "exposure.false_alarms_per_10000_words coverage.incompletely_covered coverage.clean_touched"
 )
-BY_PART = "bag.support bag.precision bag.recall bag.f5 coverage.incompletely_covered"
 
 
 def print_score(report: Report, *, to: Console | None = None) -> None:
@@ -122,15 +121,12 @@ def print_score(report: Report, *, to: Console | None = None) -> None:
         show(to, f"By label, {title}", of_label, "support tp fp fn precision recall f5")
     all_labels = {name: system["views"]["all"] for name, system in systems.items()}
     show(to, "What stays visible, and what is hidden for nothing", all_labels, EXPOSED)
-    parts, roles, groups = {}, {}, {}
+    roles, groups = {}, {}
     for name, system in systems.items():
-        for part, views in system["subsets"].items():
-            parts[f"{part}, {name}"] = views["all"]
         for role, found in system.get("roles", {"per_role": {}})["per_role"].items():
             roles[f"{role}, {name}"] = found
         for row in system.get("names", {"rows": ()})["rows"]:
             groups[f"{row['group']}, {name}"] = row
-    show(to, "By part of the data set (seed_split), all labels", parts, BY_PART)
     show(to, "Roles of names", roles, "support precision recall f1")
     title = "Recall by gender and culture of the name; Mann-Whitney against the rest"
     show(to, title, groups, "total recall gap u p significance")

@@ -56,7 +56,6 @@ def test_counts_stand_under_their_document_and_label():
     )
     assert table.counts.tolist() == [[[1, 0, 0], [0, 0, 1]], [[0, 1, 0], [0, 0, 0]]]
     assert table.select(labels=["EMAIL"]).per_document.tolist() == [[0, 0, 1], [0, 0, 0]]
-    assert table.select(rows=numpy.asarray([False, True])).documents == ("2",)
 
 
 @pytest.mark.parametrize(("_", "predicted", "exposed"), CASES["cover"])
