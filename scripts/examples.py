@@ -28,13 +28,13 @@ from typing import Annotated, Any
 import numpy as np
 import spacy
 import typer
+from pii_components.corpus.edit import Filled
 from spacy.tokens import Doc
 
 from pii_components import labels
 from pii_components.cli.common import guard
 from pii_components.corpus.annotated import FIRST, SECOND, read_annotated
 from pii_components.corpus.build import RECIPES, Tally, from_carriers, from_essays, to_doc
-from pii_components.corpus.edit import Filled
 from pii_components.corpus.people import given_names, surnames
 from pii_components.corpus.templates import read_fragments, read_templates
 from pii_components.names.letters import norm
