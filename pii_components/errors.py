@@ -393,7 +393,7 @@ class Errors(metaclass=_Codes):
     E940 = "Line {number} is no example for fine-tuning: {problem}."
     E941 = "{n} examples are too few; {least} or more are needed."
     E942 = "Reasoning has to be written by a model; name a config with one: --llm."
-    E943 = "{path} names no component with the factory 'llm'; see docs/llm.md."
+    E943 = "{path} names no component with the factory 'llm'; see docs/how-to/llm.md."
     E944 = "The config lists '{name}', which pipeline '{model}' does not have; it has: {pipes}."
     E945 = "{part} of {corpus} holds nothing to write."
 

@@ -16,7 +16,7 @@ from pii_components.labels import PRESIDIO_ENTITIES
 from pii_components.presidio.settings import Naming, read_config, score_of
 
 ROOT = Path(__file__).parents[2]
-DOC = ROOT / "docs/presidio.md"
+DOC = ROOT / "docs/how-to/presidio.md"
 METRICS = ROOT / "metrics/presidio_samples.json"
 pytestmark = pytest.mark.skipif(not DOC.is_file(), reason="docs/ are not in an installed wheel")
 SHIPPED = Path(en_pii_edu.__file__).parent / f"en_pii_edu-{__version__}"

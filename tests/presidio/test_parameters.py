@@ -1,4 +1,4 @@
-"""Each parameter of Presidio's engines does with our recognizer what it does with built-in ones that find the same; docs/presidio.md has the
+"""Each parameter of Presidio's engines does with our recognizer what it does with built-in ones that find the same; docs/how-to/presidio.md has the
 table. Everyone is invented."""
 
 import inspect
@@ -25,7 +25,7 @@ from pii_components.presidio import PiiEduNlpEngine, StudentPiiRecognizer
 from .common import names_pipeline
 from .test_recognizer import spacy_engine
 
-DOC = Path(__file__).parents[2] / "docs/presidio.md"
+DOC = Path(__file__).parents[2] / "docs/how-to/presidio.md"
 TEXT = "Ana Lopez told Ms. Roe on May 4, 2021."
 DAYS = PatternRecognizer("WORD", deny_list=["told"])
 WEAK = LemmaContextAwareEnhancer(context_similarity_factor=0.1)
