@@ -136,6 +136,7 @@ def errors_page() -> str:
             codes = sorted(name for name in vars(group) if re.fullmatch(rf"{letter}{first}\d\d", name))
             for name in codes:
                 message = getattr(group, name).removeprefix(f"[{name}] ")
+                message = message.replace("{{", "{").replace("}}", "}")
                 rows.append((f'<span id="{name}">{name}</span>', code(message)))
         if rows:
             parts += [f"## {title}", table(("code", "message"), rows)]
@@ -179,7 +180,7 @@ def as_list(docstring: str) -> str:
     """RETURNS (str): A docstring in our form as Markdown: each argument and result an item of a list."""
     lines = []
     for line in cleandoc(docstring).split("\n"):
-        found = _ARGUMENT.match(line) or _RESULT.match(line)
+        found = _RESULT.match(line) or _ARGUMENT.match(line)
         if found is None:
             lines.append(line)
             continue
@@ -195,7 +196,7 @@ def as_list(docstring: str) -> str:
 class Blocks(griffe.Extension):
     """Extension of griffe, which mkdocstrings reads the code with."""
 
-    def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Rewrite the docstring of each object."""
         if obj.docstring is not None:
             obj.docstring.value = as_list(obj.docstring.value)
