@@ -171,7 +171,7 @@ def deidentify(
     llm: str = Option(
         "",
         metavar="CONFIG",
-        help="Language models too: a config with components of spacy-llm (docs/how-to/llm.md).",
+        help="Language models too: a config with components of spacy-llm (docs/llm.md).",
     ),
     allow_remote: bool = Option(
         False,
@@ -183,7 +183,7 @@ def deidentify(
     ),
     engine: str = Option(
         LOCAL,
-        help="Where texts are processed: local, ray or spark (docs/how-to/large-corpora.md); the same bytes come out.",
+        help="Where texts are processed: local, ray or spark (docs/scale.md); the same bytes come out.",
     ),
     workers: int = Option(0, min=0, help="Processes of --engine ray or spark [one a core]."),
 ) -> None:

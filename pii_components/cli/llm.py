@@ -27,7 +27,7 @@ LlmOpt = Annotated[
     Option(
         "--llm",
         metavar="CONFIG",
-        help="Language models: a config with components of spacy-llm (docs/how-to/llm.md).",
+        help="Language models: a config with components of spacy-llm (docs/llm.md).",
     ),
 ]
 RemoteOpt = Annotated[

@@ -731,7 +731,7 @@ WITH_PATH: dict[str, str] = {
     **dict.fromkeys(("presidio", "presidio-four", "spacy"), _A_PIPELINE),
     **dict.fromkeys(
         ("llm", "llm-remote"),
-        "a config with components of spacy-llm (docs/how-to/llm.md); llm-remote may send texts to its server",
+        "a config with components of spacy-llm (docs/llm.md); llm-remote may send texts to its server",
     ),
     "stored": "a file that ends in " + " or ".join(SUFFIXES),
 }

@@ -1,4 +1,4 @@
-"""The pipeline on many cores or machines, by Ray or by Spark: the same records in, the same results out (docs/how-to/large-corpora.md).
+"""The pipeline on many cores or machines, by Ray or by Spark: the same records in, the same results out (docs/scale.md).
 
     with_workers = spread(engine, RAY, model="en_pii_edu", key=key)           # what `pii-edu deidentify --engine ray` does
     safe = deidentify_frame(spark.read.parquet("essays"), "text", id="essay", key_file="secret.key")     # in a job of your own

@@ -5,7 +5,7 @@
 
 The bytes are those that Presidio's own two services give (presidio-analyzer/app.py and presidio-anonymizer/app.py, 2.2.366): results
 as `json.dumps` writes them, lists of names and errors as Flask's `jsonify` does, the same status for the same mistake. Where they
-answer by accident (an exception inside the handling of another), the answer here is a coded error; docs/how-to/serve.md lists those.
+answer by accident (an exception inside the handling of another), the answer here is a coded error; docs/serve.md lists those.
 """
 
 import json
