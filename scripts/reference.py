@@ -85,7 +85,9 @@ def labels_page() -> str:
     """Labels, roles and priorities."""
     rows = []
     for label in LABELS:
-        kind = "direct" if label in DIRECT_LABELS else "name" if label in NAME_LABELS else "indirect"
+        kind = (
+            "direct" if label in DIRECT_LABELS else "name" if label in NAME_LABELS else "indirect"
+        )
         meaning = LABEL_MEANINGS.get(label, "")
         cells = (kind, role_of(label), str(PRIORITY[label]), f"`{PRESIDIO_ENTITIES[label]}`")
         rows.append((f"`{label}`", meaning, *cells))
@@ -133,7 +135,9 @@ def errors_page() -> str:
     for first, title in RANGES.items():
         rows = []
         for group, letter in ((Errors, "E"), (Warnings, "W")):
-            codes = sorted(name for name in vars(group) if re.fullmatch(rf"{letter}{first}\d\d", name))
+            codes = sorted(
+                name for name in vars(group) if re.fullmatch(rf"{letter}{first}\d\d", name)
+            )
             for name in codes:
                 message = getattr(group, name).removeprefix(f"[{name}] ")
                 message = message.replace("{{", "{").replace("}}", "}")
@@ -148,7 +152,9 @@ def cli_page() -> str:
     command = typer.main.get_command(app)
     context: Any = typer.Context(command, info_name="pii-edu")  # type: ignore[arg-type]
     text = typer.cli.get_docs_for_click(obj=command, ctx=context, name="pii-edu")
-    title = f"# Command line\n\nHere you can look up every command and option of version {__version__}."
+    title = (
+        f"# Command line\n\nHere you can look up every command and option of version {__version__}."
+    )
     parts = [title, text.partition("\n")[2].strip()]
     if "init" in getattr(command, "commands", {}):
         from pii_components.cli.settings import run_file
@@ -172,7 +178,9 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
-_ARGUMENT = re.compile(r"(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*) \((?P<type>[^()]*(?:\([^()]*\)[^()]*)*)\): ")
+_ARGUMENT = re.compile(
+    r"(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*) \((?P<type>[^()]*(?:\([^()]*\)[^()]*)*)\): "
+)
 _RESULT = re.compile(r"(?P<word>RETURNS|YIELDS|RAISES)\b(?: \((?P<type>[^()]*)\))?:? ?")
 
 

@@ -41,7 +41,9 @@ def blocks(page):
 
 def programs(page):
     """RETURNS (list[tuple[str, str | None]]): Each block of Python that runs, and what it prints, if the page says it."""
-    pattern = re.compile(r"^```python\n(.*?)^```(?:\n\n```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
+    pattern = re.compile(
+        r"^```python\n(.*?)^```(?:\n\n```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL
+    )
     return [(found[1], found[2]) for found in pattern.finditer(page.read_text("utf8"))]
 
 
