@@ -4,6 +4,7 @@ Fences say what runs: `python` and `bash` do, `py` and `sh` do not (they need a 
 block right behind a `python` block is what it prints. A `diff` or `toml` block with a title is a change to that file.
 """
 
+import csv
 import json
 import os
 import re
@@ -57,6 +58,13 @@ def with_code():
         yield pytest.param(page, id=name_of(page), marks=marks)
 
 
+def write_files(page, folder):
+    """Write each file that a page shows as a whole."""
+    for language, title, body in blocks(page):
+        if title and language == "toml":
+            (folder / title).write_text(body, "utf8")
+
+
 def run_programs(page, folder, **environment):
     """Run the blocks of a page in one process. RETURNS (list[tuple[str, str]]): What each printed, and what it should."""
     code = "".join(f"{code}\nprint({MARK!r})\n" for code, _ in programs(page))
@@ -75,6 +83,7 @@ def run_programs(page, folder, **environment):
 
 @pytest.mark.parametrize("page", list(with_code()))
 def test_python_prints_what_the_page_says(page, tmp_path):
+    write_files(page, tmp_path)
     if page.stem == "reidentify":
         make_vault(tmp_path)
     for printed, told in run_programs(page, tmp_path, PYTHONPATH=str(ROOT)):
@@ -111,10 +120,9 @@ def test_a_change_made_from_the_page_alone_works(name, tmp_path):
     ignore = shutil.ignore_patterns("__pycache__")
     for package in ("pii_components", "en_pii_edu"):
         shutil.copytree(ROOT / package, tmp_path / package, ignore=ignore)
+    write_files(page, tmp_path)
     for language, title, body in blocks(page):
-        if title and language == "toml":
-            (tmp_path / title).write_text(body, "utf8")
-        elif title:
+        if title and language == "diff":
             change(tmp_path, title, body)
     for printed, told in run_programs(page, tmp_path, PYTHONPATH=str(tmp_path)):
         assert printed == told
@@ -166,14 +174,18 @@ def make_files(folder):
     """What the pages of the command line are about: essays, a course with its class list, a forum, gold."""
     samples = ROOT / "assets/samples"
     shutil.copy(samples / "essays.csv", folder / "essays.csv")
-    shutil.copy(samples / "gold.jsonl", folder / "gold.jsonl")
+    with open(samples / "essays.csv", encoding="utf8", newline="") as file:
+        texts = {row["id"]: row["text"] for row in csv.DictReader(file)}
+    gold = [json.loads(line) for line in (samples / "gold.jsonl").read_text("utf8").splitlines()]
+    gold = [{**record, "text": texts[record["id"]]} for record in gold]
+    (folder / "gold.jsonl").write_text("\n".join(map(json.dumps, gold)), "utf8")
     shutil.copy(ROOT / "tests/data/class/roster.csv", folder / "class.csv")
     posts = (ROOT / "tests/data/forum.jsonl").read_text("utf8")
     (folder / "forum.jsonl").write_text(re.sub(r"\{\w+:\w+ ([^}]*)\}", r"\1", posts), "utf8")
     shutil.copytree(ROOT / "configs", folder / "configs")
     lines = (ROOT / "tests/data/class/documents.jsonl").read_text("utf8").splitlines()
     with zipfile.ZipFile(folder / "course.zip", "w") as course:
-        for number, line in enumerate(lines[:4]):
+        for number, line in enumerate(lines):
             course.writestr(f"essay{number}.txt", json.loads(line)["text"])
     tokens = ["By", "Ana", "Lopez"]
     kaggle = {
@@ -186,22 +198,24 @@ def make_files(folder):
     (folder / "train.json").write_text(json.dumps([kaggle]))
 
 
-def with_commands():
-    for page in [ROOT / "README.md", *PAGES[2:]]:
-        shell = [body for language, _, body in blocks(page) if language == "bash"]
-        shell = [body for body in shell if "pip install" not in body]
-        if any("pii-edu" in body for body in shell):
-            yield pytest.param("\n".join(shell), id=name_of(page))
+def shell_of(page):
+    """RETURNS (str): The commands of a page that run, but for installing."""
+    shell = [body for language, _, body in blocks(page) if language == "bash"]
+    return "\n".join(body for body in shell if "pip install" not in body)
+
+
+SHELL = [page for page in [ROOT / "README.md", *PAGES[2:]] if "pii-edu" in shell_of(page)]
 
 
 @pytest.mark.slow
 @new_commands
-@pytest.mark.parametrize("shell", list(with_commands()))
-def test_commands_run(shell, tmp_path):
+@pytest.mark.parametrize("page", SHELL, ids=name_of)
+def test_commands_run(page, tmp_path):
     make_files(tmp_path)
+    write_files(page, tmp_path)
     ours = f'pii-edu() {{ {shlex.quote(sys.executable)} -m pii_components.cli "$@"; }}\n'
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", ours + shell],
+        ["bash", "-euo", "pipefail", "-c", ours + shell_of(page)],
         capture_output=True,
         text=True,
         check=False,
