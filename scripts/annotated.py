@@ -426,7 +426,7 @@ def _summary(rows: Sequence[Counter[str]]) -> dict[str, Any]:
 def print_table(
     files: Annotated[list[Path], typer.Argument(help="Metrics files of `score`.")],
 ) -> None:
-    """Print metrics files as Markdown, as README and MODEL_CARD have them."""
+    """Print metrics files as Markdown, as docs/explanation/evaluation.md and MODEL_CARD.md have them."""
     print("\n".join(table([json.loads(path.read_text("utf8")) for path in files])))
 
 
