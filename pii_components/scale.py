@@ -1,4 +1,4 @@
-"""Many texts on many machines, inside a job of one's own: `deidentify_frame` (Spark) and `deidentify_dataset` (Ray); see docs/how-to/large-corpora.md."""
+"""Many texts on many machines, inside a job of one's own: `deidentify_frame` (Spark) and `deidentify_dataset` (Ray); see docs/scale.md."""
 
 from .release.scale import deidentify_dataset, deidentify_frame
 

@@ -1,7 +1,9 @@
-"""Each parameter of Presidio's engines does with our recognizer what it does with built-in ones that find the same; docs/how-to/presidio.md has the
+"""Each parameter of Presidio's engines does with our recognizer what it does with built-in ones that find the same; docs/presidio.md has the
 table. Everyone is invented."""
 
 import inspect
+import re
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +25,7 @@ from pii_components.presidio import PiiEduNlpEngine, StudentPiiRecognizer
 from .common import names_pipeline
 from .test_recognizer import spacy_engine
 
+DOC = Path(__file__).parents[2] / "docs/presidio.md"
 TEXT = "Ana Lopez told Ms. Roe on May 4, 2021."
 DAYS = PatternRecognizer("WORD", deny_list=["told"])
 WEAK = LemmaContextAwareEnhancer(context_similarity_factor=0.1)
@@ -225,3 +228,13 @@ def test_no_parameter_is_missing():
     assert names - {"self", "kwargs"} <= {
         name for names in PARAMETERS for name in names.split(", ")
     }
+
+
+@pytest.mark.skipif(not DOC.is_file(), reason="docs/ are not in an installed wheel")
+def test_page_has_the_table():
+    (rows,) = re.findall(
+        r"^\| parameter \|.*\n\| --- .*\n((?:\|.*\n)+)", DOC.read_text("utf8"), re.MULTILINE
+    )
+    assert [row.split(" | ")[0].strip("| ").replace("`", "") for row in rows.splitlines()] == list(
+        PARAMETERS
+    )
