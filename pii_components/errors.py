@@ -310,7 +310,7 @@ class Errors(metaclass=_Codes):
     E933 = "An answer was neither T nor F."
     E934 = "The text steers the model: it calls an invented student's name not personal."
     E942 = "Reasoning has to be written by a model; name a config with one: --llm."
-    E943 = "{path} names no component with the factory 'llm'; see docs/llm.md."
+    E943 = "{path} names no component with the factory 'llm'; see docs/how-to/llm.md."
     E944 = "The config lists '{name}', which pipeline '{model}' does not have; it has: {pipes}."
     E945 = "{part} of {corpus} holds nothing to write."
 

@@ -1,4 +1,4 @@
-"""Three invented essays before and after, as the README shows them: `python -m scripts.before_after`.
+"""Three invented essays before and after, as docs/explanation/surrogates.md shows them: `python -m scripts.before_after`.
 
 Their spans are marked in resources/demo/before_after_*.txt, so that what is shown depends on the surrogates alone; the component
 gives the same with the same key, wherever the spans come from.
@@ -71,7 +71,7 @@ def as_diff(before: str, after: str) -> str:
 
 
 def markdown() -> str:
-    """What stands in the README."""
+    """What stands in docs/explanation/surrogates.md; README has the first of them."""
     blocks = [
         f"`{e.profile}`: {e.title}.\n\n```diff\n{as_diff(e.text, e.after)}\n```" for e in examples()
     ]
