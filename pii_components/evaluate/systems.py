@@ -326,7 +326,7 @@ def azure_system(
         from azure.core.credentials import AzureKeyCredential
     except ImportError as err:
         raise PiiError(
-            Errors.E005, package=package, what="the Azure baseline", extra="azure"
+            Errors.E005, package=package, what="the Azure baseline", extra="presidio"
         ) from err
     client: Any = TextAnalyticsClient(endpoint, AzureKeyCredential(key), **_CLIENT | options)
     # Presidio's recognizer gets the answer that is there already, where it would ask the client.

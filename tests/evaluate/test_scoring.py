@@ -58,7 +58,7 @@ def pii_edu(*arguments):
 
 
 def score(*arguments):
-    found = pii_edu("evaluate", "score", *arguments, "--resamples", "5")
+    found = pii_edu("evaluate", "score", *arguments, "--config", "resamples=5")
     assert not any(word in found.output for word in WORDS)
     return found
 
@@ -107,7 +107,7 @@ def test_predictions_in_every_form_score_the_same(form, gold, tmp_path):
     assert not any(word in out.read_text() for word in WORDS)
     assert (
         report["command"]
-        == f"pii-edu evaluate score gold.jsonl {report['command'].split()[4]} --profile crapii"
+        == f"pii-edu evaluate score gold.jsonl {report['command'].split()[4]} --config profile=crapii"
     )
 
 
@@ -125,13 +125,15 @@ def test_predictions_that_do_not_fit_are_refused(what, rows, code, gold, tmp_pat
     assert found.exit_code == 2 and f"[{code}]" in found.output
     assert not (tmp_path / "m.json").exists()
     if what == "overlapping":
-        assert score(gold, tmp_path / "found.jsonl", "--allow-overlaps").exit_code == 0
+        assert (
+            score(gold, tmp_path / "found.jsonl", "--config", "allow_overlaps=true").exit_code == 0
+        )
 
 
 def test_labels_may_be_renamed(gold, tmp_path):
     path = detected(tmp_path / "found.jsonl", [("a1", 0, 9, "PERSON")])
-    assert score(gold, path, "--map", "PERSON=NAME_STUDENT").exit_code == 0
-    found = score(gold, path, "--map", "PERSON=PLANET")
+    assert score(gold, path, "--config", "rename=PERSON=NAME_STUDENT").exit_code == 0
+    found = score(gold, path, "--config", "rename=PERSON=PLANET")
     assert found.exit_code == 2 and "[E737]" in found.output
 
 
@@ -170,11 +172,11 @@ def test_gold_that_cannot_be_used_is_passed_over_and_told(tmp_path):
     assert [view["bag"][n] for n in ("tp", "fp", "fn")] == [1, 1, 1]
     unknown = corpus(tmp_path / "unknown.jsonl", GOLD | {"a2": [[11, 21, "PERSON"]]})
     assert "[E724]" in score(unknown, unknown).output
-    found = score(gold, as_detected(tmp_path / "found"), "--strict")
+    found = score(gold, as_detected(tmp_path / "found"), "--config", "strict=true")
     assert found.exit_code == 2 and "[E727]" in found.output
 
 
-@pytest.mark.parametrize("suffix", [".json", ".csv", ".spacy", ""])
+@pytest.mark.parametrize("suffix", [".json", ".csv", ".spacy"])
 def test_gold_is_read_in_other_forms(gold, tmp_path, suffix):
     from pii_components.files.labelled import convert
 
@@ -185,26 +187,29 @@ def test_gold_is_read_in_other_forms(gold, tmp_path, suffix):
     assert all(doc.tokens for doc in read_gold(other))
 
 
-def test_compare_takes_systems_from_the_registry(gold, tmp_path):
-    found = pii_edu("compare", gold, "--systems", "no-such-system")
+def test_run_takes_systems_from_the_registry(gold, tmp_path):
+    found = pii_edu("evaluate", "run", gold, "--systems", "no-such-system")
     assert found.exit_code == 2 and "[E740]" in found.output
-    for arguments in (["--list"], [gold, "--list"]):
-        found = pii_edu("compare", *arguments)
-        assert found.exit_code == 0 and "presidio-md" in found.output.splitlines()
-    assert pii_edu("compare").exit_code == 2
+    found = pii_edu("evaluate", "systems")
+    assert found.exit_code == 0 and "presidio-md" in found.output.splitlines()
+    assert pii_edu("evaluate", "run").exit_code == 2
 
 
 def test_run_and_compare_from_a_pipeline(gold, tmp_path, nlp):
     model, out, saved = tmp_path / "model", tmp_path / "m.json", tmp_path / "saved"
     nlp.to_disk(model)
-    common = ["--resamples", "5", "--out", out, "--quiet"]
-    found = pii_edu("evaluate", "run", gold, "--pipeline", model, *common)
+    common = ["--config", "resamples=5", "--out", out]
+    found = pii_edu("--quiet", "evaluate", "run", gold, "--systems", model, *common)
     assert found.exit_code == 0, found.output
     report = json.loads(out.read_text())
-    assert report["command"] == "pii-edu evaluate run gold.jsonl --pipeline model --profile crapii"
+    assert (
+        report["command"]
+        == "pii-edu evaluate run gold.jsonl --systems model --config profile=crapii"
+    )
     assert report["systems"]["model"]["views"]["all"]["bag"]["tp"] == 2
     found = pii_edu(
-        "compare",
+        "evaluate",
+        "run",
         gold,
         "--systems",
         f"one={model},two={model}",
@@ -229,9 +234,11 @@ def test_roles_are_judged_as_the_pipeline_gives_them(tmp_path):
     made.to_disk(tmp_path / "model")
     gold = corpus(tmp_path / "gold.jsonl", {"a2": [[11, 21, "NAME_CONNECTED"]]})
     out = tmp_path / "m.json"
-    for arguments in (["evaluate", "run", "--pipeline"], ["compare", "--systems"]):
-        system = f"one={tmp_path / 'model'}" if arguments[0] == "compare" else tmp_path / "model"
-        found = pii_edu(*arguments, system, gold, "--resamples", "5", "--out", out, "--quiet")
+    for system in (tmp_path / "model", f"one={tmp_path / 'model'}"):
+        found = pii_edu(
+            *("--quiet", "evaluate", "run", gold, "--systems", system),
+            *("--config", "resamples=5", "--out", out),
+        )
         assert found.exit_code == 0, found.output
         (report,) = json.loads(out.read_text())["systems"].values()
         assert report["roles"]["per_role"]["CONNECTED"]["recall"] == 1
@@ -246,7 +253,6 @@ def test_a_metrics_file_that_cannot_be_written_is_refused_before_any_work(place,
     # The gold is not there: had any work begun, that would be the error.
     for command in (
         ["evaluate", "run", "none.jsonl"],
-        ["compare", "none.jsonl"],
         ["evaluate", "score", "none.jsonl", "none.jsonl"],
     ):
         result = pii_edu(*command, "--out", tmp_path / place)

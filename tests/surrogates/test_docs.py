@@ -62,5 +62,5 @@ def test_groups_are_sorted_without_overlaps(nlp):
     doc.spans["pii"] = [Span(doc, 0, 1, label="COURSE")]  # a user's own
     assert read_group(doc, "pii") == [found(doc, 0, 1, "COURSE")]
     doc.spans["pii"] = [Span(doc, 0, 1)]
-    with pytest.raises(PiiError, match="E006"):
+    with pytest.raises(PiiError, match="E001"):
         read_group(doc, "pii")

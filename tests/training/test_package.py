@@ -112,7 +112,7 @@ def test_encoder_command_keeps_upstreams_weights(packaged, tmp_path, monkeypatch
     assert (tmp_path / "vocab.txt").read_text("utf8") != "old"
     (tmp_path / "model.safetensors").write_bytes(b"upstream's")
     result = CliRunner().invoke(app, args)
-    assert result.exit_code == 2 and "E541" in result.output
+    assert result.exit_code == 2 and "E510" in result.output
     assert CliRunner().invoke(app, args[:3]).exit_code == 0  # there already
     assert (tmp_path / "model.safetensors").read_bytes() == b"upstream's"
 
