@@ -506,7 +506,7 @@ WITH_PATH: dict[str, str] = {
     "presidio": _A_PIPELINE,
     "presidio-four": _A_PIPELINE,
     "spacy": _A_PIPELINE,
-    "llm": "a config with components of spacy-llm (docs/llm.md)",
+    "llm": "a config with components of spacy-llm (docs/how-to/llm.md)",
     "llm-remote": "a config with components of spacy-llm that may send texts to its server",
     STORED: "a file of predictions, as `pii-edu evaluate score` reads it",
 }
