@@ -1,12 +1,12 @@
-"""Whose word counts for a component's settings: the user's, then that of the saved pipeline, then the default.
+"""Which configuration wins: what the user asks for, then what a saved pipeline holds, then the default.
 
     nlp = spacy.load("en_pii_edu", config={"components.hips_surrogate.profile": "ets"})
     nlp.get_pipe("hips_surrogate").profile = "ferpa_strict"
     nlp.config["components"]["hips_surrogate"]["profile"]      # "ferpa_strict"
 
-spaCy makes a component from the config, overrides in it, and lets it read its own files afterwards. So a component remembers what it
-was asked for, saves that beside what is in force, and takes from a file only what nobody has asked for otherwise. Null in a config
-means "as saved, else the default".
+spaCy makes a component from the config, overrides in it, and lets it read its own files afterwards. So a component remembers what the
+user asked for, saves that beside the settings in force, and takes from a file only what nobody has asked for otherwise. Null in a
+config means "as saved, else the default".
 """
 
 import json
@@ -24,50 +24,66 @@ from spacy.tokens import Doc
 
 from .errors import PiiWarning, Warnings
 
+# Not attributes of the components: a weak reference cannot be pickled, and a component goes to other processes.
 _PIPELINES: "WeakKeyDictionary[Any, ref[Language]]" = WeakKeyDictionary()
-_OUR_TOKENS: "WeakKeyDictionary[Lookups, bool]" = WeakKeyDictionary()
+_HAS_OUR_TOKENS: "WeakKeyDictionary[Lookups, bool]" = WeakKeyDictionary()
+# Where `cfg` holds, as JSON, what the user asked for; the name stands in saved pipelines.
+_USER_CONFIG = "asked"
 
 
 class Configured:
-    """Mixin of a component. `cfg` (dict[str, Any]) holds the settings in force, as plain data, and as text what the user asked for."""
+    """Mixin of a component.
+
+    cfg (dict[str, Any]): The settings in force, as plain data.
+    user_config (dict[str, Any]): Those that the user asked for.
+    """
 
     cfg: dict[str, Any]
-    _asked: dict[str, Any]
+    user_config: dict[str, Any]
     _defaults: Mapping[str, Any]
 
-    def configure(self, defaults: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
-        """Set `cfg`. asked: What the user gave, None where nothing; a mapping completes its default, anything else replaces it."""
-        self._defaults = defaults
-        text = json.dumps({key: value for key, value in asked.items() if value is not None})
-        self._asked = json.loads(text)
-        self.cfg = deepcopy({**defaults, "asked": text})
-        for key, value in json.loads(text).items():
-            self.cfg[key] = (
-                {**self.cfg[key], **value} if isinstance(self.cfg.get(key), dict) else value
-            )
+    def configure(self, defaults: Mapping[str, Any], user_config: Mapping[str, Any]) -> None:
+        """Set `cfg`.
 
-    def belongs_to(self, nlp: Language) -> None:
-        """Name the pipeline whose config shall say what is set later."""
+        user_config (Mapping): None for what the user did not give; a mapping completes its default, anything else replaces it.
+        """
+        self._defaults = defaults
+        given = {key: value for key, value in user_config.items() if value is not None}
+        text = json.dumps(given)
+        self.user_config = json.loads(text)
+        self.cfg = deepcopy({**defaults, _USER_CONFIG: text})
+        for key, value in json.loads(text).items():
+            is_part = isinstance(self.cfg.get(key), dict)
+            self.cfg[key] = {**self.cfg[key], **value} if is_part else value
+
+    def bind_to(self, nlp: Language) -> None:
+        """Name the pipeline whose config `sync_config` writes to."""
         _PIPELINES[self] = ref(nlp)
+
+    def _pipeline(self) -> Language | None:
+        return _PIPELINES[self]() if self in _PIPELINES else None
 
     def has_our_tokens(self, doc: Doc) -> bool:
         """RETURNS (bool): Whether our tokenizer made them. Looked at once for a pipeline: W001 or W002 says what is lost."""
-        vocab = doc.vocab
-        if vocab.lookups not in _OUR_TOKENS:  # a Vocab takes no weak references
-            getters: Any = getattr(vocab, "lex_attr_getters", {})
-            ours = getattr(getters.get(SHAPE), "__module__", "").startswith(__package__)
-            nlp = _PIPELINES[self]() if self in _PIPELINES else None
-            if ours and nlp is not None and nlp.vocab is vocab:  # else the component was sourced
-                ours = len(nlp.make_doc("a_b")) > 1
-            _OUR_TOKENS[vocab.lookups] = ours
-            if not ours or vocab.lang not in ("", "en"):
-                template = Warnings.W001 if vocab.lang in ("", "en") else Warnings.W002
-                warnings.warn(
-                    template.format(component=getattr(self, "name", ""), lang=vocab.lang),
-                    PiiWarning,
-                    stacklevel=2,
-                )
-        return _OUR_TOKENS[vocab.lookups]
+        lookups = doc.vocab.lookups  # a Vocab takes no weak references
+        if lookups not in _HAS_OUR_TOKENS:
+            _HAS_OUR_TOKENS[lookups] = ours = self._is_our_tokenizer(doc)
+            is_english = doc.vocab.lang in ("", "en")
+            if not (ours and is_english):
+                template = Warnings.W001 if is_english else Warnings.W002
+                name = getattr(self, "name", "")
+                message = template.format(component=name, lang=doc.vocab.lang)
+                warnings.warn(message, PiiWarning, stacklevel=2)
+        return _HAS_OUR_TOKENS[lookups]
+
+    def _is_our_tokenizer(self, doc: Doc) -> bool:
+        getters: Any = getattr(doc.vocab, "lex_attr_getters", {})
+        shape = getters.get(SHAPE)
+        ours = getattr(shape, "__module__", "").startswith(str(__package__))
+        nlp = self._pipeline()
+        if ours and nlp is not None and nlp.vocab is doc.vocab:  # else the component was sourced
+            return len(nlp.make_doc("a_b")) > 1
+        return ours
 
     @contextmanager
     def loading(self) -> Iterator[dict[str, Any]]:
@@ -81,32 +97,35 @@ class Configured:
         # srsly reads .3 as .30000000000000004.
         saved |= json.loads(json.dumps(saved), parse_float=lambda text: round(float(text), 12))
         # Before 0.9.7 the config said what is saved.
-        saved["asked"] = (
-            json.loads(saved["asked"]) if "asked" in saved else {**self._defaults, **saved}
-        )
+        before = {**self._defaults, **saved}
+        saved[_USER_CONFIG] = json.loads(saved[_USER_CONFIG]) if _USER_CONFIG in saved else before
         for key, value in saved.items():
-            now, then = self._asked.get(key), saved["asked"].get(key)
-            if key == "asked" or (now not in (None, then) and not isinstance(now, dict)):
-                continue
-            if isinstance(value, dict) and isinstance(now, dict):
-                changed = {k: v for k, v in now.items() if k not in (then or {}) or then[k] != v}
-                value = {**own[key], **value, **changed}
-            own[key] = deepcopy(value)
-        self.tell(*(key for key in saved if key in own and own[key] != self._asked.get(key)))
+            if key != _USER_CONFIG:
+                self._take_saved(key, value, saved[_USER_CONFIG].get(key))
+        in_force = (key for key in saved if key in own and own[key] != self.user_config.get(key))
+        self.sync_config(*in_force)
+
+    def _take_saved(self, key: str, value: Any, then: Any) -> None:
+        """Take a saved setting, unless the user asks for another one now. then (Any): What the user asked for when it was saved."""
+        now = self.user_config.get(key)
+        if not isinstance(now, dict):
+            if now in (None, then):
+                self.cfg[key] = deepcopy(value)
+            return
+        if isinstance(value, dict):
+            changed = {k: v for k, v in now.items() if k not in (then or {}) or then[k] != v}
+            value = {**self.cfg[key], **value, **changed}
+        self.cfg[key] = deepcopy(value)
 
     def overrides(self, saved: Mapping[str, Any], key: str) -> bool:
         """RETURNS (bool): Whether a setting was asked for, and otherwise than in a `cfg` that was loaded."""
-        return self._asked.get(key) not in (None, saved["asked"].get(key))
+        return self.user_config.get(key) not in (None, saved[_USER_CONFIG].get(key))
 
-    def tell(self, *keys: str, **values: Any) -> None:
+    def sync_config(self, *keys: str, **values: Any) -> None:
         """Make the pipeline's config say what is in force. keys: Of `cfg`. values: What is not in it, as plain data."""
-        nlp = _PIPELINES[self]() if self in _PIPELINES else None
-        name = (
-            next((name for name, pipe in nlp.components if pipe is self), None)
-            if nlp is not None
-            else None
-        )
-        if nlp is not None and name is not None:
-            # The same objects: what is changed in them shows in the config.
-            config = nlp.get_pipe_config(name)
-            config.update({key: self.cfg[key] for key in keys if key in config} | values)
+        nlp = self._pipeline()
+        for name, pipe in nlp.components if nlp is not None else ():
+            if pipe is self and nlp is not None:
+                # The same objects: what is changed in them shows in the config.
+                config = nlp.get_pipe_config(name)
+                config.update({key: self.cfg[key] for key in keys if key in config} | values)

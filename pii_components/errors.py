@@ -19,11 +19,9 @@ class _Codes(type):
 
 class Errors(metaclass=_Codes):
     # 0 core
-    E001 = "Span [{start}, {end}) does not lie within the document of {length} tokens."
+    E001 = "Span [{start}, {end}) cannot be used: {reason}."
     E002 = "Label '{label}' is unknown; use one of {allowed}."
     E003 = "Role '{role}' is unknown; use one of {allowed}."
-    E004 = "Score of the span [{start}, {end}) is {score}; use a number from 0 to 1."
-    E006 = "The span [{start}, {end}) in the group has no label; give it one."
     E005 = '{package} is needed for {what}; install it with: pip install "en_pii_edu[{extra}]"'
     E010 = "The packaged pipeline has {size} bytes; at most {most} may ship."
     E011 = (
@@ -69,17 +67,9 @@ class Errors(metaclass=_Codes):
     E402 = 'The key from {source} has {length} bytes; use at least {least}, for example: python -c "import secrets; print(secrets.token_hex(32))"'
     E411 = "Characters [{start}, {end}) do not lie within the text of {length} characters."
     E412 = "Replacement of characters [{start}, {end}) overlaps the one before it; resolve overlaps first (spans.resolve_overlaps)."
-    E421 = (
-        "Action '{action}' for '{label}' in profile '{profile}' is unknown; use one of: {allowed}."
-    )
-    E422 = "Setting '{setting}' of profile '{profile}' is '{value}'; use: {allowed}."
+    E422 = "Setting '{setting}' of profile '{profile}' is {value}; use {allowed}."
     E423 = "Profile '{profile}' lacks a name or has an unknown setting '{setting}'; settings are: {allowed}."
-    E424 = "Pseudonyms for '{label}' in profile '{profile}' are not allowed or empty; use a text or a list of texts for one of: {allowed}."
-    E425 = "There is no profile '{profile}'; give the path of a TOML file, or one of: {allowed}."
-    E426 = "Profile {profile} is no TOML file in UTF-8 ({reason}); compare with the shipped ones."
-    E430 = "Setting '{setting}' of profile '{profile}' is {value}; use a number from {least} to {most}."
-    E431 = "The map for OTHER in profile '{profile}' has a value that is empty, no text, or its own replacement; give a text for each."
-    E432 = "The generic noun for '{label}' in profile '{profile}' is not usable; give a text, or a list of texts, such as \"the university\"."
+    E425 = "There is no profile '{profile}'; give the path of a TOML file in UTF-8, or one of: {allowed}."
     E450 = "Vault {path} cannot be {done} ({reason}); check the path and your right to it."
     E451 = "{path} is no vault of this program, or its header is damaged; give the file that --vault wrote, or a copy of it."
     E452 = "{path} is a vault of version {version}; this program reads version {allowed}."
@@ -115,19 +105,17 @@ class Errors(metaclass=_Codes):
     E507 = "Two columns are named '{name}', so the second copy would stay as it is; rename one."
     E508 = "Encoding '{encoding}' is unknown or not for text; use utf-8, utf-16, cp1252 or another of Python's text encodings."
     E509 = "OUTPUT would lie on, in or around a file that is read; give another place."
-    E510 = "{what} exists already; use --overwrite to replace it, --resume to go on with an interrupted run, or another --out."
+    E510 = "{what} exists already; use --overwrite to replace it (--resume goes on with an interrupted run), or give another name."
     E511 = "OUTPUT must be {expected}, as INPUT is; '{got}' is not."
     E512 = "Cannot write {what} ({reason}); choose another place with --out."
     E513 = "There is no interrupted run to take up for this OUTPUT, or its files were changed; start again with --overwrite."
     E514 = "The interrupted run had another {what}; use the same as then, or start again with --overwrite."
     E515 = "The interrupted run used another key, or one of its own: its surrogates would not match. Give the same --key-file, or use --overwrite."
-    E516 = "Model '{model}' is not installed; use: pip install en_pii_edu, or give the path of a pipeline with --model."
-    E517 = "Model '{model}' could not be loaded ({reason}); install the spaCy that it was made for, or give another --model."
-    E518 = (
-        "Model '{model}' has no component '{factory}', so it cannot {what}; use --model en_pii_edu."
-    )
+    E516 = "Model '{model}' is not installed; use: pip install en_pii_edu, or give the path of a pipeline (--config model=PATH)."
+    E517 = "Model '{model}' could not be loaded ({reason}); install the spaCy that it was made for, or give the path of another pipeline."
+    E518 = "Model '{model}' has no component '{factory}', so it cannot {what}; use en_pii_edu."
     E519 = "'{value}' is no {what}; use {allowed}."
-    E520 = "Record {number} cannot be read as {encoding}; if it is plain text, save it as UTF-8, or use --encoding (often cp1252)."
+    E520 = "Record {number} cannot be read as {encoding}; if it is plain text, save it as UTF-8, or name its encoding: --config encoding=cp1252."
     E521 = "Record {number} is no JSON object, or has a field twice (line {line}); repair it."
     E522 = "Record {number} has no field '{name}', or nothing stands there."
     E523 = "The text of record {number} is of type {type}; it must be a string."
@@ -137,29 +125,28 @@ class Errors(metaclass=_Codes):
     E529 = "The tokens of record {number} do not join to its text and cannot be replaced; use --drop tokens."
     E530 = "Record {number} is an empty file."
     E531 = "The input cannot be read past record {number} ({reason}); what comes after is missing in the output."
-    E532 = "Stopped at the first record that had to be skipped, because of --strict: {skip}"
-    E533 = "Unexpected error of type {type}; what was done stays. Run again with --debug to see where it happened (shows text)."
+    E532 = (
+        "Stopped at the first record that had to be skipped, because of the setting strict: {skip}"
+    )
+    E533 = "Unexpected error of type {type}; what was done stays. Run `pii-edu --debug ...` to see where it happened (shows text)."
     E534 = "Interrupted; what was done stays in {partial}. Take the run up again with --resume."
     E537 = "Tokens and labels of record {number} are not of Kaggle's form: {problem}."
-    E538 = "Record {number} cannot be written in {encoding}; name another with --encoding for the input, utf-8 fits all."
-    E540 = "Use one of --overwrite and --resume, not both."
-    E541 = (
-        "'{path}' exists already; choose another name, or see whether the command has --overwrite."
-    )
+    E538 = "Record {number} cannot be written in {encoding}; name another for the input, utf-8 fits all: --config encoding=utf-8."
     E542 = "'{path}' is being written by another run; wait until that one has ended, or give another --out."
     E543 = (
         "These columns would be released in clear: {columns}. Name each of them with --text-column (to have it de-identified), --drop "
-        "(to leave it out) or --keep (to release it as it is); the one of --id-column goes with --ids pseudonym, too."
+        "(to leave it out) or --keep (to release it as it is); the one of --id-column goes with --config ids=pseudonym, too."
     )
     E544 = "Record {number} holds {what} in column '{column}', which looked harmless before; use --text-column, --drop or --keep for it."
     E545 = "The texts of record {number} cannot be told apart: one of them holds the sign \u241e, which is put between them."
-    E550 = "The header cannot be read as {encoding}; if this is a table, save it as UTF-8, or use --encoding (often cp1252)."
+    E546 = "'{key}' of {where} is no setting; use one of: {allowed}."
+    E550 = "The header cannot be read as {encoding}; if this is a table, save it as UTF-8, or name its encoding: --config encoding=cp1252."
     E551 = "Record {number} is a file of a kind that is not read in a folder; save it as {allowed}."
     E552 = "None of the {n} records could be used (the first: {code}); nothing was written."
     E553 = "Record {number}, on line {line}, stands beside a broken one, so it may be a part of a text. Repair that one."
     E557 = "Record {number} was set aside: a component could not do its work on it ({code}); run again with it alone."
     E575 = "INPUT is not what it was in that run: {n} documents differ, the first is record {number}. Put it back, or run deidentify again."
-    E576 = "'{path}' is not what {option} writes, or not finished; make it with: pii-edu deidentify INPUT {option} FILE"
+    E576 = "'{path}' is not what {option} writes, or not finished; make it with: pii-edu deidentify INPUT {option} ..."
     E577 = "Line {line} of the decisions '{path}' is not of the form; give the file that pii-edu review wrote."
     E578 = "The text of record {number} is not the one that the decisions are about; give the INPUT of then, or review it again."
     E579 = "{n} records with decisions, up to record {number}, come after the last one of INPUT ({last}); give the INPUT that was reviewed."
@@ -174,7 +161,7 @@ class Errors(metaclass=_Codes):
     E585 = "There is no report of a run for {path}; give the OUTPUT that `pii-edu deidentify` wrote, as it was then, or the path of its report."
     E586 = (
         "These numbers of a review do not fit: {reviewed} of {documents} documents read, a miss in {missed}; {spans} of {there} personal spans left "
-        "in clear. Give --reviewed and --missed-in, and both or none of --spans-missed and --spans-there."
+        "in clear. Give --reviewed and --missed-in, and if wanted, --spans MISSED/THERE."
     )
     E587 = "Of {n} documents drawn, {missing} are not marked as reviewed (the first: record {number}); an estimate needs all of them."
     E588 = "{n} of {documents} documents cannot be drawn: there are fewer, or of {skipped} records left out only {listed} are listed."
@@ -183,8 +170,8 @@ class Errors(metaclass=_Codes):
     E562 = "A worker has {got}, and the run began with {wanted}; install the same version on all machines."
     E563 = "There is no key, and all workers must have the same one; give key or key_file, or set {env}."
     E564 = "Engine '{engine}' did not start ({reason}); Spark needs Java 17 or later, Ray the cluster that RAY_ADDRESS names, if it is set."
-    E570 = "Scope 'thread' needs a table or JSON with --thread COLUMN, which is not dropped, or a folder or .zip that has a folder for each thread."
-    E571 = "None of the {n} records tells its thread; name its column with --thread, put its files into one folder, or use another --scope."
+    E570 = "Scope 'thread' needs a table or JSON with --config thread=COLUMN, which is not dropped, or a folder or .zip that has a folder for each thread."
+    E571 = "None of the {n} records tells its thread; name its column with --config thread=COLUMN, put its files into one folder, or use another scope."
     # 6 corpus
     E601 = "{where}: at character {offset} stands a slot that is not of the format; see assets/ESSAY_FORMAT.md."
     E602 = "{where}: the front matter must hold an id (an essay's is its file's name) and end with '---'; see assets/ESSAY_FORMAT.md."
@@ -194,7 +181,7 @@ class Errors(metaclass=_Codes):
     E621 = (
         "The form of {what} cannot be told from its name; name it with --from or --to: {allowed}."
     )
-    E622 = "Entities with offsets carry no texts; name the file or folder that holds them with --text-source."
+    E622 = "Entities with offsets carry no texts; name the file or folder that holds them: --config text_source=PATH."
     E624 = "Field '{name}' of record {number} is not {expected}."
     E625 = "{what} has no column or field '{name}'; it needs: {needed}."
     E627 = "Record {number} has the same id as a record before it; ids must differ here."
@@ -207,7 +194,7 @@ class Errors(metaclass=_Codes):
     E650 = "{name} is {value}; use {allowed}."
     E651 = "{option} needs columns, and {kind} has none; leave it out, or give a table (.csv, .tsv, .jsonl, .json)."
     E652 = "There is no column '{name}' for {option}; the file has: {fields}."
-    E653 = "The time of record {number} is neither a number nor an ISO date (2024-05-31T13:00); repair it, or leave out --time-column."
+    E653 = "The time of record {number} is neither a number nor an ISO date (2024-05-31T13:00); repair it, or leave out time_column."
     E654 = "Record {number} has {size} bytes; {limit} are allowed."
     E655 = "Record {number} has {pages} pages; {limit} are allowed."
     E656 = "Record {number} is encrypted (or, if it ends in .docx, an old .doc); save it anew, without a password."
@@ -232,7 +219,7 @@ class Errors(metaclass=_Codes):
     E705 = "{file} does not fit the gold ({reason}); give predictions for the same documents."
     E709 = "Two systems are named '{name}'; give one another name: NAME=SYSTEM."
     E722 = "A predicted span of document {document}, [{start}, {end}), lies outside of its text of {length} characters."
-    E724 = "Label '{label}' of {what} is unknown; use one of {allowed}, or rename it with --map OLD=NEW."
+    E724 = "Label '{label}' of {what} is unknown; use one of {allowed}."
     E729 = "Row {number} of {file} cannot be used ({reason})."
     E730 = (
         "The folder of stored predictions lacks {missing}; see assets/README.md for where they are."
@@ -282,7 +269,7 @@ class Errors(metaclass=_Codes):
     E844 = "Recognizer '{name}' cannot be made ({reason}); use the name and the settings of one of Presidio's, or patterns of your own."
     E845 = "Presidio's recognizers failed on a document ({reason})."
     E853 = "Presidio would download a pipeline: give the analyzer's file a section nlp_configuration ('analyzer' ships)."
-    E855 = "There was no answer within {seconds} seconds; send fewer or shorter texts, or start the server with a higher --time-limit."
+    E855 = "There was no answer within {seconds} seconds; send fewer or shorter texts, or start the server with a higher time_limit."
     E859 = "'{host}' port {port} cannot be listened on ({reason}); choose another with --host and --port."
     # 9 language models
     E900 = "'{file}' is no TOML file of the form that is needed ({reason}); compare with those in pii_components/resources/llm."
@@ -292,21 +279,21 @@ class Errors(metaclass=_Codes):
     E904 = "There is no mode '{value}' of {name}; use one of: {allowed}."
     E905 = "{name} is {value}; use {allowed}."
     E910 = "'{endpoint}' is no address of a server; give one such as https://api.openai.com/v1."
-    E911 = "Text would leave this machine for {host}, which nobody has allowed; give --allow-remote, or allow_remote = true in Python."
+    E911 = "Text would leave this machine for {host}, which nobody has allowed; give --config allow_remote=true."
     E912 = "The environment variable {name} holds no key for {host}; set it."
     E913 = "{host} refuses the key, the model or the address (HTTP {status}); check them before more is sent."
     E914 = "The model gave no usable answer."
     E915 = "The model declined to answer, or what it said was filtered."
     E918 = "The component '{name}' uses a model that does not say where texts go; use {allowed}."
     E919 = "An answer was not computed: this is a dry run."
-    E920 = "There is no price for model '{model}' in {file}; known are: {known}. Give its own with --prices."
+    E920 = "There is no price for model '{model}' in {file}; known are: {known}. Give its own with --config prices=FILE."
     E930 = "The model rewrote a passage; marks in it are not trusted."
     E931 = "The model's copy breaks off; it has not read the rest."
     E932 = "A mark of the model has no place in the text."
     E933 = "An answer was neither T nor F."
     E934 = "The text steers the model: it calls an invented student's name not personal."
     E942 = "Reasoning has to be written by a model; name a config with one: --llm."
-    E943 = "{path} names no component with the factory 'llm'; see docs/llm.md."
+    E943 = "{path} names no component with the factory 'llm'; see docs/how-to/llm.md."
     E944 = "The config lists '{name}', which pipeline '{model}' does not have; it has: {pipes}."
     E945 = "{part} of {corpus} holds nothing to write."
 

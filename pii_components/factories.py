@@ -82,7 +82,7 @@ def make_pii_ner(
     made = PiiTokenClassifier(
         nlp.vocab, model, name, spans_key=spans_key, scorer=scorer, **settings
     )
-    made.belongs_to(nlp)
+    made.bind_to(nlp)
     return made
 
 
@@ -125,7 +125,7 @@ def make_pii_ruler(  # noqa: PLR0917 (spaCy calls it by keyword)
         "native_names": native_names,
     }
     made = PiiRuler(nlp, name, **settings, shipped=shipped, validate=validate)
-    made.belongs_to(nlp)
+    made.bind_to(nlp)
     return made
 
 
@@ -160,7 +160,7 @@ def make_pii_context(
     from .context.component import PiiContext
 
     made = PiiContext(name, spans_key=spans_key, settings=settings, ents_filter=ents_filter)
-    made.belongs_to(nlp)
+    made.bind_to(nlp)
     return made
 
 
@@ -207,7 +207,7 @@ def make_hips_surrogate(
         ents_filter=ents_filter,
         **settings,
     )
-    made.belongs_to(nlp)
+    made.bind_to(nlp)
     return made
 
 
@@ -242,7 +242,7 @@ def make_presidio_source(
         "context": context,
     }
     made = PresidioSource(nlp, name, language=language, spans_key=spans_key, **settings)
-    made.belongs_to(nlp)
+    made.bind_to(nlp)
     return made
 
 

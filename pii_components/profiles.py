@@ -147,7 +147,7 @@ class Profile:
     repeat (float): For "markov": probability, 0 to 1, that a value keeps its last surrogate.
     age_spread (int): Years that an age moves at most. age_border (int): An age that nobody crosses, 18 say; 0 for none.
     other (Mapping[str, str]): Value -> what to put there, for OTHER. It holds originals, so it is not saved with a pipeline.
-    RAISES (PiiError): E421 to E424, E430, E431 for values that are not allowed.
+    RAISES (PiiError): E002, E422 for what is not allowed.
     """
 
     name: str
@@ -168,55 +168,36 @@ class Profile:
     other: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self,
-            "actions",
-            {label: ALIASES.get(action, action) for label, action in self.actions.items()},
-        )
-        for label, action in self.actions.items():
+        actions = {label: ALIASES.get(action, action) for label, action in self.actions.items()}
+        object.__setattr__(self, "actions", actions)
+        for label, action in actions.items():
             name, slash, role = label.partition("/")
             if name not in LABELS or (slash and role not in (*ROLES, ORGANISATION)):
                 raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
-            if action not in ACTIONS:
-                raise PiiError(
-                    Errors.E421,
-                    label=label,
-                    action=action,
-                    profile=self.name,
-                    allowed=", ".join(ACTIONS),
-                )
-        for setting, allowed in _CHOICES.items():
-            if (value := getattr(self, setting)) not in allowed:
-                raise PiiError(
-                    Errors.E422,
-                    setting=setting,
-                    value=value,
-                    profile=self.name,
-                    allowed=", ".join(allowed),
-                )
+            self._check(action in ACTIONS, f"actions.{label}", action, ", ".join(ACTIONS))
+        for setting, choices in _CHOICES.items():
+            value = getattr(self, setting)
+            self._check(value in choices, setting, value, ", ".join(choices))
         for setting, (least, most) in _RANGES.items():
-            if not least <= (number := getattr(self, setting)) <= most:
-                raise PiiError(
-                    Errors.E430,
-                    setting=setting,
-                    value=number,
-                    profile=self.name,
-                    least=least,
-                    most=most,
-                )
-        if not all(
-            isinstance(v, str) and v and v.casefold() != k.casefold() for k, v in self.other.items()
-        ):
-            raise PiiError(Errors.E431, profile=self.name)
-        if label := next(
-            (label for label, nouns in self.generic.items() if not _is_texts(nouns)), ""
-        ):
-            raise PiiError(Errors.E432, label=label, profile=self.name)
+            number = getattr(self, setting)
+            self._check(
+                least <= number <= most, setting, number, f"a number from {least} to {most}"
+            )
+        for value, new in self.other.items():
+            fits = isinstance(new, str) and bool(new) and new.casefold() != value.casefold()
+            self._check(fits, "other", "not usable", "a text for each value, and not that value")
+        for label, nouns in self.generic.items():
+            self._check(_is_texts(nouns), f"generic.{label}", "not usable", "a text or some texts")
         for label, fixed in self.pseudonyms.items():
-            if label not in PSEUDONYM_KEYS or not _is_texts(fixed):
-                raise PiiError(
-                    Errors.E424, label=label, profile=self.name, allowed=", ".join(PSEUDONYM_KEYS)
-                )
+            fits = label in PSEUDONYM_KEYS and _is_texts(fixed)
+            allowed = f"a text or some texts for one of: {', '.join(PSEUDONYM_KEYS)}"
+            self._check(fits, f"pseudonyms.{label}", "not usable", allowed)
+
+    def _check(self, fits: bool, setting: str, value: object, allowed: str) -> None:
+        if not fits:
+            raise PiiError(
+                Errors.E422, setting=setting, value=value, profile=self.name, allowed=allowed
+            )
 
     def action(self, label: str, role: str = "") -> str:
         """RETURNS (str): What to do with a label; "tag" if the profile does not name it. role (str): Whose detail it is, if known."""
@@ -272,7 +253,7 @@ class Profile:
     def load(cls, name_or_path: str | Path) -> "Profile":
         """RETURNS (Profile): The shipped profile of that name, or that of a TOML file, checked.
 
-        RAISES (PiiError): E425 if there is none, E426 if the file is no TOML in UTF-8.
+        RAISES (PiiError): E425 if there is none, or it is no TOML in UTF-8.
         """
         shipped = (
             resources.files("pii_components") / "resources" / "profiles" / f"{name_or_path}.toml"
@@ -280,12 +261,9 @@ class Profile:
         path = shipped if str(name_or_path) in shipped_profiles() else Path(name_or_path)
         try:
             data = tomllib.loads(path.read_text(encoding="utf8"))
-        except OSError:
-            raise PiiError(
-                Errors.E425, profile=name_or_path, allowed=", ".join(shipped_profiles())
-            ) from None
-        except ValueError as err:
-            raise PiiError(Errors.E426, profile=name_or_path, reason=type(err).__name__) from None
+        except (OSError, ValueError):
+            allowed = ", ".join(shipped_profiles())
+            raise PiiError(Errors.E425, profile=name_or_path, allowed=allowed) from None
         return cls.from_dict(data, where=str(name_or_path))
 
 

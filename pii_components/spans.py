@@ -54,12 +54,15 @@ class Candidate:
     person: int | None = None
 
     def __post_init__(self) -> None:
+        reason = ""
         if not 0 <= self.start < self.end:
-            raise PiiError(Errors.E001, start=self.start, end=self.end, length="?")
-        if not self.label:
-            raise PiiError(Errors.E006, start=self.start, end=self.end)
-        if not 0.0 <= self.score <= 1.0:
-            raise PiiError(Errors.E004, start=self.start, end=self.end, score=self.score)
+            reason = "it is empty, turned round or before the document"
+        elif not self.label:
+            reason = "it has no label"
+        elif not 0.0 <= self.score <= 1.0:
+            reason = f"its score is {self.score}, not a number from 0 to 1"
+        if reason:
+            raise PiiError(Errors.E001, start=self.start, end=self.end, reason=reason)
 
     @property
     def role(self) -> str:
@@ -100,18 +103,20 @@ def read_spans(doc: Doc, key: str = SPANS_KEY) -> list[Candidate]:
     scores, roles = group.attrs.get("scores") or (), group.attrs.get("roles") or ()
     found = []
     for i, span in enumerate(group):
-        score, role = float(scores[i]) if i < len(scores) else 1.0, span._.pii_role
-        likely = (
-            role if is_name(span.label_) and role in ROLES and role != role_of(span.label_) else ""
+        role = span._.pii_role
+        is_other_role = is_name(span.label_) and role in ROLES and role != role_of(span.label_)
+        cand = Candidate(
+            span.start,
+            span.end,
+            span.label_,
+            score=float(scores[i]) if i < len(scores) else 1.0,
+            source=span._.pii_source,
+            reason=span._.pii_reason,
+            roles=tuple(roles[i]) if i < len(roles) else (),
+            likely=role if is_other_role else "",
+            person=span._.pii_person,
         )
-        about = (
-            score,
-            span._.pii_source,
-            span._.pii_reason,
-            tuple(roles[i]) if i < len(roles) else (),
-            likely,
-        )
-        found.append(Candidate(span.start, span.end, span.label_, *about, span._.pii_person))
+        found.append(cand)
     return sorted(found, key=lambda c: (c.start, c.end))
 
 
@@ -125,14 +130,14 @@ def write_spans(doc: Doc, candidates: Iterable[Candidate], key: str = SPANS_KEY)
     spans = []
     for cand in ordered:
         if cand.end > len(doc):
-            raise PiiError(Errors.E001, start=cand.start, end=cand.end, length=len(doc))
+            reason = f"the document has {len(doc)} tokens"
+            raise PiiError(Errors.E001, start=cand.start, end=cand.end, reason=reason)
         span = Span(doc, cand.start, cand.end, label=cand.label)
         span._.pii_source, span._.pii_role, span._.pii_reason = cand.source, cand.role, cand.reason
         span._.pii_person = cand.person
         spans.append(span)
-    attrs = (
-        dict(doc.spans[key].attrs) if key in doc.spans else {}
-    )  # what a component noted for those after it
+    # What a component noted for those after it.
+    attrs = dict(doc.spans[key].attrs) if key in doc.spans else {}
     doc.spans[key] = spans
     attrs["scores"] = [float(c.score) for c in ordered]
     doc.spans[key].attrs.update(attrs, roles=[[float(p) for p in c.roles] for c in ordered])
@@ -184,13 +189,10 @@ def merge_found(
 def _without_parts(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Without details that lie within a longer detail."""
     left = [c for c in candidates if c.label not in DETAIL_LABELS]
-    reach, last = (
-        -1,
-        (-1, -1),
-    )  # how far the details go that were seen; the longest that begins here
-    for cand in sorted(
-        (c for c in candidates if c.label in DETAIL_LABELS), key=lambda c: (c.start, -c.end)
-    ):
+    details = [c for c in candidates if c.label in DETAIL_LABELS]
+    reach = -1  # how far the details go that were seen
+    last = (-1, -1)  # the longest one that begins here
+    for cand in sorted(details, key=lambda c: (c.start, -c.end)):
         if cand.end > reach or (cand.start, cand.end) == last:
             left.append(cand)
             reach, last = cand.end, (cand.start, cand.end)
@@ -225,16 +227,20 @@ def mark_given(doc: Doc, key: str = SPANS_KEY) -> list[Candidate]:
 
 
 def with_given(doc: Doc, found: Sequence[Candidate], key: str = SPANS_KEY) -> list[Candidate]:
-    """RETURNS (list[Candidate]): What was found, merged with what was given before (`mark_given`): the given span stays and what lies within
-    it goes; nothing that one of them covers is left uncovered."""
-    given = mark_given(doc, key) if key in doc.spans and GIVEN in doc.spans[key].attrs else []
+    """What was found, merged with what was given before (see `mark_given`).
+
+    RETURNS (list[Candidate]): The given span stays and what lies within it goes; nothing that one of them covers is left uncovered.
+    """
+    if key not in doc.spans or GIVEN not in doc.spans[key].attrs:
+        return list(found)
+    given = mark_given(doc, key)
     if not given:
         return list(found)
-    return merge_found(
-        doc,
-        given,
-        [c for c in found if not any(g.start <= c.start and c.end <= g.end for g in given)],
-    )
+    outside = []
+    for cand in found:
+        if not any(g.start <= cand.start and cand.end <= g.end for g in given):
+            outside.append(cand)
+    return merge_found(doc, given, outside)
 
 
 EntsFilter = Callable[[Iterable[Span], Iterable[Span]], Iterable[Span]]
@@ -277,24 +283,22 @@ def free_of(candidates: Sequence[Candidate], start: int, end: int) -> bool:
     return all(c.end <= start or c.start >= end for c in candidates)
 
 
-def _install_extensions() -> None:
-    for name, default in {
-        "pii_source": "",
-        "pii_role": "",
-        "pii_reason": "",
-        "pii_person": None,
-    }.items():
+def install_extensions() -> None:
+    """Give Doc and Span the attributes that our components write; what is installed already stays."""
+    span_defaults = {"pii_source": "", "pii_role": "", "pii_reason": "", "pii_person": None}
+    for name, default in span_defaults.items():
         if not Span.has_extension(name):
             Span.set_extension(name, default=default)
-    if not Doc.has_extension("surrogate_spans"):
-        Doc.set_extension("deidentified", default=None)
-        Doc.set_extension("pii_scope", default=None)
-        Doc.set_extension("pii_failed", default=None)
-        Doc.set_extension("llm_notes", default=None)
+    for name in ("deidentified", "pii_scope", "pii_failed", "llm_notes"):
+        if not Doc.has_extension(name):
+            Doc.set_extension(name, default=None)
+    if not Doc.has_extension("pii_offsets"):
         Doc.set_extension("pii_offsets", getter=_get_offsets, setter=_set_offsets)
+    if not Doc.has_extension("surrogate_spans"):
         Doc.set_extension(
             "surrogate_spans", getter=_get_surrogate_spans, setter=_set_surrogate_spans
         )
 
 
-_install_extensions()  # to import this module is enough; `import pii_components` does
+# Every component imports this module, and whoever reads a DocBin without a pipeline can.
+install_extensions()

@@ -1,4 +1,4 @@
-"""Our annotations of real and invented texts (docs/annotation.md): how far their readers agree, and scores on the sealed
+"""Our annotations of real and invented texts (docs/explanation/annotation.md): how far their readers agree, and scores on the sealed
 fifth, every look counted.
 
     python -m scripts.annotated score --texts essays_sample.jsonl --part sealed --out metrics/sealed.json
@@ -330,7 +330,7 @@ def _summary(rows: Sequence[Counter[str]]) -> dict[str, Any]:
 def print_table(
     files: Annotated[list[Path], typer.Argument(help="Metrics files of `score`.")],
 ) -> None:
-    """Print metrics files as Markdown, as README and MODEL_CARD have them."""
+    """Print metrics files as Markdown, as docs/explanation/evaluation.md and MODEL_CARD.md have them."""
     print("\n".join(table([json.loads(path.read_text("utf8")) for path in files])))
 
 

@@ -1,11 +1,10 @@
-"""Three invented essays before and after, as the README shows them: `python -m scripts.before_after`.
+"""Three invented essays before and after, as docs/explanation/surrogates.md shows them: `python -m scripts.before_after`.
 
 Their spans are marked in resources/demo/before_after_*.txt, so that what is shown depends on the
 surrogates alone; the component gives the same with the same key, wherever the spans come from.
 """
 
 import re
-from collections.abc import Iterator
 from importlib import resources
 from typing import NamedTuple
 
@@ -30,8 +29,9 @@ class Example(NamedTuple):
     after: str
 
 
-def examples() -> Iterator[Example]:
-    """YIELDS (Example): The essays that ship."""
+def examples() -> list[Example]:
+    """The essays that ship."""
+    found = []
     folder = resources.files("pii_components") / "resources" / "demo"
     for file in sorted(folder.glob("before_after_*.txt")):  # type: ignore[attr-defined]
         head, _, marked = file.read_text(encoding="utf8").partition("\n")
@@ -47,7 +47,8 @@ def examples() -> Iterator[Example]:
         chance = Chance(KEY, "document:" + Chance(KEY).digest("document", essay.text).hex())
         planned = plan(essay.text, items, profile=profile, chance=chance)
         after = apply_replacements(essay.text, planned)[0]
-        yield Example(name, title, essay.text, essay.spans, after)
+        found.append(Example(name, title, essay.text, essay.spans, after))
+    return found
 
 
 def as_diff(before: str, after: str) -> str:
@@ -61,7 +62,7 @@ def as_diff(before: str, after: str) -> str:
 
 
 def markdown() -> str:
-    """What stands in the README."""
+    """What stands in docs/explanation/surrogates.md; README has the first of them."""
     blocks = []
     for essay in examples():
         diff = as_diff(essay.text, essay.after)

@@ -22,19 +22,20 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from importlib import resources
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import spacy
 import typer
-from pii_components.corpus.edit import Filled
 from spacy.tokens import Doc
 
 from pii_components import labels
 from pii_components.cli.common import guard
 from pii_components.corpus.annotated import FIRST, SECOND, read_annotated
 from pii_components.corpus.build import RECIPES, Tally, from_carriers, from_essays, to_doc
+from pii_components.corpus.noise import Filled
 from pii_components.corpus.people import given_names, surnames
 from pii_components.corpus.templates import read_fragments, read_templates
 from pii_components.names.letters import norm
@@ -80,6 +81,13 @@ _DEGREE = re.compile(
 )
 _AGE = re.compile(r"(?i)years?[- ]old|\baged?\b|months[- ]old")
 _LATER = re.compile(r"n\d_")
+# Words of everyday English that people are called by; a tenth of private people get one.
+_WORD_NAMES = """Will Grace Grant Brook King Summer Love Hope Faith Joy Rose Lily Daisy Ivy Violet Mark Bill Jack Rob Art
+Dale Glen Heath Forest River Sky Star Angel Prince Noble Justice Merit Honor Chance Chase Hunter Mason Cooper Carter
+Baker Butler Page Reed Rich Early May June April August Young Long Short Strong Wise Good Best Day Knight Bishop Pope
+Price Banks Waters Fields Hill Woods Stone Bell Ball Drew Frank Earnest Pat Sue Gene Ray Dawn Eve Crystal Jade Ruby
+Pearl Amber Jasmine Olive Sage Basil Ginger Pepper Candy Cherry Melody Harmony Carol Penny Christian Major Royal Baron
+Duke Earl Sandy Rocky Cliff Gale Storm Winter Autumn Rain"""
 _HEADING = 10  # lines at the top in which a date alone is the date of hand-in
 
 
@@ -159,13 +167,14 @@ def texts(
     carriers: Annotated[
         int, typer.Option(help="Publishers' essays at most, with marks and without.")
     ] = 5600,
+    limit: Annotated[int, typer.Option(help="Texts at most, for a trial; 0 for all.")] = 0,
     seed: Annotated[int, typer.Option(help="Of everything that is drawn.")] = 71,
 ) -> None:
     """Write all examples, and the names that take the place of others."""
     with guard(debug=True):
         exporter = Exporter(pipeline, general, seed)
         rng = random.Random(seed)
-        found = list(read_texts(assets, own or [], carriers, seed))
+        found = list(islice(read_texts(assets, own or [], carriers, seed), limit or None))
         silver = exporter.general.pipe((text.filled.text for text in found), batch_size=64)
         for text, ents in zip(found, silver, strict=True):
             exporter.add(text, ents, rng)
@@ -298,7 +307,9 @@ class Exporter:
             {name for name in names if name.isascii() and name.isalpha()}
             for names in (given, family)
         )
-        common = {name for name in given | family if words().is_common(norm(name))}
+        common = {name for name in given | family if words().is_common(norm(name))} | {
+            *_WORD_NAMES.split()
+        }
         folder = resources.files("pii_components") / "resources" / "cues"
         famous = []
         for file in ("public_figures.txt", "story_figures.txt"):

@@ -78,7 +78,7 @@ def main(
         }
         report: dict[str, Any] = {"format": FORMAT, "versions": versions(), "bootstrap": bootstrap}
         paper = names == "names-dataset"
-        source = names_dataset() if paper else metrics.name_source(names)
+        source = names_dataset() if paper else metrics.name_source()
         report |= paper_report(read_peers(peers), names=source, resamples=resamples)
         common.publish("jedm_tables", report, out, print_paper)
         raise typer.Exit(

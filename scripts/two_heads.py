@@ -509,13 +509,12 @@ def losses(model: TwoHeads, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
     return 2 * what + 0.6 * role + 0.3 * owner, torch.stack([what, role, owner]).detach()
 
 
-def load_start(model: TwoHeads, path: Path) -> None:
-    """Load the encoder of `scripts.examples start`, or any arrays of `save` on top of it."""
-    state = _arrays(path)
-    names = dict(model.named_parameters())
-    for name, value in state.items():
-        if name in names:
-            names[name].data.copy_(value)
+def load_arrays(model: TwoHeads, *paths: Path) -> None:
+    """Load the encoder of `scripts.examples start`, or what `save` wrote; of several files the mean."""
+    states = [_arrays(path) for path in paths]
+    for name, parameter in model.named_parameters():
+        if states and name in states[0]:
+            parameter.data.copy_(torch.stack([state[name] for state in states]).mean(0))
 
 
 def _arrays(path: Path) -> dict[str, torch.Tensor]:
@@ -558,8 +557,8 @@ def train(args: argparse.Namespace) -> None:
     if device == "cpu":
         torch.set_num_threads(args.threads)
     data, model = Data(args.data), TwoHeads(args.layers)
-    for path in filter(None, (args.start, args.init)):
-        load_start(model, path)
+    load_arrays(model, args.start)
+    load_arrays(model, *args.init)
     model.to(device).train()
     for frozen in (model.word, model.place):
         frozen.weight.requires_grad_(False)
@@ -673,7 +672,13 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="Examples, of `python -m scripts.examples texts`.")
     parser.add_argument("start", type=Path, help="Encoder, of `python -m scripts.examples start`.")
     parser.add_argument("out", type=Path, help="Folder for model.npz, and last.npz while it runs.")
-    parser.add_argument("--init", type=Path, help="Weights of an earlier run to go on from.")
+    parser.add_argument(
+        "--init",
+        type=Path,
+        nargs="*",
+        default=[],
+        help="Weights to go on from; of several the mean.",
+    )
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--minutes", type=float, default=240)
     parser.add_argument(

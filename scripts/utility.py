@@ -1,7 +1,7 @@
 """What a release costs research: measures of each text before and after, in pairs.
 
     python -m scripts.utility essays.csv clean.csv --id-column id
-    python -m scripts.utility in clean --map map.csv        # what `pii-edu deidentify --map` wrote
+    python -m scripts.utility in clean --map map.csv        # what `pii-edu deidentify --id-map` wrote
 
 Numbers only; no text is kept or shown. Readability by textstat, variety by MTLD (McCarthy and Jarvis
 2010). Documents are matched by ID or file name, else by order. Needs textstat and scipy.

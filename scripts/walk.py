@@ -36,8 +36,8 @@ CLASS = Path(__file__).resolve().parents[1] / "tests/data/class"
 PROGRAM = (sys.executable, "-c", "from pii_components.cli import main; main()")
 # ETS's steps 1 to 4: header, names and contact, autobiographical details, search for surnames.
 STEPS = (
-    "--profile ets --roster roster.csv --sweep hide --map safe.csv --vault safe.vault "
-    "--report safe.json --quiet"
+    "--profile ets --roster roster.csv --config sweep=hide --id-map safe.csv --vault safe.vault "
+    "--config report=safe.json"
 )
 NAMES = {"author", "classmate", "instructor", "connected"}
 GONE, PART, LEFT, INTACT = "gone", "in_part", "left", "intact"
@@ -123,7 +123,16 @@ def run(place: Path, *arguments: str) -> None:
 
 def walk(documents: Sequence[Doc], place: Path, model: str) -> tuple[dict[str, Any], list[Doc]]:
     """Run the steps and check the release: counts, and file, table, kind and string of what failed."""
-    run(place, "deidentify", "class.zip", "--out", "safe", *STEPS.split(), "--model", model)
+    run(
+        place,
+        "deidentify",
+        "class.zip",
+        "--out",
+        "safe",
+        *STEPS.split(),
+        "--config",
+        f"model={model}",
+    )
     run(place, "vault", "verify", "safe.vault")
     rows = csv.reader((place / "safe.csv").read_text("utf-8-sig").splitlines())
     names = {row[0]: row[1] for row in rows if row[1]}

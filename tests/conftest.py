@@ -1,4 +1,4 @@
-"""`--slow` runs what needs the shipped pipeline for more than a look."""
+"""`--slow` runs what takes long: the shipped pipeline, trainings, workers that are spawned."""
 
 import os
 
@@ -15,7 +15,7 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
 def pytest_addoption(parser):
-    parser.addoption("--slow", action="store_true", help="run tests that load the shipped pipeline")
+    parser.addoption("--slow", action="store_true", help="run slow tests as well")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -23,4 +23,4 @@ def pytest_collection_modifyitems(config, items):
         return
     for item in items:
         if "slow" in item.keywords:
-            item.add_marker(pytest.mark.skip(reason="loads the shipped pipeline; run with --slow"))
+            item.add_marker(pytest.mark.skip(reason="takes long; run with --slow"))

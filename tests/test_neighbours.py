@@ -207,7 +207,7 @@ def test_a_docbin_is_read_in_a_fresh_process(nlp, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "module", ["pii_components", "pii_components.spans", "pii_components.factories"]
+    "module", ["pii_components.spans", "pii_components.factories", "pii_components.ruler.component"]
 )
 def test_attributes_are_there_whatever_is_imported_first(module):
     code = f"import {module}; from spacy.tokens import Doc, Span; assert Doc.has_extension('deidentified') and Span.has_extension('pii_role')"

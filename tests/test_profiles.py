@@ -84,7 +84,7 @@ def test_loads_a_users_file(tmp_path):
     assert Profile.load(str(path)) == profile
 
 
-@pytest.mark.parametrize(("text", "code"), [*CASES["wrong"], (b"\xff\xfe\x00", "E426")])
+@pytest.mark.parametrize(("text", "code"), [*CASES["wrong"], (b"\xff\xfe\x00", "E425")])
 def test_what_is_wrong_is_told(tmp_path, text, code):
     path = tmp_path / "wrong.toml"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())

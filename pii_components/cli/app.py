@@ -11,17 +11,18 @@ from rich.text import Text
 from typer import Argument, Option
 
 from .. import __version__
+from ..errors import Errors, PiiError
 from ..files.record import Record, Skip
+from ..files.writers import replace_file
 from ..labels import DETAIL_LABELS, LABELS
 from ..profiles import Profile, shipped_profiles
 from ..release.engine import KEEP, load_engine
 from .audit import audit
 from .common import (
-    MODEL,
+    GLOBAL_OPTIONS,
     OTHER_STYLE,
     STYLES,
-    DebugOpt,
-    ModelOpt,
+    ConfigOpt,
     console,
     guard,
     table_of,
@@ -29,9 +30,10 @@ from .common import (
 )
 from .corpus import corpus_app
 from .deidentify import EPILOG, PROFILE_HELP, deidentify
+from .deprecated import TranslatingGroup
+from .detect import EPILOG as DETECT_EPILOG
 from .detect import detect, spans_table
-from .evaluate import EPILOG as COMPARE_EPILOG
-from .evaluate import compare, evaluate_app
+from .evaluate import evaluate_app
 from .llm import llm_app
 from .reidentify import EPILOG as REIDENTIFY_EPILOG
 from .reidentify import reidentify, vault_app
@@ -39,80 +41,86 @@ from .review import EPILOG as REVIEW_EPILOG
 from .review import review
 from .serve import EPILOG as SERVE_EPILOG
 from .serve import presidio_app, serve
+from .settings import MODEL, RunSettings, read_settings, run_file
 
 # Everyone may know what the people in our own essay become.
 DEMO_KEY = b"everyone may know this key"
 
 app = typer.Typer(
     name="pii-edu",
+    cls=TranslatingGroup,
     help="Find personal information in student writing, and hide it in plain sight. Lowers the risk; does not make anonymous.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.add_typer(corpus_app, name="corpus")
-app.add_typer(vault_app, name="vault")
-app.command("reidentify", epilog=REIDENTIFY_EPILOG)(reidentify)
-app.add_typer(evaluate_app, name="evaluate")
-app.command("compare", epilog=COMPARE_EPILOG)(compare)
-app.add_typer(llm_app, name="llm")
-app.add_typer(presidio_app, name="presidio")
-app.command("serve", epilog=SERVE_EPILOG)(serve)
-app.command("deidentify", epilog=EPILOG)(deidentify)
-app.command("review", epilog=REVIEW_EPILOG)(review)
-app.command("detect", epilog=EPILOG)(detect)
-app.command("audit")(audit)
 
 
 def _version(value: bool) -> None:
-    if value:
-        print(f"pii-edu {__version__}")
-        raise typer.Exit
+    """Print the versions of pii-edu, of spaCy and of the installed pipeline, and leave."""
+    if not value:
+        return
+    print(f"pii-edu {__version__}")
+    for package in ("spacy", MODEL):
+        try:
+            print(f"{package} {metadata.version(package)}")
+        except metadata.PackageNotFoundError:
+            print(f"{package} is not installed")
+    raise typer.Exit
 
 
 @app.callback()
 def common(
+    context: typer.Context,
     *,
     version: Annotated[
-        bool, Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool,
+        Option("--version", callback=_version, is_eager=True, help="Show versions, and leave."),
+    ] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Print errors only.")] = False,
+    debug: Annotated[
+        bool,
+        Option(
+            "--debug",
+            envvar="PII_EDU_DEBUG",
+            help="Raise unexpected errors with their traceback, which may show text.",
+        ),
     ] = False,
 ) -> None:
     """Options of all commands."""
+    given = {"quiet": quiet, "debug": debug}
+    token = GLOBAL_OPTIONS.set(frozenset(name for name, value in given.items() if value))
+    context.call_on_close(lambda: GLOBAL_OPTIONS.reset(token))
+
+
+app.command("deidentify", epilog=EPILOG)(deidentify)
+app.command("detect", epilog=DETECT_EPILOG)(detect)
+app.command("review", epilog=REVIEW_EPILOG)(review)
+app.command("reidentify", epilog=REIDENTIFY_EPILOG)(reidentify)
+app.command("audit")(audit)
 
 
 @app.command()
 def demo(
-    *,
-    profile: Annotated[str, Option(help=PROFILE_HELP)] = "crapii",
-    model: ModelOpt = MODEL,
-    debug: DebugOpt = False,
+    *, profile: Annotated[str, Option(help=PROFILE_HELP)] = "", config: ConfigOpt = None
 ) -> None:
     """Show an essay before and after, in colours. Everyone in it is invented."""
-    with guard(debug):
-        text = (
-            (resources.files("pii_components") / "resources" / "demo" / "essay.txt")
-            .read_text(encoding="utf-8")
-            .rstrip("\n")
-        )
-        engine = load_engine(model, profile=profile, key=DEMO_KEY, debug=debug)
+    with guard():
+        place = resources.files("pii_components") / "resources" / "demo" / "essay.txt"
+        text = place.read_text(encoding="utf-8").rstrip("\n")
+        settings = read_settings(RunSettings, config, profile=profile)
+        engine = load_engine(settings.model, profile=settings.profile, key=DEMO_KEY)
         result = engine.results([Record(1, "demo", text)])[0]
         if isinstance(result, Skip):
             raise result.error
         screen = console()
-        before = _coloured(
-            text, ((span.start_char, span.end_char, span.label) for span in result.spans)
-        )
-        screen.print(Panel(before, title="before"))
-        screen.print(
-            Panel(
-                _coloured(result.text, result.surrogates),
-                title=f"after, profile {engine.profile.name}",
-            )
-        )
-        legend = Text("  ").join(
-            Text(f" {label} ", STYLES[label]) for label in (*LABELS[:5], *DETAIL_LABELS[:1])
-        )
+        found = ((span.start_char, span.end_char, span.label) for span in result.spans)
+        screen.print(Panel(_coloured(text, found), title="before"))
+        after = _coloured(result.text, result.surrogates)
+        screen.print(Panel(after, title=f"after, profile {engine.profile.name}"))
+        shown = (*LABELS[:5], *DETAIL_LABELS[:1])
+        legend = Text("  ").join(Text(f" {label} ", STYLES[label]) for label in shown)
         screen.print(legend.append("  and other details"))
         screen.print(spans_table("what was found, and why", result.spans, text))
 
@@ -125,22 +133,15 @@ def _coloured(text: str, spans: Iterable[tuple[int, int, str]]) -> Text:
 
 
 @app.command()
-def profiles() -> None:
-    """List the profiles, and what each does with each label."""
+def init(
+    *, path: Annotated[str, Argument(metavar="FILE", help="The new run file.")] = "run.toml"
+) -> None:
+    """Write a run file: every setting of deidentify at its default, each with a comment."""
     with guard():
-        shipped = [Profile.load(name) for name in shipped_profiles()]
-        screen = console()
-        for profile in shipped:
-            screen.print(f"{profile.name}: {profile.description}", markup=False)
-        actions = {label: [profile.action(label) for profile in shipped] for label in LABELS}
-        rows = (
-            [label, *(Text(act, "dim" if act == KEEP else "bold") for act in some)]
-            for label, some in actions.items()
-        )
-        names = (profile.name for profile in shipped)
-        screen.print(
-            table_of(rows, "label", *names, title="What each profile does with each label")
-        )
+        if Path(path).exists():
+            raise PiiError(Errors.E510, what=f"'{path}'")
+        replace_file(Path(path), run_file())
+        print(f"wrote '{path}'; use it with: pii-edu deidentify INPUT --config {path}")
 
 
 @app.command()
@@ -153,12 +154,29 @@ def keygen(
         print(f"wrote '{path}'")
 
 
+app.add_typer(vault_app, name="vault")
+
+
 @app.command()
-def version() -> None:
-    """Show the versions of pii-edu, of spaCy and of the installed pipeline."""
-    print(f"pii-edu {__version__}")
-    for package in ("spacy", MODEL):
-        try:
-            print(f"{package} {metadata.version(package)}")
-        except metadata.PackageNotFoundError:
-            print(f"{package} is not installed")
+def profiles() -> None:
+    """List the profiles, and what each does with each label."""
+    with guard():
+        shipped = [Profile.load(name) for name in shipped_profiles()]
+        screen = console()
+        for profile in shipped:
+            screen.print(f"{profile.name}: {profile.description}", markup=False)
+        rows = []
+        for label in LABELS:
+            actions = [profile.action(label) for profile in shipped]
+            cells = (Text(action, "dim" if action == KEEP else "bold") for action in actions)
+            rows.append([label, *cells])
+        names = (profile.name for profile in shipped)
+        title = "What each profile does with each label"
+        screen.print(table_of(rows, "label", *names, title=title))
+
+
+app.add_typer(corpus_app, name="corpus")
+app.add_typer(evaluate_app, name="evaluate")
+app.add_typer(llm_app, name="llm")
+app.add_typer(presidio_app, name="presidio")
+app.command("serve", epilog=SERVE_EPILOG)(serve)

@@ -1,19 +1,19 @@
 """`pii-edu corpus clean`: from submissions to a corpus, with a table of what each step left.
 
-The run may be broken off: first each record by itself, to a file of rows; then the whole corpus; then OUT and its report.
+Each record is read once: its text goes through the steps, its line waits in a temporary file until the steps over the whole corpus
+have said which lines stay. A run that is broken off leaves neither OUT nor its report; run again, it writes the same bytes.
 """
 
 import json
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
-from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from tempfile import TemporaryFile
+from typing import IO, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from typer import Argument, Option
 
 from .. import __version__
@@ -30,210 +30,123 @@ from ..corpus.clean import (
 from ..errors import Errors, PiiError
 from ..files.record import Record, Skip, Source
 from ..files.sources import SubmissionSource, open_source, open_submissions
-from ..files.writers import (
-    GrowingFile,
-    as_line,
-    check_column,
-    partial_path,
-    replace_file,
-    sync_file,
-    value_of,
-    writing,
-)
-from ..release.run import RunState, load_state, state_path
+from ..files.writers import Output, as_line, check_column, replace_file, value_of
 from . import common
+from .settings import read_settings
 
 EPILOG = (
+    "Settings for --config: text_column, id_column (for the report), student_column (one submission of each stays), time_column "
+    "(number or ISO date), per_student (latest, only or all), encoding, max_bytes, max_pages, language (others are left out), min_words, "
+    "similarity (cosine above which two texts are near-duplicates), keep (of these: none, as in the paper, or first), contamination "
+    "(share of texts with anomalous characters, to .5), pool_below, seed. A threshold of 0 leaves its step out. "
     "Exit codes: 0 all done; 1 done, but records could not be read (the report lists them); 2 refused, nothing was written; "
-    "130 interrupted, --resume goes on. A threshold of 0 leaves its step out. Beside clean.jsonl, clean.cleaning.json holds "
-    "counts, codes, ids, no text; the id of a file is its path, which may hold a name."
+    "130 interrupted, nothing was written. Beside clean.jsonl, clean.cleaning.json holds counts, codes, ids, no text; the id of a "
+    "file is its path, which may hold a name."
 )
-_DEFAULTS = CleaningOptions(language="")
-_SAVE_EVERY = 200
 _LIBRARIES = ("pypdfium2", "pycld2", "scikit-learn", "scipy", "numpy")
 
 
+@dataclass(frozen=True)
+class CleanSettings(CleaningOptions):
+    """The thresholds, and the columns that are read."""
+
+    text_column: str = ""
+    id_column: str = ""
+    student_column: str = ""
+    time_column: str = ""
+    encoding: str = "utf-8"
+
+
 @dataclass(slots=True)
-class CleanRun:
-    """One run. columns (dict[str, str]): Names of the columns text, id, student and time, empty where there are none; and encoding.
-    on_progress (Callable): Gets a stage, how far, and of how many. whole, removed, total: What `go` found out."""
+class Cleaning:
+    """One run.
+
+    on_progress (Callable): Gets how far, and of how many.
+    kept (list[tuple[int, str]]): Number and id of each record that came to the steps over the whole corpus.
+    removed (list[Removed]): What the steps took out. whole (WholeCorpus): What the last ones found.
+    """
 
     path: Path
-    out: Path
-    options: CleaningOptions
-    columns: dict[str, str]
-    on_progress: Callable[[str, int, int], None] = lambda stage, done, size: None
+    options: CleanSettings
+    on_progress: Callable[[int, int], None] = lambda done, size: None
     source: Source = field(init=False)
-    whole: WholeCorpus = field(default_factory=WholeCorpus)
-    removed: list[Removed] = field(default_factory=list)
     total: int = 0
+    kept: list[tuple[int, str]] = field(default_factory=list)
+    removed: list[Removed] = field(default_factory=list)
+    whole: WholeCorpus = field(default_factory=WholeCorpus)
 
     def __post_init__(self) -> None:
         self.source = self._open()
-        for name in ("student", "time"):
-            if self.columns[name]:
-                check_column(self.source, self.columns[name], f"--{name}-column")
-
-    @property
-    def report_path(self) -> Path:
-        """`essays.cleaning.json` beside `essays.jsonl`."""
-        return self.out.with_name(self.out.stem + ".cleaning.json")
-
-    @property
-    def partial(self) -> Path:
-        """The file of rows."""
-        return partial_path(self.out)
-
-    def go(self, *, resume: bool = False, overwrite: bool = False) -> None:
-        """Do it all. RAISES (PiiError): E509, E510, E512 to E514; E540; E552; E653; E005."""
-        self._check_places(resume=resume, overwrite=overwrite)
-        self._read(load_state(state_path(self.out)) if resume else None)
-        codes = [code for (_, _, code), _ in self._rows()]
-        if codes and all(code and step_of(code) == "text" for code in codes):
-            self.partial.unlink()
-            state_path(self.out).unlink()
-            raise PiiError(Errors.E552, n=len(codes), code=codes[0])
-        self.whole = check_corpus((text for _, text in self._kept()), self.options)
-        kept = [head for head, _ in self._rows() if not head[2]]
-        self.removed = [
-            Removed(number, name, step_of(code), code)
-            for (number, name, code), _ in self._rows()
-            if code
-        ]
-        self.removed += [
-            Removed(*kept[i][:2], "duplicates", "E661") for i in sorted(self.whole.copies)
-        ]
-        self.removed += [
-            Removed(*kept[i][:2], "anomalies", "E662") for i in sorted(self.whole.anomalous)
-        ]
-        self.removed.sort(key=lambda item: item.number)
-        self._finish([number for number, _, _ in kept])
+        for name in ("student_column", "time_column"):
+            if column := getattr(self.options, name):
+                check_column(self.source, column, name)
 
     def _open(self) -> Source:
-        columns, options = self.columns, self.options
+        options = self.options
         if self.path.is_dir() or self.path.suffix.lower() == ".pdf":
             limits = {"max_bytes": options.max_bytes, "max_pages": options.max_pages}
-            return open_submissions(self.path, encoding=columns["encoding"], **limits)
+            return open_submissions(self.path, encoding=options.encoding, **limits)
         return open_source(
             self.path,
-            text_field=columns["text"],
-            id_field=columns["id"],
-            encoding=columns["encoding"],
+            text_field=options.text_column,
+            id_field=options.id_column,
+            encoding=options.encoding,
         )
 
-    def _check_places(self, *, resume: bool, overwrite: bool) -> None:
-        check_places(self.path, self.out, self.report_path, self.partial, state_path(self.out))
-        if resume and overwrite:
-            raise PiiError(Errors.E540)
-        if not resume and not overwrite:
-            common.check_free(self.out, self.report_path, self.partial)
+    def go(self, lines: IO[bytes]) -> None:
+        """Do it all. lines (IO[bytes]): Gets a line of OUT for each of `kept`. RAISES (PiiError): E552, if no record is a text."""
+        self.whole = check_corpus(self._texts(lines), self.options)
+        if self.removed and not self.kept and all(item.step == "text" for item in self.removed):
+            raise PiiError(Errors.E552, n=len(self.removed), code=self.removed[0].code)
+        found = {"duplicates": (self.whole.copies, "E661")}
+        found["anomalies"] = (self.whole.anomalous, "E662")
+        for step, (places, code) in found.items():
+            self.removed += [Removed(*self.kept[i], step, code) for i in places]
+        self.removed.sort(key=lambda item: item.number)
 
-    def _read(self, old: RunState | None) -> None:
-        """First stage: every record by itself."""
-        settings = {
-            name: str(value) for name, value in {**asdict(self.options), **self.columns}.items()
-        }
-        settings = {
-            "input": self.source.fingerprint(),
-            "version of pii-edu": __version__,
-            **settings,
-        }
-        for name, value in settings.items():
-            if old is not None and old.settings.get(name) != value:
-                raise PiiError(Errors.E514, what=f"setting '{name}'" if name != "input" else name)
-        state = old or RunState(settings)
+    def _texts(self, lines: IO[bytes]) -> Iterator[str]:
+        """YIELDS (str): Each text that went through the steps for a record alone."""
         chosen = self._chosen()
-        rows = GrowingFile(self.partial)
-        rows.start(state.offset if old is not None else None)
-        try:
-            if isinstance(self.source, SubmissionSource):
-                self.source.done = state.items
-                items: Iterator[Record | Skip] = iter(self.source)
-            else:
-                items = islice(iter(self.source), state.items, None)
-            state.save(state_path(self.out))
-            for item in items:
-                rows.write(self._row(item, check_record(item, self.options, chosen)))
-                state.items += 1
-                if state.items % _SAVE_EVERY == 0:
-                    self._save(rows, state)
-            self._save(rows, state)
-        finally:
-            rows.stop()
-            self.source.close()
-        self.total = state.items
+        for item in self.source:
+            self.total += 1
+            self.on_progress(self.source.position(), self.source.size)
+            skip = check_record(item, self.options, chosen)
+            if skip is not None or isinstance(item, Skip):
+                code = skip.code if skip is not None else ""
+                self.removed.append(Removed(item.number, self._name_of(item), step_of(code), code))
+                continue
+            self.kept.append((item.number, item.id))
+            lines.write(as_line(item, self.source).encode("utf-8") + b"\n")
+            yield item.text
+        self.source.close()
 
     def _chosen(self) -> frozenset[int] | None:
         """The submissions that stay; None without a student column."""
-        how, student, time = self.options.per_student, self.columns["student"], self.columns["time"]
-        if not student or how == "all":
+        options = self.options
+        if not options.student_column or options.per_student == "all":
             return None
-        time_of = (lambda record: value_of(record, self.source, time)) if time else None
+
+        def column(name: str) -> Callable[[Record], Any]:
+            return lambda record: value_of(record, self.source, name)
+
         # A source is read once: this is another one on the same input.
-        records = (item for item in self._open() if isinstance(item, Record))
         return choose_submissions(
-            records, lambda record: value_of(record, self.source, student), time_of, how=how
+            (item for item in self._open() if isinstance(item, Record)),
+            column(options.student_column),
+            column(options.time_column) if options.time_column else None,
+            how=options.per_student,
         )
 
-    def _row(self, item: Record | Skip, skip: Skip | None) -> bytes:
+    def _name_of(self, item: Record | Skip) -> str:
         if isinstance(item, Record):
-            name = item.id
-        else:
-            name = (
-                self.source.files[item.number - 1]
-                if isinstance(self.source, SubmissionSource)
-                else ""
-            )
-        rest = (
-            [item.text, as_line(item, self.source)] if isinstance(item, Record) and not skip else []
-        )
-        return (json.dumps([item.number, name, skip.code if skip else "", *rest]) + "\n").encode(
-            "ascii"
-        )
+            return item.id
+        source = self.source
+        return source.files[item.number - 1] if isinstance(source, SubmissionSource) else ""
 
-    def _save(self, rows: GrowingFile, state: RunState) -> None:
-        state.offset = rows.sync()
-        state.save(state_path(self.out))
-        self.on_progress("reading", self.source.position(), self.source.size)
-
-    def _rows(self) -> Iterator[tuple[tuple[int, str, str], list[str]]]:
-        """YIELDS (tuple): Number, id, code of each record; text and line of OUT, or nothing."""
-        with open(self.partial, encoding="ascii") as file:
-            for number, name, code, *rest in map(json.loads, file):
-                yield (number, name, code), rest
-
-    def _kept(self) -> Iterator[tuple[int, str]]:
-        for done, (head, rest) in enumerate(self._rows(), 1):
-            if rest:
-                yield head[0], rest[0]
-            if done % _SAVE_EVERY == 0:
-                self.on_progress("comparing", done, self.total)
-
-    def _finish(self, kept: list[int]) -> None:
-        """Last stage: the report, then OUT; then what was needed on the way goes."""
-        gone = {item.number for item in self.removed}
-        fresh = self.out.with_name(self.out.name + ".new")
-        with writing(self.out):
-            with open(fresh, "w", encoding="utf-8", newline="\n") as file:
-                file.writelines(
-                    rest[1] + "\n" for head, rest in self._rows() if head[0] not in gone
-                )
-                sync_file(file)
-            replace_file(
-                self.report_path,
-                json.dumps(self.as_json(kept), indent=1, ensure_ascii=False) + "\n",
-            )
-            os.replace(fresh, self.out)
-            self.partial.unlink()
-            state_path(self.out).unlink()
-
-    def as_json(self, kept: list[int]) -> dict[str, Any]:
-        """The report: settings, the table, numbers and ids of records with codes; no text. The same run gives the same bytes.
-
-        kept (list[int]): Numbers of the records that came to the steps over the whole corpus.
-        """
+    def as_json(self) -> dict[str, Any]:
+        """The report: settings, the table, numbers and ids of records with codes; no text. The same run gives the same bytes."""
         found = self.whole.duplicates
-        groups = [[kept[i] for i in group] for group in found.groups] if found else []
+        groups = [[self.kept[i][0] for i in group] for group in found.groups] if found else []
         group_of = {number: index for index, group in enumerate(groups) for number in group}
         removed = [asdict(item) for item in self.removed]
         for item in removed:
@@ -241,15 +154,12 @@ class CleanRun:
                 item["group"] = group_of[item["number"]]
         return {
             "program": "pii-edu corpus clean",
-            "versions": {"pii-edu": __version__, **{name: _version(name) for name in _LIBRARIES}},
+            "versions": {"pii-edu": __version__} | {name: _version(name) for name in _LIBRARIES},
             "input": {
                 "kind": self.source.kind,
                 "hidden_files_passed_over": getattr(self.source, "hidden", 0),
             },
-            "settings": {
-                **asdict(self.options),
-                **{f"{name}_column": v for name, v in self.columns.items() if v},
-            },
+            "settings": asdict(self.options),
             "steps": [asdict(step) for step in count_steps(self.total, self.removed, self.options)],
             "notes": [self.whole.note] if self.whole.note else [],
             "near_duplicates": {
@@ -261,18 +171,10 @@ class CleanRun:
         }
 
 
-def check_places(source: Path, *places: Path) -> None:
-    """Refuse to write over what is read, or into it. RAISES (PiiError): E509."""
-    origin = source.resolve()
-    if any(origin == place.resolve() or origin in place.resolve().parents for place in places):
-        raise PiiError(Errors.E509)
-
-
 def _version(package: str) -> str | None:
-    try:
+    with suppress(metadata.PackageNotFoundError):
         return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
+    return None
 
 
 def clean(
@@ -287,97 +189,53 @@ def clean(
     out: Annotated[
         Path, Option("--out", "-o", help="What is written: JSON Lines, with the columns of INPUT.")
     ],
-    text_field: common.TextOpt = "",
-    id_field: Annotated[
-        str, Option("--id-column", "--id-field", help="Column or field of the id, for the report.")
-    ] = "",
-    student: str = Option(
-        "", "--student-column", help="Column of the student: one submission of each stays."
-    ),
-    time: str = Option(
-        "", "--time-column", help="Time of a submission, number or ISO date [the order of INPUT]."
-    ),
-    per_student: str = Option(
-        _DEFAULTS.per_student,
-        help="Which stays: latest; only (students with one, as in the CRAPII paper); all.",
-    ),
-    encoding: common.EncodingOpt = "utf-8",
-    max_bytes: int = Option(_DEFAULTS.max_bytes, help="Larger files are left out."),
-    max_pages: int = Option(_DEFAULTS.max_pages, help="Longer PDFs are left out."),
-    language: str = Option("en", help='Texts in another one are left out; "" for any.'),
-    min_words: int = Option(
-        _DEFAULTS.min_words, help="Texts with fewer words between white space are left out."
-    ),
-    similarity: float = Option(
-        _DEFAULTS.similarity, help="Cosine above which two texts are near-duplicates."
-    ),
-    keep: str = Option(_DEFAULTS.keep, help="Of near-duplicates: none, as in the paper, or first."),
-    contamination: float = Option(
-        _DEFAULTS.contamination, help="Share of texts with anomalous characters, to .5."
-    ),
-    pool_below: float = Option(
-        _DEFAULTS.pool_below, help="Signs fewer texts have share a column; 0 as in the paper."
-    ),
-    seed: int = Option(_DEFAULTS.seed, help="Of the search for anomalous characters."),
-    resume: common.ResumeOpt = False,
+    config: common.ConfigOpt = None,
     overwrite: common.OverwriteOpt = False,
-    quiet: common.QuietOpt = False,
-    debug: common.DebugOpt = False,
 ) -> None:
     """Clean a corpus as CRAPII was: size, pages, language, length, near-duplicates, anomalous characters.
 
     Writes OUT and a report; shows how many records each step left.
     """
-    with common.guard(debug):
-        options = CleaningOptions(
-            max_bytes=max_bytes,
-            max_pages=max_pages,
-            language=language,
-            min_words=min_words,
-            similarity=similarity,
-            keep=keep,
-            contamination=contamination,
-            pool_below=pool_below,
-            per_student=per_student,
-            seed=seed,
-        )
-        columns = {
-            "text": text_field,
-            "id": id_field,
-            "student": student,
-            "time": time,
-            "encoding": encoding,
-        }
-        run = CleanRun(source, out, options, columns)
-        try:
-            _go(run, resume=resume, overwrite=overwrite, quiet=quiet)
-        except KeyboardInterrupt:
-            common.say(PiiError(Errors.E534, partial=f"'{run.partial}'"))
-            raise typer.Exit(common.INTERRUPTED) from None
-        if not quiet:
-            steps = count_steps(run.total, run.removed, options)
-            rows = (
-                (step.about, f"{step.removed:,}" if step.removed else "", f"{step.remaining:,}")
-                for step in steps
+    with common.guard():
+        run = Cleaning(source, read_settings(CleanSettings, config))
+        report_path = out.with_name(out.stem + ".cleaning.json")
+        common.check_outputs(source, out, report_path, overwrite=overwrite)
+        with TemporaryFile() as lines, common.progress(of_files=True) as bar:
+            task = bar.add_task("reading", total=None)
+            run.on_progress = lambda done, size: bar.update(
+                task, completed=done, total=max(size, 1)
             )
-            names = ("selection step", "removed", "remaining")
-            common.console(stderr=True).print(common.table_of(rows, *names, right=names[1:]))
-            if run.whole.note:
-                common.say(run.whole.note)
-            common.tell_hidden(run.source)
-            common.say(f"wrote '{run.out}' and '{run.report_path}'")
+            run.go(lines)
+            lines.seek(0)
+            _write(run, lines, out, report_path)
+        if not common.global_option("quiet"):
+            _show(run)
+        common.tell(f"wrote '{out}' and '{report_path}'")
         unreadable = any(item.step == "text" for item in run.removed)
-    raise typer.Exit(common.DONE_WITH_SKIPS if unreadable else common.DONE)
+    raise typer.Exit(common.exit_code(unreadable))
 
 
-def _go(run: CleanRun, *, resume: bool, overwrite: bool, quiet: bool) -> None:
-    screen = common.console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns, console=screen, disable=quiet or not screen.is_terminal, transient=True
-    ) as bar:
-        task = bar.add_task("reading", total=None)
-        run.on_progress = lambda stage, done, size: bar.update(
-            task, description=stage, completed=done, total=max(size, 1)
-        )
-        run.go(resume=resume, overwrite=overwrite)
+def _write(run: Cleaning, lines: Iterable[bytes], out: Path, report_path: Path) -> None:
+    """The lines that stay, then the report, then the name of OUT."""
+    gone = {item.number for item in run.removed}
+    output = Output(out)
+    output.start()
+    for (number, _), line in zip(run.kept, lines, strict=True):
+        if number not in gone:
+            output.file.write(line)
+    report = json.dumps(run.as_json(), indent=1, ensure_ascii=False)
+    replace_file(report_path, report + "\n")
+    output.finish()
+
+
+def _show(run: Cleaning) -> None:
+    """How many records each step left."""
+    rows = []
+    for step in count_steps(run.total, run.removed, run.options):
+        removed = f"{step.removed:,}" if step.removed else ""
+        rows.append((step.about, removed, f"{step.remaining:,}"))
+    names = ("selection step", "removed", "remaining")
+    common.console(stderr=True).print(common.table_of(rows, *names, right=names[1:]))
+    if run.whole.note:
+        common.say(run.whole.note)
+    common.tell_hidden(run.source)

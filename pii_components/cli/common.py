@@ -4,14 +4,23 @@ import os
 import secrets
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 from typer import Option
@@ -40,76 +49,38 @@ REFUSED = 2
 STOPPED = 3
 INTERRUPTED = 130
 
-MODEL = "en_pii_edu"
 _SKIPS_SHOWN = 10
 
 # Options of more than one command.
-ModelOpt = Annotated[str, Option("--model", help="Name or path of the pipeline.")]
-TextOpt = Annotated[
-    str,
+ConfigOpt = Annotated[
+    list[str] | None,
     Option(
-        "--text-column",
-        "--text-field",
-        help="Column or field of the text [found where it has a usual name].",
+        "--config",
+        metavar="FILE|KEY=VALUE",
+        help="Run file (see pii-edu init), or one setting; may be repeated.",
     ),
 ]
 TextsOpt = Annotated[
     list[str] | None,
     Option(
-        "--text-column",
-        "--text-field",
-        help="Column or field of the text [found where it has a usual name]; may be repeated.",
+        "--text-column", help="Column or field of the text [a usual name is found]; repeatable."
     ),
 ]
-IdOpt = Annotated[
-    str, Option("--id-column", "--id-field", help="Column or field that names a document.")
-]
-EncodingOpt = Annotated[
-    str, Option("--encoding", help="Encoding of what is not in Unicode, which is seen without it.")
-]
-KeepOpt = Annotated[
-    list[str] | None,
-    Option("--keep", help="Release this column or field as it is; may be repeated."),
-]
-SpreadsheetOpt = Annotated[
-    bool,
-    Option(
-        "--spreadsheet-safe/--no-spreadsheet-safe",
-        help="In a table, an apostrophe stands before what a spreadsheet would run: = + - @, tab.",
-    ),
-]
-BatchOpt = Annotated[int, Option("--batch-size", min=1, help="Texts that are processed together.")]
-StrictOpt = Annotated[
-    bool, Option("--strict", help="Stop at the first record that cannot be processed.")
-]
+IdOpt = Annotated[str, Option("--id-column", help="Column or field that names a document.")]
 RosterOpt = Annotated[
     str,
     Option(
         "--roster",
         metavar="CSV",
-        help="Class list: names, preferred names, e-mails, IDs, user names, by its header. Found in all texts; kept in memory only.",
+        help="Class list: names, e-mails, IDs by its header. Found in all texts; kept in memory only.",
     ),
-]
-DropOpt = Annotated[
-    list[str] | None,
-    Option("--drop", help="Leave this column or field out of OUTPUT; may be repeated."),
 ]
 OverwriteOpt = Annotated[bool, Option("--overwrite", help="Replace an output that exists.")]
 ResumeOpt = Annotated[
-    bool,
-    Option(
-        "--resume",
-        help="Go on with an interrupted run; needs the same settings, and the same key if there is one.",
-    ),
-]
-QuietOpt = Annotated[bool, Option("--quiet", "-q", help="Print errors only.")]
-DebugOpt = Annotated[
-    bool,
-    Option("--debug", help="Raise unexpected errors with their traceback, which may show text."),
+    bool, Option("--resume", help="Go on with an interrupted run: same settings, same key.")
 ]
 _KEYS = f"[environment variables {VAULT_KEY_ENV}, {PASSPHRASE_ENV}, {KEY_ENV}]"
 VaultKeyOpt = Annotated[str, Option("--key-file", help=f"Key file that opens the vault {_KEYS}.")]
-PassphraseOpt = Annotated[bool, Option("--passphrase", help="Ask for the passphrase of the vault.")]
 
 STYLES = {
     NAME_STUDENT: "bold white on red",
@@ -171,9 +142,27 @@ class Skips(list[Skip]):
             self.tell("further skipped records are listed in the report")
 
 
+# Options of `pii-edu` itself that were given: "debug", "quiet". Set for one call by the callback in app.py.
+GLOBAL_OPTIONS: ContextVar[frozenset[str]] = ContextVar("global options", default=frozenset())
+
+
+def global_option(name: str) -> bool:
+    """Whether an option of `pii-edu` itself was given: "debug" or "quiet"."""
+    return name in GLOBAL_OPTIONS.get()
+
+
+def tell(line: object, style: str | None = None) -> None:
+    """`say`, unless the user wants errors only."""
+    if not global_option("quiet"):
+        say(line, style)
+
+
 @contextmanager
 def guard(debug: bool = False) -> Iterator[None]:
-    """Turn what goes wrong into one coded line and an exit code; with `debug`, unexpected errors are raised."""
+    """Turn what goes wrong into one coded line and an exit code.
+
+    debug (bool): Whether unexpected errors are raised, as after `pii-edu --debug`.
+    """
     try:
         yield
     except PiiError as error:
@@ -186,7 +175,7 @@ def guard(debug: bool = False) -> Iterator[None]:
             sys.stdout.close()
         raise typer.Exit(STOPPED) from None
     except Exception as error:
-        if debug or isinstance(error, typer.Exit | typer.Abort):
+        if debug or global_option("debug") or isinstance(error, typer.Exit | typer.Abort):
             raise
         say(PiiError(Errors.E533, type=type(error).__name__))
         raise typer.Exit(STOPPED) from None
@@ -219,9 +208,9 @@ class Key:
         )
 
 
-def texts(names: list[str] | None) -> dict[str, Any]:
+def texts(names: Sequence[str] | None) -> dict[str, Any]:
     """For `open_source`: the columns of text that the user named."""
-    return {"text_field": names[0] if names else "", "more": (names or [])[1:]}
+    return {"text_field": names[0] if names else "", "more": list(names or ())[1:]}
 
 
 def load_key(key_file: str = "") -> Key:
@@ -236,48 +225,58 @@ def load_key(key_file: str = "") -> Key:
 
 
 def write_key(path: Path) -> None:
-    """Write a new key that only its owner can read. RAISES (PiiError): E541, if the file exists; E512."""
+    """Write a new key that only its owner can read. RAISES (PiiError): E510, if the file exists; E512."""
     try:
         with os.fdopen(
             os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii"
         ) as file:
             file.write(secrets.token_hex(32) + "\n")
     except FileExistsError as err:
-        raise PiiError(Errors.E541, path=path) from err
+        raise PiiError(Errors.E510, what=f"'{path}'") from err
     except OSError as err:
         raise PiiError(Errors.E512, what=f"'{path}'", reason=reason_of(err)) from err
 
 
 def vault_key(
-    path: Path | None,
-    *,
-    key_file: str = "",
-    ask: bool = False,
-    shared: Key | None = None,
-    names: tuple[str, str] = ("--key-file", "--passphrase"),
+    path: Path | None, *, key_file: str = "", ask: bool = False, shared: Key | None = None
 ) -> VaultKey:
     """The secret of a vault.
 
-    path (Path | None): The vault; None for one that is to be made. key_file (str): Its key file. ask (bool): Whether to ask for a
-    passphrase. shared (Key | None): The key of the run, which will do where there is no other. names: Of the two options.
+    path (Path | None): The vault; None for one that is to be made.
+    key_file (str): Its key file.
+    ask (bool): Whether to ask for a passphrase. It is asked for anyway if the vault has one, the environment
+        holds none, and somebody sits at the terminal.
+    shared (Key | None): The key of the run, which will do where there is no other.
     RAISES (PiiError): E464, if there is none; E465, if there are two; what the vault's header or the key raises.
     """
     if key_file and ask:
-        raise PiiError(Errors.E465, first=names[0], second=names[1])
+        raise PiiError(Errors.E465, first="a key file", second="a passphrase")
     if key_file:
         return VaultKey.from_file(key_file)
     if ask:
-        words = typer.prompt(
-            "Passphrase of the vault", hide_input=True, confirmation_prompt=path is None, err=True
-        )
-        return VaultKey.from_passphrase(words, origin=names[1])
+        return ask_passphrase(new=path is None)
     kind = vault_kind(path) if path is not None else ""
     key = VaultKey.from_env(kind=kind, shared=shared is None)
-    if key is None and shared is not None and shared.kept and kind != PASSPHRASE:
-        key = VaultKey(shared.secret, KEY, shared.origin)
-    if key is None:
-        raise PiiError(Errors.E464, env=PASSPHRASE_ENV if kind == PASSPHRASE else VAULT_KEY_ENV)
-    return key
+    if key is not None:
+        return key
+    if kind == PASSPHRASE and can_ask():
+        return ask_passphrase()
+    if shared is not None and shared.kept and kind != PASSPHRASE:
+        return VaultKey(shared.secret, KEY, shared.origin)
+    raise PiiError(Errors.E464, env=PASSPHRASE_ENV if kind == PASSPHRASE else VAULT_KEY_ENV)
+
+
+def can_ask() -> bool:
+    """Whether somebody sits at the terminal."""
+    return sys.stdin.isatty()
+
+
+def ask_passphrase(*, new: bool = False) -> VaultKey:
+    """Ask for a passphrase, twice for a new one."""
+    words = typer.prompt(
+        "Passphrase of the vault", hide_input=True, confirmation_prompt=new, err=True
+    )
+    return VaultKey.from_passphrase(words, origin="passphrase")
 
 
 def open_for_run(path: Path, key: VaultKey, *, resume: bool = False) -> Vault:
@@ -289,24 +288,24 @@ def open_for_run(path: Path, key: VaultKey, *, resume: bool = False) -> Vault:
 
 
 @contextmanager
-def told(tell: Callable[[str], None] = say) -> Iterator[None]:
+def told() -> Iterator[None]:
     """Warnings of the vault become lines for the user."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PiiWarning)
         yield
     for warning in caught:
-        tell(str(warning.message))
+        say(str(warning.message))
 
 
 def check_apart(what: str, path: Path, **others: Path | None) -> None:
-    """Refuse a place ("vault" or other) that is one of the others, or lies in a folder that is. RAISES (PiiError): E472."""
+    """Refuse a place that is one of the others, or lies in or around one. RAISES (PiiError): E472."""
     target = path.resolve()
     for name, other in others.items():
-        place = other.resolve() if other is not None else None
-        same = place is not None and target.exists() and place.exists() and target.samefile(place)
-        if place is not None and (
-            same or target == place or place in target.parents or target in place.parents
-        ):
+        if other is None:
+            continue
+        place = other.resolve()
+        same = target.exists() and place.exists() and target.samefile(place)
+        if same or target == place or place in target.parents or target in place.parents:
             raise PiiError(Errors.E472, what=what, other=name.upper())
 
 
@@ -329,9 +328,8 @@ def locked(out: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        path.unlink(
-            missing_ok=True
-        )  # while it is held: whoever waits for it sees that the file is gone
+        # While it is held: whoever waits for it sees that the file is gone.
+        path.unlink(missing_ok=True)
         lock.release()
         for folder in made:
             with suppress(OSError):
@@ -341,9 +339,27 @@ def locked(out: Path) -> Iterator[None]:
 def tell_hidden(source: Source) -> None:
     """Say how many files of a folder were passed over."""
     if n := getattr(source, "hidden", 0):
-        say(
-            f"passed over: {n} files that no user wrote (hidden ones, ~$ locks, Thumbs.db, our report.json)"
-        )
+        tell(f"passed over: {n} files that no user wrote (hidden, ~$ locks, Thumbs.db, our report)")
+
+
+def exit_code(skipped: object) -> int:
+    """`DONE_WITH_SKIPS`, if records were left out."""
+    return DONE_WITH_SKIPS if skipped else DONE
+
+
+@contextmanager
+def progress(*, of_files: bool = False) -> Iterator[Progress]:
+    """A bar on standard error, if somebody looks."""
+    screen = console(stderr=True)
+    columns = [
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn() if of_files else TaskProgressColumn(),
+        TimeRemainingColumn(),
+    ]
+    hidden = global_option("quiet") or not screen.is_terminal
+    with Progress(*columns, console=screen, disable=hidden, transient=True) as bar:
+        yield bar
 
 
 def check_free(*places: Path) -> None:
@@ -351,3 +367,11 @@ def check_free(*places: Path) -> None:
     for place in places:
         if place.exists() and not (place.is_dir() and not any(place.iterdir())):
             raise PiiError(Errors.E510, what=f"'{place}'")
+
+
+def check_outputs(source: Path, *places: Path, overwrite: bool) -> None:
+    """Refuse to write on, in or around INPUT, and over what exists. RAISES (PiiError): E472, E510."""
+    for place in places:
+        check_apart("output", place, input=source)
+    if not overwrite:
+        check_free(*places)

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,37 +27,38 @@ from ..files.labelled import FORMS, check_places, form_of, open_corpus_writer, r
 from ..files.labelled import convert as convert_corpus
 from ..files.record import Skip, show_fields
 from ..files.sources import open_source
-from ..files.writers import as_line, check_column, replace_file, value_of
+from ..files.writers import check_column, replace_file, value_of
 from . import common
 from .clean import EPILOG as CLEAN_EPILOG
-from .clean import check_places as check_apart
 from .clean import clean
-from .deidentify import write_json
+from .settings import key, read_settings
 
-_BUILD_EPILOG = "Exit codes: 0 done; 2 refused, nothing was written; 130 interrupted."
+_READING = "text_column, id_column, encoding, text_source (texts of entities with offsets alone; joined by id)"
+_BUILD_EPILOG = (
+    "Settings for --config: seed, scale (share of fillings and carriers), carriers (times as many to train on), "
+    "uncut (whole texts, for a last pass), crapii and scenes (whether they go in), perturbed (share of filled essays). "
+    "Exit codes: 0 done; 2 refused, nothing was written; 130 interrupted."
+)
 _CHECK_EPILOG = "Exit codes: 0 every essay can be used; 1 an essay is broken or says what another one says; 2 there are none."
-_ASSETS_EPILOG = "Exit codes: 0 nothing is wrong (files may be absent); 1 a file is not what it should be; 2 refused."
 _CONVERT_EPILOG = (
+    f"Settings for --config: {_READING}, strict. "
     "Exit codes: 0 all done; 1 done, but records were skipped (they are listed in the report); 2 refused, nothing was written; "
     "130 interrupted, nothing was written."
 )
 _SPLIT_EPILOG = (
+    "Settings for --config: method (folds; or paper: 25, 15, 60 % by the seeds of the JEDM paper, in the order of INPUT), folds, seed, "
+    "student_column (all texts of one go to one fold), similarity (cosine above which texts are near-duplicates and go to one fold; "
+    f"0 for none), form (of a labelled INPUT), {_READING}. "
     "Exit codes: 0 all done; 1 done, but records were skipped (the report lists them); 2 refused, nothing was written. "
     "Beside folds.jsonl, folds.split.json holds what each part has; no text."
 )
-METHODS = ("folds", "paper")
+METHODS = FOLDS, PAPER = ("folds", "paper")
 _ROWS = 14
 _WRITTEN = ", ".join(form.name for form in FORMS.values() if form.writer)
 
 AssetsArg = Annotated[
     Path,
     Argument(metavar="ASSETS", help="Folder with essays/ and fragments/ (assets/ESSAY_FORMAT.md)."),
-]
-IdOpt = Annotated[
-    str, Option("--id-column", "--id-field", help="Column or field of the id [a usual name].")
-]
-TextSourceOpt = Annotated[
-    str, Option("--text-source", help="File or folder with the texts, for entities; joined by id.")
 ]
 
 corpus_app = typer.Typer(
@@ -68,71 +69,94 @@ corpus_app = typer.Typer(
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReadingSettings:
+    """How a corpus is read; see `read_corpus`. strict (bool): Whether the first record that cannot be used ends it all."""
+
+    text_column: str = key("")
+    id_column: str = key("")
+    encoding: str = key("utf-8")
+    text_source: str = key("")
+    strict: bool = key(False)
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Options of `open_source`."""
+        return {
+            "text_field": self.text_column,
+            "id_field": self.id_column,
+            "encoding": self.encoding,
+        }
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of `read_corpus`."""
+        return {
+            **self.columns,
+            "text_source": Path(self.text_source) if self.text_source else None,
+        }
+
+
 @corpus_app.command(epilog=_CONVERT_EPILOG)
 def convert(
     *,
     source: Annotated[Path, Argument(metavar="IN", help="A labelled corpus.")],
     out: Annotated[Path, Argument(metavar="OUT", help="What is written.")],
-    from_form: str = Option(
-        "", "--from", help=f"Form of IN: {', '.join(FORMS)} [by its suffix and first records]."
-    ),
+    from_form: str = Option("", "--from", help=f"Form of IN: {', '.join(FORMS)} [by its suffix]."),
     to_form: str = Option("", "--to", help=f"Form of OUT: {_WRITTEN} [by its suffix]."),
-    text_source: TextSourceOpt = "",
-    text_field: common.TextOpt = "",
-    id_field: IdOpt = "",
-    encoding: common.EncodingOpt = "utf-8",
-    report: str = Option("", help="Where the report goes [<OUT>.report.json]."),
-    strict: bool = Option(
-        False, "--strict", help="Stop at the first record that has to be skipped; write nothing."
-    ),
+    config: common.ConfigOpt = None,
     overwrite: common.OverwriteOpt = False,
-    quiet: common.QuietOpt = False,
-    debug: common.DebugOpt = False,
 ) -> None:
     """Turn a labelled corpus into another form; write OUT and a report.
 
     Gold that does not fit its text (outside of it, overlapping, other words at its offsets, an edge inside a token) is masked: OUT
     marks the stretch as not labelled, and the report says where and why.
     """
-    with common.guard(debug):
-        text_path = Path(text_source) if text_source else None
-        report_path = Path(report) if report else out.with_name(out.name + ".report.json")
+    with common.guard():
+        settings = read_settings(ReadingSettings, config)
+        report_path = out.with_name(out.name + ".report.json")
         if not source.exists():
             raise PiiError(Errors.E501, what=f"'{source}'", reason="it does not exist")
         from_form = from_form or form_of(source)
         to_form = open_corpus_writer(out, to_form).form
-        check_places(source, report_path, text_path, out, overwrite=overwrite)
-        skips = common.Skips(common.say, strict=strict)
+        texts = settings.options["text_source"]
+        check_places(source, report_path, texts, out, overwrite=overwrite)
+        skips = common.Skips(common.say, strict=settings.strict)
         tally = convert_corpus(
             source,
             out,
             from_form=from_form,
             to_form=to_form,
-            encoding=encoding,
-            text_field=text_field,
-            id_field=id_field,
-            text_source=text_path,
             on_skip=skips,
             overwrite=overwrite,
+            **settings.options,
         )
         head = {"program": "pii-edu", "version": __version__, "from": from_form, "to": to_form}
-        write_json(report_path, head | _as_report(tally, skips))
-        if not quiet:
-            masked = Counter(found.label for found in tally.masked)
-            labels = sorted(tally.labels.keys() | masked.keys())
-            if labels:
-                rows = ((label, tally.labels[label], masked[label]) for label in labels)
-                common.console(stderr=True).print(
-                    common.table_of(rows, "label", "spans", "masked", right=("spans", "masked"))
-                )
-            for name, n in sorted(tally.notes.items()):
-                if n:
-                    common.say(f"{name}: {n}")
-            common.say(
-                f"{tally.documents} documents, {len(skips)} skipped, {len(tally.masked)} labels masked"
-            )
-            common.say(f"wrote '{out}' ({to_form}) and '{report_path}'")
-    raise typer.Exit(common.DONE_WITH_SKIPS if skips else common.DONE)
+        _write_json(report_path, head | _as_report(tally, skips))
+        _tell_tally(tally)
+        common.tell(
+            f"{tally.documents} documents, {len(skips)} skipped, {len(tally.masked)} labels masked"
+        )
+        common.tell(f"wrote '{out}' ({to_form}) and '{report_path}'")
+    raise typer.Exit(common.exit_code(skips))
+
+
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    replace_file(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+def _tell_tally(tally: ReadStats) -> None:
+    if common.global_option("quiet"):
+        return
+    masked = Counter(found.label for found in tally.masked)
+    labels = sorted(tally.labels.keys() | masked.keys())
+    if labels:
+        rows = ((label, tally.labels[label], masked[label]) for label in labels)
+        table = common.table_of(rows, "label", "spans", "masked", right=("spans", "masked"))
+        common.console(stderr=True).print(table)
+    for name, n in sorted(tally.notes.items()):
+        if n:
+            common.say(f"{name}: {n}")
 
 
 def _as_report(tally: ReadStats, skips: list[Skip]) -> dict[str, Any]:
@@ -180,33 +204,7 @@ def build(
     out: Path = Option(
         Path("corpus"), help="Folder for train, dev and test as DocBins, and the two reports."
     ),
-    seed: int = Option(46, help="Of every choice."),
-    scale: float = Option(1.0, min=0.001, help="Share of the fillings and carriers."),
-    uncut: bool = Option(
-        False,
-        "--uncut",
-        help="Whole texts to train on, not stretches: for a last pass, with --scale 0.5 or less.",
-    ),
-    crapii: bool = Option(
-        True,
-        help="Whether the essays in ASSETS/crapii go in; not if they are to be held out later.",
-    ),
-    scenes: bool = Option(
-        True, help="Whether short texts go in, of which nearly every sentence names somebody."
-    ),
-    carriers: float = Option(
-        1.0, min=0, help="Times as many carriers to train on; most of them name nobody."
-    ),
-    perturbed: Annotated[
-        float,
-        Option(
-            min=0,
-            max=1,
-            help="Share of the filled essays to train on that are perturbed (evaluate robustness).",
-        ),
-    ] = 0.0,
-    quiet: common.QuietOpt = False,
-    debug: common.DebugOpt = False,
+    config: common.ConfigOpt = None,
 ) -> None:
     """Fill the slots of authored essays (and of your own carriers) with invented people; write DocBins.
 
@@ -215,39 +213,53 @@ def build(
     """
     from ..corpus.build import build_corpus
 
-    with common.guard(debug):
-        change = None
-        if perturbed:
+    with common.guard():
+        settings = read_settings(BuildSettings, config)
+        options = asdict(settings)
+        if perturbed := options.pop("perturbed"):
             from ..corpus.noise import training_change
 
-            change = training_change(perturbed)
-        stats, distribution = build_corpus(
-            assets,
-            out,
-            seed=seed,
-            scale=scale,
-            uncut=uncut,
-            crapii=crapii,
-            scenes=scenes,
-            carriers=carriers,
-            change=change,
-        )
-        if not quiet:
-            keys = sorted(
-                {key for some in stats.values() for key in some},
-                key=lambda key: (key.isupper(), key),
-            )
-            rows = ((key, *(f"{some.get(key, 0):,}" for some in stats.values())) for key in keys)
-            common.console().print(
-                common.table_of(rows, "", *stats, right=stats, title="What was written")
-            )
-            frequent = (
-                (kind, len(found), _first(found)) for kind, found in distribution["train"].items()
-            )
-            common.console().print(
-                common.table_of(frequent, "train: what was filled in", "values", "most frequent")
-            )
+            options["change"] = training_change(perturbed)
+        stats, distribution = build_corpus(assets, out, **options)
+        if not common.global_option("quiet"):
+            _show_build(stats, distribution["train"])
     raise typer.Exit(common.DONE)
+
+
+def _show_build(
+    stats: Mapping[str, Mapping[str, int]], filled: Mapping[str, Mapping[str, int]]
+) -> None:
+    keys = {name for counts in stats.values() for name in counts}
+    rows = []
+    for name in sorted(keys, key=lambda name: (name.isupper(), name)):
+        rows.append((name, *(f"{counts.get(name, 0):,}" for counts in stats.values())))
+    screen = common.console()
+    screen.print(common.table_of(rows, "", *stats, right=stats, title="What was written"))
+    frequent = ((kind, len(found), _first(found)) for kind, found in filled.items())
+    title = "train: what was filled in"
+    screen.print(common.table_of(frequent, title, "values", "most frequent"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildSettings:
+    """See `build_corpus`. perturbed (float): Share of the filled essays that are perturbed."""
+
+    seed: int = key(46)
+    scale: float = key(1.0)
+    carriers: float = key(1.0)
+    uncut: bool = key(False)
+    crapii: bool = key(True)
+    scenes: bool = key(True)
+    perturbed: float = key(0.0)
+
+    def __post_init__(self) -> None:
+        for name, fits, allowed in (
+            ("scale", self.scale > 0, "a number above 0"),
+            ("carriers", self.carriers >= 0, "a number from 0"),
+            ("perturbed", 0 <= self.perturbed <= 1, "a number from 0 to 1"),
+        ):
+            if not fits:
+                raise PiiError(Errors.E650, name=name, value=getattr(self, name), allowed=allowed)
 
 
 def _first(found: Mapping[str, int]) -> str:
@@ -262,113 +274,107 @@ def check(
     names: bool = Option(
         False, "--names", help="List what looks like a name or a contact detail outside slots."
     ),
-    quiet: common.QuietOpt = False,
-    debug: common.DebugOpt = False,
 ) -> None:
     """Check authored essays: format, slots without a label, near-duplicates; count labels and roles."""
     from ..corpus.templates import check as check_essays
 
-    with common.guard(debug):
+    with common.guard():
         found = check_essays(assets)
         screen = common.console()
         for err in found.broken:
             screen.print(str(err), markup=False)
-        for a, b, share in found.near:
-            screen.print(
-                f"{a} and {b} share {share:.0%} of the shorter one's word trigrams", markup=False
+        for first, second, share in found.near:
+            line = f"{first} and {second} share {share:.0%} of the shorter one's word trigrams"
+            screen.print(line, markup=False)
+        if not common.global_option("quiet"):
+            line = (
+                f"{found.essays} essays, {found.clean} of them without private people and details"
             )
-        if not quiet:
-            screen.print(
-                f"{found.essays} essays, {found.clean} of them without private people and details",
-                highlight=False,
-            )
-            rows = (
-                (label, found.labels[label], found.slots[label]) for label in sorted(found.slots)
-            )
+            screen.print(line, highlight=False)
+            rows = ((label, found.labels[label], n) for label, n in sorted(found.slots.items()))
             screen.print(common.table_of(rows, "label", "essays", "slots"))
         if names:
-            for ident, some in found.names.items():
-                screen.print(f"{ident}: {' | '.join(some)}", markup=False)
-    raise typer.Exit(common.DONE_WITH_SKIPS if found.failed else common.DONE)
+            for ident, values in found.names.items():
+                screen.print(f"{ident}: {' | '.join(values)}", markup=False)
+    raise typer.Exit(common.exit_code(found.failed))
 
 
-@corpus_app.command(epilog=_ASSETS_EPILOG)
-def assets(
-    *,
-    folder: AssetsArg = Path("assets"),
-    record: bool = Option(
-        False, "--record", help="Write down the checksums of files that have no published one."
-    ),
-    quiet: common.QuietOpt = False,
-    debug: common.DebugOpt = False,
-) -> None:
-    """Check the user's own files: published checksums, numbers of records, and the checksums that were recorded."""
-    from ..corpus.build import WRONG, verify_assets
+@dataclass(frozen=True, kw_only=True)
+class SplitSettings(ReadingSettings):
+    """How a corpus is split. RAISES (PiiError): E519, E650."""
 
-    with common.guard(debug):
-        checked = verify_assets(folder, record=record)
-        wrong = any(item.state == WRONG for item in checked)
-        if wrong or not quiet:
-            rows = ((item.path, item.state, item.sha256[:16], item.reason) for item in checked)
-            common.console().print(common.table_of(rows, "file", "state", "sha256", ""))
-    raise typer.Exit(common.DONE_WITH_SKIPS if wrong else common.DONE)
+    method: str = key(FOLDS)
+    folds: int = key(5)
+    seed: int = key(0)
+    student_column: str = key("")
+    similarity: float = key(0.9)
+    form: str = key("")
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise PiiError(
+                Errors.E519, value=self.method, what="method", allowed=", ".join(METHODS)
+            )
+        if not 0 <= self.similarity < 1:
+            allowed = "a number from 0, below 1; 0 for none"
+            raise PiiError(Errors.E650, name="similarity", value=self.similarity, allowed=allowed)
 
 
 @dataclass(slots=True)
-class Input:
-    """A corpus that can be read again and again, labelled (form) or not; options are those of `read_corpus`. skips (list[Skip]):
-    Records of the last reading that could not be used."""
+class Documents:
+    """What a split needs to know of the documents of a corpus, in their order; skips: what could not be read."""
 
-    path: Path
-    form: str
-    student: str
-    options: dict[str, Any]
+    form: str = "unlabelled"
+    ids: list[str] = field(default_factory=list)
+    labels: list[Counter[str]] = field(default_factory=list)
+    students: list[str] = field(default_factory=list)
+    rows: list[Any] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        if not self.form and self.path.exists():
-            try:
-                self.form = form_of(self.path)
-            except PiiError as err:
-                if err.code != "E621":
-                    raise
 
-    def read(self) -> Iterator[tuple[LabelledText, str, str]]:
-        """YIELDS (tuple[LabelledText, str, str]): A document; its student; its line, if the corpus is not labelled."""
-        self.skips = []
-        if self.form:
-            fields: dict[str, None] = {}
-            known = False
-            for essay in read_corpus(
-                self.path, self.form, on_skip=self.skips.append, **self.options
-            ):
-                known = known or self.student in essay.meta
-                fields.update(dict.fromkeys(essay.meta))
-                yield essay, _text_of(essay.meta.get(self.student)), ""
-            if self.student and not known:
-                raise PiiError(
-                    Errors.E652,
-                    option="--student-column",
-                    name=self.student,
-                    fields=show_fields(fields),
-                )
-            return
-        source = open_source(
-            self.path,
-            **{name: self.options[name] for name in ("text_field", "id_field", "encoding")},
-        )
-        if self.student:
-            check_column(source, self.student, "--student-column")
-        for item in source:
-            if isinstance(item, Skip):
-                self.skips.append(item)
-                continue
-            student = _text_of(value_of(item, source, self.student)) if self.student else ""
-            yield LabelledText(item.id, item.text), student, as_line(item, source)
+def read_documents(path: Path, settings: SplitSettings) -> Documents:
+    """Read a corpus, labelled or not."""
+    form = settings.form
+    if not form:
+        with suppress(PiiError):
+            form = form_of(path)
+    documents = Documents(form or "unlabelled")
+    hasher = TrigramHasher()
+    read = _labelled(path, form, settings, documents) if form else _plain(path, settings, documents)
+    for essay, student in read:
+        documents.ids.append(essay.id)
+        documents.students.append("" if student is None else str(student).strip())
+        documents.labels.append(Counter(label for _, _, label in essay.spans))
+        if settings.similarity and settings.method == FOLDS:
+            documents.rows.append(hasher(essay.text))
+    check_ids(documents.ids)
+    return documents
 
 
-def _text_of(value: Any) -> str:
-    return "" if value is None else str(value).strip()
+def _labelled(
+    path: Path, form: str, settings: SplitSettings, documents: Documents
+) -> Iterator[tuple[LabelledText, Any]]:
+    name, fields = settings.student_column, dict[str, None]()
+    for essay in read_corpus(path, form, on_skip=documents.skips.append, **settings.options):
+        fields.update(dict.fromkeys(essay.meta))
+        yield essay, essay.meta.get(name)
+    if name and name not in fields:
+        shown = show_fields(fields)
+        raise PiiError(Errors.E652, option="student_column", name=name, fields=shown)
+
+
+def _plain(
+    path: Path, settings: SplitSettings, documents: Documents
+) -> Iterator[tuple[LabelledText, Any]]:
+    name, source = settings.student_column, open_source(path, **settings.columns)
+    if name:
+        check_column(source, name, "student_column")
+    for item in source:
+        if isinstance(item, Skip):
+            documents.skips.append(item)
+        else:
+            student = value_of(item, source, name) if name else ""
+            yield LabelledText(item.id, item.text), student
 
 
 @corpus_app.command(epilog=_SPLIT_EPILOG)
@@ -386,147 +392,59 @@ def split(
             "--out", "-o", help="What is written: JSON Lines with id and fold, or id and split."
         ),
     ],
-    method: Annotated[
-        str,
-        Option(
-            help="folds; or paper: 25, 15, 60 % by the seeds of the JEDM paper, in the order of INPUT."
-        ),
-    ] = "folds",
-    folds: int = Option(5, help="How many folds."),
-    student: str = Option(
-        "", "--student-column", help="Column of the student: all of one go to one fold."
-    ),
-    similarity: float = Option(
-        0.9, help="Cosine above which texts are near-duplicates and go to one fold; 0 for none."
-    ),
-    seed: int = Option(0, help="Of the folds."),
-    parts_folder: str = Option(
-        "", "--parts", help="Write the parts as files too, to this new folder."
-    ),
-    form: str = Option(
-        "", "--from", help="Form of a labelled INPUT [by its suffix and first records]."
-    ),
-    text_source: TextSourceOpt = "",
-    text_field: common.TextOpt = "",
-    id_field: IdOpt = "",
-    encoding: common.EncodingOpt = "utf-8",
+    config: common.ConfigOpt = None,
     overwrite: common.OverwriteOpt = False,
-    quiet: common.QuietOpt = False,
-    debug: common.DebugOpt = False,
 ) -> None:
     """Split a corpus: folds that keep students and near-duplicates together and labels even, or the split of the JEDM paper."""
-    with common.guard(debug):
-        if method not in METHODS:
-            raise PiiError(
-                Errors.E685, value=method, what="way to split", allowed=", ".join(METHODS)
-            )
-        if not 0 <= similarity < 1:
-            raise PiiError(
-                Errors.E650,
-                name="similarity",
-                value=similarity,
-                allowed="a number from 0, below 1; 0 for none",
-            )
-        folder = Path(parts_folder) if parts_folder else None
+    with common.guard():
+        settings = read_settings(SplitSettings, config)
         report_path = out.with_name(out.stem + ".split.json")
-        places = [out, report_path, *([folder] if folder else [])]
-        check_apart(source, *places)
-        if not overwrite:
-            common.check_free(*places)
-        options: dict[str, Any] = {
-            "text_field": text_field,
-            "id_field": id_field,
-            "encoding": encoding,
-        }
-        corpus = Input(
-            source,
-            form,
-            student,
-            options | {"text_source": Path(text_source) if text_source else None},
-        )
-        by_fold = method == "folds"
-        ids: list[str] = []
-        labels: list[Counter[str]] = []
-        students: list[str] = []
-        rows: list[Any] = []
-        hasher = TrigramHasher()
-        for essay, name, _ in corpus.read():
-            ids.append(essay.id)
-            students.append(name)
-            labels.append(Counter(label for _, _, label in essay.spans))
-            if similarity and by_fold:
-                rows.append(hasher(essay.text))
-        check_ids(ids)
-        copies = duplicates_of(rows, threshold=similarity, highest=False).groups if rows else ()
-        groups = group_documents(len(ids), students=students, copies=copies)
-        if by_fold:
-            fold_of = stratified_folds(groups, labels, ids=ids, folds=folds, seed=seed)
-            parts = {
-                f"fold_{k}": tuple(i for i, fold in enumerate(fold_of) if fold == k)
-                for k in range(folds)
-            }
-        else:
-            parts = paper_split(len(ids))
-        counts = count_parts(parts, labels, groups)
-        part_of = {i: name for name, part in parts.items() for i in part}
-        if folder is not None:
-            _write_parts(corpus, folder, [part_of[i] for i in range(len(ids))], list(parts))
-        settings = {
-            "folds": folds,
-            "seed": seed,
-            "similarity": similarity,
-            "student_column": student,
-        }
+        common.check_outputs(source, out, report_path, overwrite=overwrite)
+        documents = read_documents(source, settings)
+        groups, parts = make_parts(documents, settings)
+        counts = count_parts(parts, documents.labels, groups)
         report = {
             "program": "pii-edu corpus split",
             "version": __version__,
-            "method": method,
-            "settings": settings if by_fold else {},
-            "form": corpus.form or "unlabelled",
-            "documents": len(ids),
+            "settings": asdict(settings),
+            "form": documents.form,
+            "documents": len(documents.ids),
             "groups": len(groups),
             "parts": {name: asdict(part) for name, part in counts.items()},
-            "skipped": _listed(corpus.skips),
+            "skipped": _listed(documents.skips),
         }
-        values = {name: {"fold": k} if by_fold else {"split": name} for k, name in enumerate(parts)}
-        replace_file(report_path, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
-        replace_file(
-            out,
-            "".join(
-                json.dumps({"id": name} | values[part_of[i]]) + "\n" for i, name in enumerate(ids)
-            ),
-        )
-        if not quiet:
-            _tell_split(counts, corpus.skips)
-            common.say(f"wrote '{out}' and '{report_path}'")
-    raise typer.Exit(common.DONE_WITH_SKIPS if corpus.skips else common.DONE)
+        _write_json(report_path, report)
+        row_of: dict[int, dict[str, Any]] = {}
+        for k, (name, part) in enumerate(parts.items()):
+            row = {"fold": k} if settings.method == FOLDS else {"split": name}
+            row_of.update(dict.fromkeys(part, row))
+        lines = [json.dumps({"id": name} | row_of[i]) for i, name in enumerate(documents.ids)]
+        replace_file(out, "".join(line + "\n" for line in lines))
+        if not common.global_option("quiet"):
+            _tell_split(counts, documents.skips)
+        common.tell(f"wrote '{out}' and '{report_path}'")
+    raise typer.Exit(common.exit_code(documents.skips))
 
 
-def _write_parts(corpus: Input, folder: Path, part_of: list[str], names: list[str]) -> None:
-    """A file per part, in the form of INPUT where it is one that is written, else JSON Lines."""
-    form = FORMS.get(corpus.form)
-    if form is None:
-        for name in names:
-            lines = [
-                line
-                for (_, _, line), part in zip(corpus.read(), part_of, strict=True)
-                if part == name
-            ]
-            replace_file(folder / f"{name}.jsonl", "".join(line + "\n" for line in lines))
-        return
-    form = form if form.writer else FORMS["jsonl"]
-    suffix = (
-        form.suffixes[0] if form.suffixes else {"kaggle-jsonl": ".jsonl"}.get(form.name, ".json")
+def make_parts(
+    documents: Documents, settings: SplitSettings
+) -> tuple[Any, dict[str, tuple[int, ...]]]:
+    """RETURNS (tuple): Groups of documents that stay together; numbers of the documents of each part."""
+    copies: Any = ()
+    if documents.rows:
+        found = duplicates_of(documents.rows, threshold=settings.similarity, highest=False)
+        copies = found.groups
+    n = len(documents.ids)
+    groups = group_documents(n, students=documents.students, copies=copies)
+    if settings.method == PAPER:
+        return groups, paper_split(n)
+    fold_of = stratified_folds(
+        groups, documents.labels, ids=documents.ids, folds=settings.folds, seed=settings.seed
     )
-    with ExitStack() as stack:
-        writers = {
-            name: stack.enter_context(open_corpus_writer(folder / f"{name}{suffix}", form.name))
-            for name in names
-        }
-        for number, ((essay, _, _), part) in enumerate(zip(corpus.read(), part_of, strict=True), 1):
-            writers[part].write(essay, number=number)
-        for writer in writers.values():
-            writer.finish()
+    parts = {}
+    for k in range(settings.folds):
+        parts[f"fold_{k}"] = tuple(i for i, fold in enumerate(fold_of) if fold == k)
+    return groups, parts
 
 
 def _tell_split(counts: dict[str, PartCounts], skips: list[Skip]) -> None:

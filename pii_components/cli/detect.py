@@ -20,6 +20,12 @@ from ..release.engine import Engine, Found, Result, load_engine, read_roster, us
 from ..release.run import batches
 from . import common
 from .deidentify import INPUT_HELP
+from .settings import RunSettings, read_settings
+
+EPILOG = (
+    "Exit codes: 0 all done; 1 done, but records were skipped (each is told); 2 refused, nothing was written; "
+    "3 stopped before the end, what was done stays."
+)
 
 
 def detect(
@@ -28,49 +34,63 @@ def detect(
     out: str = Option(
         "", "--out", "-o", help="Write spans as JSON Lines to this file instead of showing tables."
     ),
-    text_field: common.TextOpt = "",
-    id_field: common.IdOpt = "",
-    encoding: common.EncodingOpt = "utf-8",
+    text_column: common.TextsOpt = None,
     show_text: bool = Option(False, "--show-text", help="Show the text of each span too."),
-    model: common.ModelOpt = common.MODEL,
     roster: common.RosterOpt = "",
-    batch_size: common.BatchOpt = 16,
-    strict: common.StrictOpt = False,
+    config: common.ConfigOpt = None,
     overwrite: common.OverwriteOpt = False,
-    debug: common.DebugOpt = False,
 ) -> None:
     """Show or write what is found in INPUT: offsets (characters, end exclusive), label, role, score, source, reason."""
-    with common.guard(debug), ExitStack() as locks:
+    with common.guard(), ExitStack() as locks:
+        settings = read_settings(
+            RunSettings, config, text_column=text_column, roster=roster, overwrite=overwrite
+        )
         target = Path(out) if out else None
         if target is not None:
             locks.enter_context(common.locked(target))
         data = sys.stdin.buffer.read() if source == "-" else None
         opened = open_source(
-            Path(source), text_field=text_field, id_field=id_field, encoding=encoding, data=data
+            Path(source),
+            **common.texts(settings.text_column),
+            id_field=settings.id_column,
+            encoding=settings.encoding,
+            data=data,
         )
-        if target is not None and target.exists():
-            if data is None and target.samefile(source):
-                raise PiiError(Errors.E509)
-            if not overwrite:
-                raise PiiError(Errors.E541, path=out)
-        listed = read_roster(roster)
-        engine = load_engine(model, replace=False, debug=debug)
+        if target is not None:
+            common.check_apart("output", target, input=None if data is not None else Path(source))
+            if not settings.overwrite:
+                common.check_free(target)
+        listed = read_roster(settings.roster)
+        engine = load_engine(
+            settings.model,
+            replace=False,
+            operating_point=settings.operating_point,
+            debug=common.global_option("debug"),
+        )
         use_roster(engine.nlp, listed)
-        pairs = _pairs(opened, engine, batch_size)
-        if target is None:
-            raise typer.Exit(_each(pairs, strict=strict, show_text=show_text))
-        output = Output(target)
-        output.start()
-        try:
-            code = _each(pairs, strict=strict, show_text=show_text, file=output.file)
-            if code in (common.DONE, common.DONE_WITH_SKIPS):
-                output.finish()
-                common.say(f"wrote '{target}'")
-        finally:
-            output.file.stop()
-        if code == common.REFUSED:
-            output.discard()
+        pairs = _pairs(opened, engine, settings.batch_size)
+        listing = Listing(strict=settings.strict, show_text=show_text)
+        code = listing.show(pairs) if target is None else _write(listing, pairs, target)
     raise typer.Exit(code)
+
+
+def _write(
+    listing: "Listing", pairs: Iterable[tuple[Record | Skip, Result | Skip]], target: Path
+) -> int:
+    """RETURNS (int): Exit code. What a run that stopped had written stays in the partial file."""
+    output = Output(target)
+    output.start()
+    listing.file = output.file
+    try:
+        code = listing.show(pairs)
+        if code in (common.DONE, common.DONE_WITH_SKIPS):
+            output.finish()
+            common.tell(f"wrote '{target}'")
+    finally:
+        output.file.stop()
+    if code == common.REFUSED:
+        output.discard()
+    return code
 
 
 def _pairs(
@@ -84,48 +104,54 @@ def _pairs(
     source.close()
 
 
-def _each(
-    pairs: Iterable[tuple[Record | Skip, Result | Skip]],
-    *,
-    strict: bool,
-    show_text: bool,
-    file: GrowingFile | None = None,
-) -> int:
-    """Show each result, or write it. RETURNS (int): Exit code."""
-    n_skips = n_done = 0
-    screen = common.console()
-    for item, result in pairs:
-        if isinstance(item, Skip) or isinstance(result, Skip):
-            error = next(skip.error for skip in (result, item) if isinstance(skip, Skip))
-            if strict:
-                common.say(PiiError(Errors.E532, skip=error))
-                return common.STOPPED
-            common.say(error if item.id in ("", str(item.number)) else f"{error} ({item.id})")
-            n_skips += 1
-            continue
-        n_done += 1
-        if file is not None:
-            file.write("".join(_rows(item, result, show_text)).encode("utf-8"))
+class Listing:
+    """Shows what was found, or writes it to `file`."""
+
+    def __init__(self, *, strict: bool, show_text: bool) -> None:
+        self.strict, self.show_text = strict, show_text
+        self.file: GrowingFile | None = None
+        self.screen = common.console()
+
+    def show(self, pairs: Iterable[tuple[Record | Skip, Result | Skip]]) -> int:
+        """RETURNS (int): Exit code."""
+        n_skips = n_done = 0
+        for item, result in pairs:
+            if isinstance(result, Skip):
+                if self.strict:
+                    common.say(PiiError(Errors.E532, skip=result.error))
+                    return common.STOPPED
+                unnamed = item.id in ("", str(item.number))
+                common.say(result.error if unnamed else f"{result.error} ({item.id})")
+                n_skips += 1
+            elif isinstance(item, Record):
+                n_done += 1
+                self._one(item, result)
+        return common.exit_code(n_skips) if n_done or not n_skips else common.REFUSED
+
+    def _one(self, record: Record, result: Result) -> None:
+        if self.file is not None:
+            self.file.write("".join(_rows(record, result, self.show_text)).encode("utf-8"))
         elif result.spans:
-            screen.print(spans_table(item.id, result.spans, item.text if show_text else None))
+            text = record.text if self.show_text else None
+            self.screen.print(spans_table(record.id, result.spans, text))
         else:
-            screen.print(f"{item.id}: nothing found", markup=False)
-    if n_skips:
-        return common.DONE_WITH_SKIPS if n_done else common.REFUSED
-    return common.DONE
+            self.screen.print(f"{record.id}: nothing found", markup=False)
 
 
 def _rows(record: Record, result: Result, show_text: bool) -> Iterator[str]:
     """YIELDS (str): A line of JSON per span."""
     for span in result.spans:
-        row: dict[str, str | int | float] = {"document": record.id, "record": record.number}
-        row |= {
+        row: dict[str, str | int | float] = {
+            "document": record.id,
+            "record": record.number,
             "start_char": span.start_char,
             "end_char": span.end_char,
             "label": span.label,
             "role": span.role,
+            "score": round(span.score, 4),
+            "source": span.source,
+            "reason": span.reason,
         }
-        row |= {"score": round(span.score, 4), "source": span.source, "reason": span.reason}
         if show_text:
             row["text"] = record.text[span.start_char : span.end_char]
         yield json.dumps(row, ensure_ascii=False) + "\n"
@@ -133,29 +159,17 @@ def _rows(record: Record, result: Result, show_text: bool) -> Iterator[str]:
 
 def spans_table(title: str, spans: Iterable[Found], text: str | None = None) -> Table:
     """A row per span; with its text, if `text` is given. Offsets are characters, end exclusive."""
-    rows = [
-        (
-            span.start_char,
-            span.end_char,
-            Text(span.label, common.STYLES.get(span.label, common.OTHER_STYLE)),
-            span.role,
-            f"{span.score:.3f}",
-            span.source,
-            span.reason,
-            *([repr(text[span.start_char : span.end_char])[1:-1]] if text is not None else []),
-        )
-        for span in spans
-    ]
-    names = (
-        "start",
-        "end",
-        "label",
-        "role",
-        "score",
-        "source",
-        "reason",
-        *(["text"] if text is not None else []),
-    )
+    names = ["start", "end", "label", "role", "score", "source", "reason"]
+    if text is not None:
+        names.append("text")
+    rows = []
+    for span in spans:
+        label = Text(span.label, common.STYLES.get(span.label, common.OTHER_STYLE))
+        start, end = span.start_char, span.end_char
+        row = [start, end, label, span.role, f"{span.score:.3f}", span.source, span.reason]
+        if text is not None:
+            row.append(repr(text[start:end])[1:-1])
+        rows.append(row)
     table = common.table_of(rows, *names, right=("start", "end", "score"), title=Text(title))
     table.title_justify = "left"
     return table

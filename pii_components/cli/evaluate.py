@@ -1,305 +1,235 @@
-"""`pii-edu evaluate …` and `pii-edu compare`: every number that anyone sees."""
+"""`pii-edu evaluate …`: every number that anyone sees."""
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
-from ..errors import Errors, PiiError
-from ..files.record import reason_of
-from .common import console, guard
+from ..errors import Errors, PiiError, reason_of
+from .common import ConfigOpt, console, global_option, guard
+from .settings import MODEL, key, read_settings
 
 if TYPE_CHECKING:
     from ..evaluate.gold import Run
 
-EPILOG = "Exit codes: 0 all done; 2 refused, nothing was written; 3 an unexpected error; 130 interrupted."
+EPILOG = (
+    "Settings for --config: profile, form (of GOLD), text_source (of gold with offsets alone), splits, "
+    "resamples, seed. "
+    "Exit codes: 0 all done; 2 refused, nothing was written; 3 an unexpected error; 130 interrupted."
+)
 
-
-def list_systems(asked: bool) -> None:
-    """Show what --systems takes, and leave."""
-    if asked:
-        from ..evaluate.systems import known_systems
-
-        typer.echo("\n".join(known_systems()))
-        raise typer.Exit
-
-
-# Eager: it comes before GOLD is missed.
-ListOpt = Annotated[
-    bool,
-    typer.Option(
-        "--list",
-        callback=list_systems,
-        is_eager=True,
-        help="List the systems and leave; needs no GOLD.",
-    ),
-]
-NamesOpt = Annotated[
-    str,
-    typer.Option(
-        help="Gender and culture of names by: table (ships), names-dataset (the paper's; 3 GB, minutes)."
-    ),
-]
-MetricsOutOpt = Annotated[str, typer.Option(help="Metrics file (JSON).")]
-ResamplesOpt = Annotated[int, typer.Option(min=1, help="Bootstrap resamples of the documents.")]
-SeedOpt = Annotated[int, typer.Option(help="Of the bootstrap; 0 is the usual one.")]
-QuietOpt = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
-DebugOpt = Annotated[
-    bool,
-    typer.Option(
-        "--debug", help="Raise unexpected errors with their traceback, which may show text."
-    ),
-]
 GoldArg = Annotated[
     str,
-    typer.Argument(metavar="GOLD", help="Labelled corpus in any form of: pii-edu corpus convert."),
+    Argument(metavar="GOLD", help="Labelled corpus in any form of: pii-edu corpus convert."),
 ]
-PredictionsArg = Annotated[
-    str,
-    typer.Argument(
-        metavar="PREDICTIONS",
-        help="What detect --out or --save-predictions wrote, file_idx CSV, or a corpus.",
-    ),
-]
-PipelineOpt = Annotated[str, typer.Option(help="Name or path of the pipeline.")]
-ProfileOpt = Annotated[
-    str, typer.Option(help="Says what is hidden: a shipped profile or a TOML file.")
-]
-FormOpt = Annotated[
-    str, typer.Option("--from", help="Form of GOLD [by its suffix and first records].")
-]
-TextSourceOpt = Annotated[
-    str, typer.Option(help="File or folder with the texts, for gold with offsets alone.")
-]
-SplitsOpt = Annotated[
-    str, typer.Option(help="Only these parts of the data (seed_split), with commas between them.")
-]
-StrictOpt = Annotated[
-    bool,
-    typer.Option("--strict", help="Refuse gold that cannot be used, rather than pass over it."),
-]
-SaveOpt = Annotated[
-    str, typer.Option("--save-predictions", help="Folder for offsets and labels of each system.")
-]
-MapOpt = Annotated[
-    list[str] | None,
-    typer.Option("--map", help="OLD=NEW: rename a label of the predictions; may be repeated."),
-]
-AgainstOpt = Annotated[str, typer.Option(help="Other predictions, for a paired comparison.")]
-OverlapsOpt = Annotated[
-    bool, typer.Option("--allow-overlaps", help="Count overlapping predictions, each by itself.")
-]
-SystemsOpt = Annotated[
-    str, typer.Option(help="[NAME=]SYSTEM[:PATH] with commas between them; --list shows them.")
-]
+MetricsOutOpt = Annotated[str, Option("--out", "-o", help="Metrics file (JSON).")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreSettings:
+    """How systems are scored.
+
+    profile (str): Says what is hidden.
+    form (str): Of GOLD; empty to go by its suffix.
+    text_source (str): File or folder with the texts, for gold with offsets alone.
+    splits (tuple[str, ...]): Only these parts of the data.
+    resamples, seed (int): Of the bootstrap over documents; seed 0 is the usual one.
+    """
+
+    profile: str = key("crapii")
+    form: str = key("")
+    text_source: str = key("")
+    splits: tuple[str, ...] = key(())
+    resamples: int = key(1000)
+    seed: int = key(0)
+
+    def __post_init__(self) -> None:
+        if self.resamples < 1:
+            raise PiiError(
+                Errors.E650, name="resamples", value=self.resamples, allowed="a number above 0"
+            )
 
 
 def run(
     *,
     gold: GoldArg,
-    pipeline: PipelineOpt = "en_pii_edu",
-    profile: ProfileOpt = "crapii",
-    form: FormOpt = "",
-    text_source: TextSourceOpt = "",
-    splits: SplitsOpt = "",
-    names: NamesOpt = "table",
+    systems: Annotated[
+        str,
+        Option(
+            help="[NAME=]SYSTEM[:PATH] with commas between them; see: pii-edu evaluate systems."
+        ),
+    ] = MODEL,
     out: MetricsOutOpt = "",
-    save: SaveOpt = "",
-    resamples: ResamplesOpt = 1000,
-    seed: SeedOpt = 0,
-    strict: StrictOpt = False,
-    quiet: QuietOpt = False,
-    debug: DebugOpt = False,
+    save: Annotated[
+        str,
+        Option("--save-predictions", help="Folder for offsets and labels of each system."),
+    ] = "",
+    config: ConfigOpt = None,
 ) -> None:
-    """Run a pipeline on GOLD and score it: every number of the papers, with 95 % intervals."""
-    with guard(debug):
-        job = Job(gold, profile, out, form, text_source, splits, strict=strict)
-        command = f"evaluate run {Path(gold).name} --pipeline {Path(pipeline).name}"
-        job.finish(job.run_systems(pipeline, save), command, names, resamples, seed, quiet=quiet)
+    """Run one or more systems on GOLD and score them: every number of the papers, with 95 % intervals; the first is compared with
+    each other one in pairs."""
+    with guard():
+        settings = read_settings(ScoreSettings, config)
+        job = Job(gold, out, settings)
+        job.choose_splits()
+        done = job.run_systems(systems, save)
+        job.finish(
+            done, f"evaluate run {Path(gold).name} --systems {','.join(one.name for one in done)}"
+        )
 
 
 def score(
     *,
     gold: GoldArg,
-    predictions: PredictionsArg,
-    against: AgainstOpt = "",
-    profile: ProfileOpt = "crapii",
-    form: FormOpt = "",
-    text_source: TextSourceOpt = "",
-    rename: MapOpt = None,
-    splits: SplitsOpt = "",
-    names: NamesOpt = "table",
+    predictions: Annotated[
+        str,
+        Argument(
+            metavar="PREDICTIONS",
+            help="What detect --out or --save-predictions wrote, file_idx CSV, or a corpus.",
+        ),
+    ],
+    against: Annotated[str, Option(help="Other predictions, for a paired comparison.")] = "",
     out: MetricsOutOpt = "",
-    resamples: ResamplesOpt = 1000,
-    seed: SeedOpt = 0,
-    strict: StrictOpt = False,
-    allow_overlaps: OverlapsOpt = False,
-    quiet: QuietOpt = False,
-    debug: DebugOpt = False,
+    config: ConfigOpt = None,
 ) -> None:
     """Score PREDICTIONS of any system against GOLD; with --against, two of them in pairs."""
-    with guard(debug):
-        from ..evaluate.gold import choose_splits
-        from ..evaluate.predictions import parse_renames, read_predictions
-        from ..evaluate.tables import split_list
+    with guard():
+        from ..evaluate.predictions import read_predictions
 
-        renames = parse_renames(rename or ())
-        job = Job(gold, profile, out, form, text_source, "", strict=strict)
+        settings = read_settings(ScoreSettings, config)
+        job = Job(gold, out, settings)
         files = [Path(predictions), *([Path(against)] if against else [])]
-        stems = [file.stem for file in files]
-        if len(set(stems)) < len(stems):
-            stems = [f"{file.parent.name}/{file.name}" for file in files]
-        how: dict[str, Any] = {
-            "protects": job.profile.protects,
-            "data_sha256": job.sha256,
-            "rename": renames,
-        }
-        done = [
-            read_predictions(file, job.documents, name=name, allow_overlaps=allow_overlaps, **how)
-            for file, name in zip(files, stems, strict=True)
-        ]
+        names = [file.stem for file in files]
+        if len(set(names)) < len(names):
+            names = [f"{file.parent.name}/{file.name}" for file in files]
+        done = []
+        for file, name in zip(files, names, strict=True):
+            found = read_predictions(
+                file,
+                job.documents,
+                name=name,
+                protects=job.profile.protects,
+                data_sha256=job.sha256,
+            )
+            done.append(found)
         # Predictions are checked against the whole corpus, and scored on these parts of it.
-        job.documents = choose_splits(job.documents, split_list(splits))
+        job.choose_splits()
         kept = {doc.id for doc in job.documents}
-        done = [
-            replace(one, entities=tuple(e for e in one.entities if e.document in kept))
-            for one in done
-        ]
-        command = (
-            f"evaluate score {Path(gold).name} {' --against '.join(file.name for file in files)}"
-        )
-        job.finish(done, command, names, resamples, seed, quiet=quiet)
-
-
-def compare(
-    *,
-    gold: GoldArg,
-    systems: SystemsOpt = "en_pii_edu",
-    _: ListOpt = False,
-    profile: ProfileOpt = "crapii",
-    form: FormOpt = "",
-    text_source: TextSourceOpt = "",
-    splits: SplitsOpt = "",
-    names: NamesOpt = "table",
-    out: MetricsOutOpt = "",
-    save: SaveOpt = "",
-    resamples: ResamplesOpt = 1000,
-    seed: SeedOpt = 0,
-    strict: StrictOpt = False,
-    quiet: QuietOpt = False,
-    debug: DebugOpt = False,
-) -> None:
-    """Run several systems on GOLD, one after the other, and print one table; the first is compared with each other one in pairs."""
-    with guard(debug):
-        job = Job(gold, profile, out, form, text_source, splits, strict=strict)
-        done = job.run_systems(systems, save)
-        command = f"compare {Path(gold).name} --systems {','.join(one.name for one in done)}"
-        job.finish(done, command, names, resamples, seed, quiet=quiet)
+        for i, one in enumerate(done):
+            entities = tuple(entity for entity in one.entities if entity.document in kept)
+            done[i] = replace(one, entities=entities)
+        shown = " --against ".join(file.name for file in files)
+        job.finish(done, f"evaluate score {job.path.name} {shown}")
 
 
 class Job:
-    """Gold and profile of one command, read and checked, and what becomes of its results; arguments are those of the command line.
+    """Gold and profile of one command, read and checked, and what becomes of its results.
 
     RAISES (PiiError): E501, E512 for an output that cannot be written, E7xx, E724 for labels that are not ours.
     """
 
-    def __init__(
-        self,
-        gold: str,
-        profile: str,
-        out: str,
-        form: str,
-        text_source: str,
-        splits: str,
-        *,
-        strict: bool,
-    ) -> None:
-        from ..evaluate.gold import choose_splits, file_sha256, read_gold
+    def __init__(self, gold: str, out: str, settings: ScoreSettings) -> None:
+        from ..evaluate.gold import file_sha256, read_gold
         from ..evaluate.predictions import check_labels
         from ..evaluate.report import check_gold, check_place
-        from ..evaluate.tables import split_list
         from ..files.formats.base import ReadStats
         from ..profiles import Profile
 
-        self.path, self.out = Path(gold), out
+        self.path, self.out, self.settings = Path(gold), out, settings
         if out:
             check_place(Path(out))
-        self.profile = Profile.load(profile)
+        self.profile = Profile.load(settings.profile)
         tally = ReadStats()
-        documents = read_gold(
-            self.path,
-            form=form,
-            text_source=Path(text_source) if text_source else None,
-            tally=tally,
-        )
-        self.masked = check_gold(tally, strict=strict)
-        check_labels(
-            (entity.label for doc in documents for entity in doc.entities), what=self.path.name
-        )
-        self.documents = choose_splits(documents, split_list(splits))
+        texts = Path(settings.text_source) if settings.text_source else None
+        documents = read_gold(self.path, form=settings.form, text_source=texts, tally=tally)
+        self.masked = check_gold(tally)
+        labels = (entity.label for doc in documents for entity in doc.entities)
+        check_labels(labels, what=self.path.name)
+        self.documents = documents
         self.sha256 = file_sha256(self.path)
 
+    def choose_splits(self) -> None:
+        """Keep the parts of the data that are asked for."""
+        from ..evaluate.gold import choose_splits
+
+        self.documents = choose_splits(self.documents, list(self.settings.splits))
+
     def run_systems(self, systems: str, save: str) -> list["Run"]:
-        """RETURNS (list[Run]): What each system finds. They are loaded one after the other: memory is what runs out first.
-        save (str): Folder for their predictions, if any."""
+        """What each system finds. They are loaded one after the other: memory is what runs out first.
+
+        save (str): Folder for their predictions, if any.
+        """
         from ..evaluate.predictions import write_run
         from ..evaluate.systems import parse_systems, run_spec
         from ..evaluate.tables import progress_bar
 
         specs = parse_systems(systems)
         if not specs:
-            raise PiiError(Errors.E740, got=systems, known="en_pii_edu; --list shows all")
+            raise PiiError(
+                Errors.E740, got=systems, known=f"{MODEL}; pii-edu evaluate systems shows all"
+            )
         done = []
-        how: dict[str, Any] = {"protects": self.profile.protects, "data_sha256": self.sha256}
         for spec in specs:
             with progress_bar(spec.name, len(self.documents)) as advance:
-                done.append(run_spec(spec, self.documents, progress=advance, **how))
-        for run in done if save else ():
-            write_run(run, Path(save) / f"{run.name}.jsonl", data_sha256=self.sha256)
+                found = run_spec(
+                    spec,
+                    self.documents,
+                    progress=advance,
+                    protects=self.profile.protects,
+                    data_sha256=self.sha256,
+                )
+                done.append(found)
+        if save:
+            for one in done:
+                write_run(one, Path(save) / f"{one.name}.jsonl", data_sha256=self.sha256)
         return done
 
-    def finish(
-        self,
-        runs: Sequence["Run"],
-        command: str,
-        names: str,
-        resamples: int,
-        seed: int,
-        *,
-        quiet: bool,
-    ) -> None:
+    def finish(self, runs: Sequence["Run"], command: str) -> None:
         """Score, print, write."""
-        from ..evaluate.metrics import SEED, name_source
+        from ..evaluate.metrics import SEED
         from ..evaluate.report import describe_data, score_report, write_report
         from ..evaluate.tables import print_score
 
-        source = name_source(names)
+        settings = self.settings
         report: dict[str, Any] = {
-            "command": f"pii-edu {command} --profile {self.profile.name}",
+            "command": f"pii-edu {command} --config profile={self.profile.name}",
             "data": describe_data(self.documents, file=self.path.name, sha256=self.sha256),
             "masked": self.masked,
             "profile": self.profile.name,
         }
-        options: dict[str, Any] = {"names": source, "resamples": resamples, "seed": seed or SEED}
-        report |= score_report(runs, self.documents, profile=self.profile, **options)
-        if not quiet:
+        report |= score_report(
+            runs,
+            self.documents,
+            profile=self.profile,
+            resamples=settings.resamples,
+            seed=settings.seed or SEED,
+        )
+        screen = console(stderr=True)
+        if not global_option("quiet"):
             print_score(report, to=console())
-            if self.masked["count"]:
-                shown = f"{self.masked['count']} gold labels cannot be used; the places where they stand are passed over"
-                console(stderr=True).print(shown, markup=False)
+            if n := self.masked["count"]:
+                shown = (
+                    f"{n} gold labels cannot be used; the places where they stand are passed over"
+                )
+                screen.print(shown, markup=False)
         if self.out:
             write_report(report, Path(self.out))
-            console(stderr=True).print(f"wrote '{self.out}'", markup=False)
+            screen.print(f"wrote '{self.out}'", markup=False)
+
+
+def systems() -> None:
+    """List what --systems takes."""
+    from ..evaluate.systems import known_systems
+
+    print("\n".join(known_systems()))
 
 
 def read_metrics(path: Path) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): A metrics file.
-
-    RAISES (PiiError): E501, if it cannot be read; E775, if it holds something else.
-    """
+    """RETURNS (dict[str, Any]): A metrics file. RAISES (PiiError): E501, if it cannot be read; E775, if it holds something else."""
     try:
         content = json.loads(path.read_text(encoding="utf8"))
     except OSError as err:
@@ -314,15 +244,14 @@ def read_metrics(path: Path) -> dict[str, Any]:
 def table(
     *,
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Metrics files that compare wrote.")
+        list[Path], Argument(metavar="FILE...", help="Metrics files that evaluate wrote.")
     ],
-    subset: Annotated[str, typer.Option(help="A part of the data (seed_split).")] = "",
 ) -> None:
     """Print metrics files as a Markdown table."""
     with guard():
         from ..evaluate.tables import markdown_table
 
-        typer.echo(markdown_table([read_metrics(path) for path in files], subset=subset))
+        print(markdown_table([read_metrics(file) for file in files]))
 
 
 evaluate_app = typer.Typer(
@@ -333,4 +262,5 @@ evaluate_app = typer.Typer(
 )
 evaluate_app.command("run", epilog=EPILOG)(run)
 evaluate_app.command("score", epilog=EPILOG)(score)
+evaluate_app.command("systems")(systems)
 evaluate_app.command("table")(table)

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,8 +11,8 @@ import typer
 from typer import Argument, Option
 
 from ..errors import Errors, PiiError
-from ..files.labelled import read_corpus
-from ..files.record import Skip
+from ..files.labelled import check_places, read_corpus
+from ..files.record import Skip, Source
 from ..files.sources import open_source
 from ..files.writers import replace_file
 from ..labels import LABELS
@@ -20,23 +21,22 @@ from ..llm.cost import estimate as tokens_of
 from ..profiles import Profile
 from ..release.engine import load_engine, surrogate_pipes
 from . import common
+from .settings import MODEL, RunSettings, key, need, read_settings
 
 EPILOG = "Exit codes: 0 all done; 1 done, but records were skipped; 2 refused, nothing was written or sent; 130 interrupted."
+EXPORT_EPILOG = (
+    "Settings for --config: part (of the paper's split: base_train, verifier_train, test; or all), reasoning (a verifier that reasons first, as "
+    "the models of --llm do), labels (to mark; the paper's four), profile (says which gold is private), form (of CORPUS), model. "
+    + EPILOG
+)
 TASKS = DETECTOR, VERIFIER = ("detector", "verifier")
 LlmOpt = Annotated[
     str,
     Option(
         "--llm",
         metavar="CONFIG",
-        help="Language models: a config with components of spacy-llm (docs/llm.md).",
+        help="A config with components of spacy-llm (docs/how-to/llm.md).",
     ),
-]
-RemoteOpt = Annotated[
-    bool,
-    Option("--allow-remote", help="Texts may leave this machine for the servers that --llm names."),
-]
-PricesOpt = Annotated[
-    str, Option("--prices", help="TOML file with prices of models [the one that ships].")
 ]
 
 llm_app = typer.Typer(
@@ -51,55 +51,80 @@ def estimate(
     *,
     source: Annotated[str, Argument(metavar="INPUT", help="What deidentify reads.")],
     llm: LlmOpt,
-    prices: PricesOpt = "",
-    text_fields: common.TextsOpt = None,
-    encoding: common.EncodingOpt = "utf-8",
-    model: common.ModelOpt = common.MODEL,
-    batch_size: common.BatchOpt = 16,
-    debug: common.DebugOpt = False,
+    config: common.ConfigOpt = None,
 ) -> None:
     """Count what would be sent, and print what it would cost, as JSON. Nothing is sent; tokens are estimated from characters."""
-    with common.guard(debug):
+    with common.guard():
         from ..llm.pipeline import add_components, report
 
-        table = Prices.load(prices or None)
+        settings = read_settings(RunSettings, config, llm=llm)
+        table = Prices.load(settings.prices or None)
         engine = load_engine(
-            model, debug=debug, extend=lambda nlp: add_components(nlp, llm, dry=True)
+            settings.model,
+            debug=common.global_option("debug"),
+            extend=lambda nlp: add_components(nlp, llm, dry=True),
         )
-        opened = open_source(Path(source), **common.texts(text_fields), encoding=encoding)
-        skips, words, documents = common.Skips(common.say), 0, 0
-
-        def texts() -> Iterator[str]:
-            nonlocal words, documents
-            for item in opened:
-                if not isinstance(item, Skip) and len(item.text) > engine.nlp.max_length:
-                    item = Skip.of(
-                        Errors.E528,
-                        number=item.number,
-                        length=len(item.text),
-                        limit=engine.nlp.max_length,
-                    )
-                if isinstance(item, Skip):
-                    skips(item)
-                    continue
-                documents, words = documents + 1, words + len(item.text.split())
-                yield item.text
-
+        opened = open_source(
+            Path(source), **common.texts(settings.text_column), encoding=settings.encoding
+        )
+        skips = common.Skips(common.say)
+        counts: Counter[str] = Counter()
+        texts = _texts(opened, engine.nlp.max_length, skips, counts)
+        disable = surrogate_pipes(engine.nlp)
         try:
-            for _ in engine.nlp.pipe(
-                texts(), batch_size=batch_size, disable=surrogate_pipes(engine.nlp)
-            ):
+            for _ in engine.nlp.pipe(texts, batch_size=settings.batch_size, disable=disable):
                 pass
         finally:
             opened.close()
-        told = {"documents": documents, "words": words, "dry_run": True} | report(
-            engine.nlp, table, words=words
-        )
+        told = {"documents": counts["documents"], "words": counts["words"], "dry_run": True}
+        told |= report(engine.nlp, table, words=counts["words"])
         print(json.dumps(told, indent=2))
-    raise typer.Exit(common.DONE_WITH_SKIPS if skips else common.DONE)
+    raise typer.Exit(common.exit_code(skips))
 
 
-@llm_app.command(epilog=EPILOG)
+def _texts(source: Source, limit: int, skips: common.Skips, counts: Counter[str]) -> Iterator[str]:
+    """YIELDS (str): Each text that can be processed; the others are skips."""
+    for item in source:
+        if isinstance(item, Skip):
+            skips(item)
+        elif len(item.text) > limit:
+            length = len(item.text)
+            skips(Skip.of(Errors.E528, number=item.number, length=length, limit=limit))
+        else:
+            counts["documents"] += 1
+            counts["words"] += len(item.text.split())
+            yield item.text
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportSettings:
+    """What `llm export` writes.
+
+    task (str): "detector" copies and marks; "verifier" says T or F of what a pipeline found.
+    part (str): Of the paper's split: base_train, verifier_train, test; or all. Empty: by the task.
+    reasoning (bool): Whether a verifier reasons first; the models of `llm` write its reasoning.
+    labels (tuple[str, ...]): Labels to mark; empty for the paper's four.
+    profile (str): Says which gold is private.
+    """
+
+    task: str = key(DETECTOR)
+    part: str = key("")
+    reasoning: bool = key(False)
+    llm: str = key("")
+    allow_remote: bool = key(False)
+    labels: tuple[str, ...] = key(())
+    profile: str = key("crapii")
+    form: str = key("")
+    model: str = key(MODEL)
+
+    def __post_init__(self) -> None:
+        if self.task not in TASKS:
+            raise PiiError(Errors.E519, value=self.task, what="task", allowed=", ".join(TASKS))
+        need(self.reasoning, "reasoning", self.task == VERIFIER, "--task verifier")
+        need(self.reasoning, "reasoning", self.llm, "--llm")
+
+
+@llm_app.command(epilog=EXPORT_EPILOG)
 def export(
     *,
     corpus: Annotated[
@@ -110,85 +135,67 @@ def export(
     task: Annotated[
         str, Option(help="detector: copy and mark; verifier: T or F for what a pipeline found.")
     ] = DETECTOR,
-    part: Annotated[
-        str,
-        Option(
-            help="Of the paper's split: base_train, verifier_train, test; or all [by the task]."
-        ),
-    ] = "",
-    reasoning: Annotated[
-        bool,
-        Option(
-            "--reasoning",
-            help="A verifier that reasons first; a model writes its reasoning, see --llm.",
-        ),
-    ] = False,
     llm: LlmOpt = "",
-    allow_remote: RemoteOpt = False,
-    labels: Annotated[
-        str, Option(help="Labels to mark, with commas between them [the paper's four].")
-    ] = "",
-    profile: Annotated[str, Option(help="Says which gold is private, for a verifier.")] = "crapii",
-    form: Annotated[
-        str, Option("--from", help="Form of CORPUS [by its suffix and first records].")
-    ] = "",
-    model: common.ModelOpt = common.MODEL,
+    config: common.ConfigOpt = None,
     overwrite: common.OverwriteOpt = False,
-    debug: common.DebugOpt = False,
 ) -> None:
     """Write a file to fine-tune a chat model with."""
-    with common.guard(debug):
-        from ..files.labelled import check_places
-        from ..llm.finetune import detector_examples, part_of, verifier_examples
-        from ..llm.marker import MARKS_LABELS, make_marker_task
-        from ..llm.verifier import make_verifier_task
+    with common.guard():
+        from ..llm.finetune import part_of
 
-        if task not in TASKS:
-            raise PiiError(Errors.E519, value=task, what="task", allowed=", ".join(TASKS))
-        if reasoning and task != VERIFIER:
-            raise PiiError(Errors.E473, option="--reasoning", needed="--task verifier")
-        if reasoning and not llm:
-            raise PiiError(Errors.E942)
+        settings = read_settings(ExportSettings, config, task=task, llm=llm)
         target = Path(out)
         check_places(Path(corpus), target, overwrite=overwrite)
         skips = common.Skips(common.say)
-        read = list(read_corpus(Path(corpus), form, on_skip=skips))
-        documents = part_of(read, part or ("base_train" if task == DETECTOR else "verifier_train"))
+        read = list(read_corpus(Path(corpus), settings.form, on_skip=skips))
+        usual = "base_train" if settings.task == DETECTOR else "verifier_train"
+        documents = part_of(read, settings.part or usual)
         counts: Counter[str] = Counter()
-        examples: Iterable[Mapping[str, Any]]
-        if task == DETECTOR:
-            named = [name.strip() for name in labels.split(",")] if labels else list(MARKS_LABELS)
-            examples = detector_examples(documents, make_marker_task(labels=named))
-        else:
-            engine = load_engine(model, replace=False, debug=debug)
-            writer = _reasoning_model(llm, allow_remote) if reasoning else None
-            asks = make_verifier_task(reasoning, labels=list(LABELS))
-            private = Profile.load(profile).protects
-            examples = verifier_examples(
-                documents, engine.nlp, asks, counts, private=private, model=writer
-            )
-        lines = [json.dumps(example, ensure_ascii=False) for example in examples]
+        lines = [
+            json.dumps(one, ensure_ascii=False) for one in _examples(documents, settings, counts)
+        ]
         if not lines:
-            raise PiiError(Errors.E945, part=part or "the part", corpus=f"'{Path(corpus).name}'")
+            named = settings.part or "the part"
+            raise PiiError(Errors.E945, part=named, corpus=f"'{Path(corpus).name}'")
         replace_file(target, "".join(line + "\n" for line in lines))
-        told = (
-            f", {counts['T']} T, {counts['F']} F, {counts['defaulted']} of them T by default"
-            if task == VERIFIER
-            else ""
-        )
         tokens = tokens_of(sum(map(len, lines)))
-        common.say(f"wrote '{target}': {len(lines)} examples{told}, about {tokens} tokens an epoch")
-    raise typer.Exit(common.DONE_WITH_SKIPS if skips else common.DONE)
+        verdicts = ""
+        if settings.task == VERIFIER:
+            verdicts = (
+                f", {counts['T']} T, {counts['F']} F, {counts['defaulted']} of them T by default"
+            )
+        common.say(
+            f"wrote '{target}': {len(lines)} examples{verdicts}, about {tokens} tokens an epoch"
+        )
+    raise typer.Exit(common.exit_code(skips))
 
 
-def _reasoning_model(config: str, allow_remote: bool) -> Any:
+def _examples(
+    documents: Any, settings: ExportSettings, counts: Counter[str]
+) -> Iterable[Mapping[str, Any]]:
+    from ..llm.finetune import detector_examples, verifier_examples
+    from ..llm.marker import MARKS_LABELS, make_marker_task
+    from ..llm.verifier import make_verifier_task
+
+    if settings.task == DETECTOR:
+        named = [name.strip() for name in settings.labels] or list(MARKS_LABELS)
+        return detector_examples(documents, make_marker_task(labels=named))
+    engine = load_engine(settings.model, replace=False, debug=common.global_option("debug"))
+    return verifier_examples(
+        documents,
+        engine.nlp,
+        make_verifier_task(settings.reasoning, labels=list(LABELS)),
+        counts,
+        private=Profile.load(settings.profile).protects,
+        model=_reasoning_model(settings) if settings.reasoning else None,
+    )
+
+
+def _reasoning_model(settings: ExportSettings) -> Any:
     import spacy
 
     from ..llm.pipeline import add_components, llm_parts
 
     nlp = spacy.blank("en")
-    add_components(nlp, config, allow_remote=allow_remote, alone=True)
+    add_components(nlp, settings.llm, allow_remote=settings.allow_remote, alone=True)
     return next(part for _, part in llm_parts(nlp))._model
-
-
-__all__ = ["LlmOpt", "PricesOpt", "RemoteOpt", "llm_app"]

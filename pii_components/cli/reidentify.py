@@ -1,10 +1,9 @@
 """`pii-edu reidentify`: released texts become the originals again, each proved by its digest, or nothing is written.
-`pii-edu vault …`: what is in a vault (counts only), is it whole, another key, what a crash has left."""
+`pii-edu vault …`: what is in a vault (counts only), is it whole, another key."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,11 +16,14 @@ from ..files.record import Record, Skip, Source
 from ..files.sources import open_source
 from ..files.writers import Writer, has_column, open_writer, partial_path, renamed
 from ..vault import vault as vault_tools
+from ..vault.keys import VaultKey
 from ..vault.vault import Entry, Vault, unpack_tokens
 from ..vault.vault import reidentify as restored
 from . import common
 from .deidentify import write_stdout
+from .settings import RunSettings, need, read_settings
 
+NO_KEY = "E464"
 EPILOG = "Exit codes: 0 every text restored and proved; 2 refused, nothing was written; 3 unexpected error; 130 interrupted."
 
 
@@ -35,39 +37,32 @@ def reidentify(
         str, Option("--out", "-o", help="OUTPUT, in the form of RELEASED [stdout for -].")
     ] = "",
     key_file: common.VaultKeyOpt = "",
-    passphrase: common.PassphraseOpt = False,
-    text_fields: common.TextsOpt = None,
-    id_field: str = Option(
-        "", "--id-column", "--id-field", help="Tells equal texts apart; as it was for deidentify."
-    ),
-    drop: common.DropOpt = None,
-    encoding: common.EncodingOpt = "utf-8",
-    spreadsheet_safe: common.SpreadsheetOpt = True,
+    text_column: common.TextsOpt = None,
+    config: common.ConfigOpt = None,
     overwrite: common.OverwriteOpt = False,
-    quiet: common.QuietOpt = False,
-    debug: common.DebugOpt = False,
 ) -> None:
     """Put the originals back into RELEASED. One text that is not the released one, letter by letter, and nothing is written."""
-    with common.guard(debug), ExitStack() as locks:
+    with common.guard(), ExitStack() as locks:
+        settings = read_settings(RunSettings, config, text_column=text_column, overwrite=overwrite)
         to_stdout = source == "-" and out in ("", "-")
-        if not (out or to_stdout):
-            raise PiiError(Errors.E473, option="reidentify", needed="--out")
+        need(not to_stdout, "reidentify", out, "--out")
         place, target = Path(vault), Path(out)
         if not to_stdout:
-            common.check_apart(
-                "output", target, released=None if source == "-" else Path(source), vault=place
-            )
+            given = None if source == "-" else Path(source)
+            common.check_apart("output", target, released=given, vault=place)
             locks.enter_context(common.locked(target))
-            if not overwrite:
+            if not settings.overwrite:
                 common.check_free(target, partial_path(target))
-        data = sys.stdin.buffer.read() if source == "-" else None
-        reading = common.texts(text_fields) | {
-            "id_field": id_field,
-            "encoding": encoding,
-            "drop": drop or (),
-        }
-        opened = open_source(Path(source), **reading, data=data, spreadsheet_safe=spreadsheet_safe)
-        key = common.vault_key(place, key_file=key_file, ask=passphrase)
+        opened = open_source(
+            Path(source),
+            **common.texts(settings.text_column),
+            id_field=settings.id_column,
+            encoding=settings.encoding,
+            drop=settings.drop,
+            spreadsheet_safe=settings.spreadsheet_safe,
+            data=sys.stdin.buffer.read() if source == "-" else None,
+        )
+        key = common.vault_key(place, key_file=key_file)
         try:
             with Vault.open(place, key) as book:
                 if not opened.id_field and has_column(opened, book.id_field):
@@ -79,8 +74,7 @@ def reidentify(
                 n = _write(opened, open_writer(opened, target), book)
         finally:
             opened.close()
-        if not quiet:
-            common.say(f"{n} documents restored, each proved by its digest; wrote '{target}'")
+        common.tell(f"{n} documents restored, each proved by its digest; wrote '{target}'")
     raise typer.Exit(common.DONE)
 
 
@@ -130,7 +124,7 @@ def _write(source: Source, writer: Writer, vault: Vault) -> int:
 
 
 vault_app = typer.Typer(
-    help="Care of the encrypted way back: info, verify, rotate, repair.",
+    help="Care of the encrypted way back: info, verify, rotate.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -139,23 +133,20 @@ VaultArg = Annotated[Path, Argument(metavar="VAULT", help="File that `deidentify
 
 
 @vault_app.command()
-def info(
-    *,
-    vault: VaultArg,
-    key_file: common.VaultKeyOpt = "",
-    passphrase: common.PassphraseOpt = False,
-    header: bool = Option(False, "--header", help="Only what can be read without a key."),
-) -> None:
-    """Count documents and spans of VAULT; no text, no ids."""
+def info(*, vault: VaultArg, key_file: common.VaultKeyOpt = "") -> None:
+    """Count documents and spans of VAULT; no text, no ids. Without a key, only what its header says."""
     with common.guard():
-        key = None if header else common.vault_key(vault, key_file=key_file, ask=passphrase)
+        key = None
+        try:
+            key = common.vault_key(vault, key_file=key_file)
+        except PiiError as err:
+            if err.code != NO_KEY:
+                raise
+            common.say("without a key only the header can be read; --key-file shows counts")
         for name, value in vault_tools.info(vault, key).items():
-            shown = (
-                ", ".join(f"{label} {n}" for label, n in value.items())
-                if isinstance(value, dict)
-                else value
-            )
-            common.console().print(f"{name.replace('_', ' ')}: {shown}", markup=False)
+            if isinstance(value, dict):
+                value = ", ".join(f"{label} {n}" for label, n in value.items())
+            common.console().print(f"{name.replace('_', ' ')}: {value}", markup=False)
 
 
 @vault_app.command()
@@ -163,7 +154,6 @@ def verify(
     *,
     vault: VaultArg,
     key_file: common.VaultKeyOpt = "",
-    passphrase: common.PassphraseOpt = False,
     head: str = Option("", help="Head that report.json noted: nothing up to there may be missing."),
     repair: bool = Option(
         False, "--repair", help="Drop a record that a crash has cut off, and close the vault."
@@ -174,8 +164,8 @@ def verify(
     Records that are removed from the end up to where an earlier run had closed the vault are only seen with --head.
     """
     with common.guard():
-        key = common.vault_key(vault, key_file=key_file, ask=passphrase)
-        with common.told(partial(common.console().print, markup=False)):
+        key = common.vault_key(vault, key_file=key_file)
+        with common.told():
             found = vault_tools.verify(vault, key, head=head, repair=repair)
         common.console().print(
             f"{found['documents']} documents, {found['sessions']} sessions, whole; head {found['head']}"
@@ -187,17 +177,15 @@ def rotate(
     *,
     vault: VaultArg,
     key_file: common.VaultKeyOpt = "",
-    passphrase: common.PassphraseOpt = False,
-    new_key_file: str = Option("", help="Key file that shall open the vault from now on."),
-    new_passphrase: bool = Option(
-        False, "--new-passphrase", help="Ask for a passphrase that shall open it."
+    new_key_file: str = Option(
+        "", help="Key file that shall open the vault from now on [a passphrase that is asked for]."
     ),
 ) -> None:
     """Encrypt VAULT anew with another key. Copies of the old file still open with the old one: delete them."""
     with common.guard():
-        old = common.vault_key(vault, key_file=key_file, ask=passphrase)
-        names = ("--new-key-file", "--new-passphrase")
-        if not (new_key_file or new_passphrase):
-            raise PiiError(Errors.E473, option="rotate", needed=" or ".join(names))
-        new = common.vault_key(None, key_file=new_key_file, ask=new_passphrase, names=names)
+        old = common.vault_key(vault, key_file=key_file)
+        if new_key_file:
+            new = VaultKey.from_file(new_key_file)
+        else:
+            new = common.ask_passphrase(new=True)
         common.console().print(f"{vault_tools.rotate(vault, old, new)} documents under the new key")

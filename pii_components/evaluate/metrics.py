@@ -255,18 +255,13 @@ def cultures() -> dict[str, str]:
     return {code: culture for culture, codes in CULTURES.items() for code in codes.split()}
 
 
-def name_source(name: str = "table") -> NameSource:
-    """The compact table that ships (most frequent names only).
-
-    RAISES (PiiError): E685 for another name.
-    """
-    if name != "table":
-        raise PiiError(Errors.E685, value=name, what="source of names", allowed="table")
+def name_source() -> NameSource:
+    """The compact table that ships (most frequent names only)."""
     from ..names.table import name_table
 
     table, genders = name_table(), {"M": MALE, "F": FEMALE, None: ""}
     return NameSource(
-        name,
+        "table",
         lambda first: genders[table.gender(first)],
         lambda last: (table.countries(last) or ("",))[0],
     )

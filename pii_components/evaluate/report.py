@@ -26,7 +26,7 @@ from ..profiles import Profile
 from . import match, metrics
 from .gold import CRAPII_LABELS, FOUR_LABELS, GoldDocument, Protects, Run, masks
 from .match import CountTable
-from .metrics import N_RESAMPLES, SEED, Estimate, GroupTest, NameSource, Score
+from .metrics import N_RESAMPLES, SEED, Estimate, GroupTest, Score
 from .systems import crapii_label, package_version
 
 FORMAT = 1
@@ -49,7 +49,6 @@ def score_report(
     documents: Sequence[GoldDocument],
     *,
     profile: Profile,
-    names: NameSource | None = None,
     resamples: int = N_RESAMPLES,
     seed: int = SEED,
 ) -> dict[str, Any]:
@@ -57,7 +56,6 @@ def score_report(
 
     runs (Sequence[Run]): Predictions with labels as they are, the system of interest first.
     profile (Profile): Says what is hidden.
-    names (NameSource | None): For groups of names; the compact table if None.
     resamples (int), seed (int): Of the bootstrap.
     RAISES (PiiError): E709, if two systems have one name.
     """
@@ -77,7 +75,7 @@ def score_report(
     if match.has_roles(entity for doc in documents for entity in doc.entities):
         for run in runs:
             systems[run.name]["roles"] = roles_report(run, documents, weights)
-    for name, found in names_reports(hidden, gold, names, weights).items():
+    for name, found in names_reports(hidden, gold, weights).items():
         systems[name]["names"] = found
     return {
         "format": FORMAT,
@@ -232,14 +230,13 @@ def roles_report(
 def names_reports(
     runs: Sequence[Run],
     documents: Sequence[GoldDocument],
-    names: NameSource | None,
     weights: numpy.ndarray,
 ) -> dict[str, Any]:
     """RETURNS (dict[str, Any]): By system, recall of students' names by gender and culture."""
     students = [e for doc in documents for e in doc.entities if e.label == NAME_STUDENT]
     if not students:
         return {}
-    source = names or metrics.name_source()
+    source = metrics.name_source()
     groups = [source.group(entity.text) for entity in students]
     found = {run.name: metrics.found_in_document(students, run.entities) for run in runs}
     rule = "the same string predicted as a name anywhere in the document"

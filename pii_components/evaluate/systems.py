@@ -326,7 +326,7 @@ def azure_system(
         from azure.core.credentials import AzureKeyCredential
     except ImportError as err:
         raise PiiError(
-            Errors.E005, package=package, what="the Azure baseline", extra="azure"
+            Errors.E005, package=package, what="the Azure baseline", extra="presidio"
         ) from err
     client: Any = TextAnalyticsClient(endpoint, AzureKeyCredential(key), **_CLIENT | options)
     # Presidio's recognizer gets the answer that is there already, where it would ask the client.
@@ -494,7 +494,7 @@ WITH_PATH: dict[str, str] = {
     "presidio": _A_PIPELINE,
     "presidio-four": _A_PIPELINE,
     "spacy": _A_PIPELINE,
-    "llm": "a config with components of spacy-llm (docs/llm.md)",
+    "llm": "a config with components of spacy-llm (docs/how-to/llm.md)",
     "llm-remote": "a config with components of spacy-llm that may send texts to its server",
     STORED: "a file of predictions, as `pii-edu evaluate score` reads it",
 }

@@ -134,7 +134,7 @@ def _read(
         raise PiiError(Errors.E501, what=f"'{path}'", reason="it does not exist")
     chosen = form_named(form or form_of(path))
     if options.text_source is not None and chosen.name != "entities":
-        raise PiiError(Errors.E473, option="--text-source", needed="--from entities")
+        raise PiiError(Errors.E473, option="text_source", needed="the form entities")
     yield from _usable(chosen.read(path, options), on_skip)
 
 

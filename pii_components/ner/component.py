@@ -86,7 +86,7 @@ class PiiTokenClassifier(Configured, TrainablePipe):
     @property
     def thresholds(self) -> dict[str, float]:
         """RETURNS (dict[str, float]): Thresholds per label; may be changed on a loaded pipeline."""
-        self.tell("thresholds")
+        self.sync_config("thresholds")
         return self.cfg["thresholds"]
 
     @property
@@ -99,7 +99,7 @@ class PiiTokenClassifier(Configured, TrainablePipe):
         if value not in POINTS:
             raise PiiError(Errors.E107, point=value, allowed=", ".join(POINTS))
         self._operating_point = value
-        self.tell(operating_point=value)
+        self.sync_config(operating_point=value)
 
     def add_label(self, label: str) -> int:
         """RETURNS (int): 1 if the label is new, 0 if not. RAISES (PiiError): E002, if it is unknown; E103 once the model has its outputs."""

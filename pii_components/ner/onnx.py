@@ -58,7 +58,10 @@ class OnnxShim(Shim):
                 import onnxruntime
             except ImportError as err:
                 raise PiiError(
-                    Errors.E005, package="onnxruntime", what="this pipeline's encoder", extra="onnx"
+                    Errors.E005,
+                    package="onnxruntime",
+                    what="this pipeline's encoder",
+                    extra="train",
                 ) from err
             options = onnxruntime.SessionOptions()
             options.intra_op_num_threads = options.inter_op_num_threads = 1

@@ -112,7 +112,7 @@ class SurrogateSettings:
         """Check what a user gave.
 
         document (bool): Whether it is known; then the default of the scope is the profile's, else "corpus".
-        RAISES (OperatorError): E830, E832, E833; E002, E402, E422 to E426 for key, profile and labels.
+        RAISES (OperatorError): E830, E832, E833; E002, E402, E422 to E425 for key, profile and labels.
         """
         given = {"profile": "crapii", **params}
         for name, (types, expected) in _PARAMS.items():

@@ -1,6 +1,6 @@
 """Review: what a person says about what was found; kept, applied when INPUT is released again, and given out as training data.
 
-    review = Review.open(Path("clean.review.jsonl"))       # what `pii-edu deidentify --review-out` wrote; reads INPUT and OUTPUT once
+    review = Review.open(Path("clean.review.jsonl"))       # what `pii-edu deidentify --review-dir` wrote; reads INPUT and OUTPUT once
     review.decide(7, REJECT, 5, 14)
     review.mark(7, True)
     engine.decisions = Decisions.load(path).by_text()       # what `pii-edu deidentify --decisions` does
@@ -240,7 +240,7 @@ class Decisions:
 
 
 class ReviewFile:
-    """What a run wrote with --review-out: a head, and a row a document, read one at a time.
+    """What a run wrote with --review-dir: a head, and a row a document, read one at a time.
 
     head (dict): See `run.ReviewOut`. profile (Profile): Its actions. offsets (dict[int, int]): Where the row of each document begins.
     RAISES (PiiError): E501; E576, if it is of another form or was not finished.
@@ -255,7 +255,7 @@ class ReviewFile:
             self.profile = Profile(self.head["profile"], actions=self.head["actions"])
         except (ValueError, TypeError, KeyError) as err:
             self._file.close()
-            raise PiiError(Errors.E576, path=path, option="--review-out") from err
+            raise PiiError(Errors.E576, path=path, option="--review-dir") from err
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """YIELDS (dict): Every row; fills `offsets`."""
@@ -266,7 +266,7 @@ class ReviewFile:
                 row = json.loads(line)
                 self.offsets[row["n"]] = at
             except (ValueError, TypeError, KeyError) as err:
-                raise PiiError(Errors.E576, path=self.path, option="--review-out") from err
+                raise PiiError(Errors.E576, path=self.path, option="--review-dir") from err
             at += len(line)
             yield row
 
@@ -415,7 +415,7 @@ class Spool:
             from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
         except ImportError as err:
             raise PiiError(
-                Errors.E005, package="cryptography", what="the review page", extra="serve"
+                Errors.E005, package="cryptography", what="the review page", extra="presidio"
             ) from err
         self._cipher = ChaCha20Poly1305(ChaCha20Poly1305.generate_key())
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (lives as long as the page)
@@ -471,7 +471,7 @@ class Review:
     def open(cls, path: Path, decisions: Path | None = None) -> Self:
         """Read INPUT and OUTPUT once, and put the documents in order.
 
-        path (Path): What --review-out wrote. decisions (Path | None): The file of decisions; None for `decisions_path`.
+        path (Path): What --review-dir wrote. decisions (Path | None): The file of decisions; None for `decisions_path`.
         RAISES (PiiError): E501 to E508, E576, E577; E575, if INPUT is not what it was.
         """
         file = ReviewFile(path)

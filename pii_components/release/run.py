@@ -379,7 +379,7 @@ class SidecarFile(GrowingFile):
 
 
 class ReviewOut(SidecarFile):
-    """`--review-out`: what `pii-edu review` shows of each document, in numbers and labels; the text stays where it is.
+    """`--review-dir`: what `pii-edu review` shows of each document, in numbers and labels; the text stays where it is.
 
     head (Mapping[str, Any]): model, version, profile, actions, reading (options of `open_source`). places (Path): input, output, report;
     kept as told from where the file lies.
@@ -486,7 +486,7 @@ def read_map(path: Path) -> list[tuple[str, str]]:
         if head != ["in", "out"] or any(len(row) != 2 for row in rows):
             raise ValueError
     except (OSError, ValueError, csv.Error) as err:
-        raise PiiError(Errors.E576, path=path, option="--map") from err
+        raise PiiError(Errors.E576, path=path, option="--id-map") from err
     return [(before, after) for before, after in rows]
 
 

@@ -1,4 +1,4 @@
-"""The pipeline on many machines, by Ray or by Spark: the same bytes as on one (docs/scale.md).
+"""The pipeline on many machines, by Ray or by Spark: the same bytes as on one (docs/how-to/large-corpora.md).
 
     with spread(engine, RAY, model="en_pii_edu", key=key) as spreading: ...     # --engine ray
     safe = deidentify_frame(spark.read.parquet("essays"), "text", id="essay", key_file="secret.key")
@@ -108,7 +108,7 @@ def work(step: Any, config: WorkerConfig, batch: Batch) -> Any:
 @contextmanager
 def ray_map(n: int) -> Iterator[Callable[..., Iterator[Any]]]:
     """Tasks of Ray, in the cluster that RAY_ADDRESS names, or else here. YIELDS (Callable): Its map."""
-    ray = _imported("ray", RAY)
+    ray = _imported("ray")
     started = not ray.is_initialized()
     if started:
         here = {"include_dashboard": False, "num_cpus": n or None}
@@ -135,7 +135,7 @@ def ray_map(n: int) -> Iterator[Callable[..., Iterator[Any]]]:
 @contextmanager
 def spark_map(n: int) -> Iterator[Callable[..., Iterator[Any]]]:
     """Workers of Spark: of the active session, or with the settings of spark-submit."""
-    session = _imported("pyspark.sql", SPARK).SparkSession
+    session = _imported("pyspark.sql").SparkSession
     active, conf = session.getActiveSession(), import_module("pyspark").SparkConf()
     if n and (active or conf.contains("spark.master")):
         what = "--workers where Spark has a master already"
@@ -226,13 +226,13 @@ def _check_can(profile: Profile, how: str, *, learns: bool = False) -> None:
     raise PiiError(Errors.E560, engine=how, what=what)
 
 
-def _imported(module: str, extra: str) -> Any:
+def _imported(module: str) -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it calls out, else
     try:
         return import_module(module)
     except ImportError as err:
         package = module.partition(".")[0]
-        raise PiiError(Errors.E005, package=package, what="this engine", extra=extra) from err
+        raise PiiError(Errors.E005, package=package, what="this engine", extra="engines") from err
 
 
 def release_rows(config: WorkerConfig, text: str, id: str, rows: Any) -> Any:
@@ -300,7 +300,7 @@ def deidentify_frame(
     RETURNS (DataFrame): These columns, and `pii_skipped`: a code where a text was set aside.
     RAISES (PiiError): E005, E560, E563, E625; what the model, key and profile raise.
     """
-    types, used = _imported("pyspark.sql", SPARK).types, _used(text, id, keep)
+    types, used = _imported("pyspark.sql").types, _used(text, id, keep)
     config = _config(df.columns, used, SPARK, **settings)
     chosen = df.select(*used)
     schema = types.StructType([chosen.schema[name] for name in used if name != text])
@@ -313,7 +313,7 @@ def deidentify_dataset(
     ds: Any, text: str = "text", *, id: str = "", keep: Sequence[str] = (), **settings: Any
 ) -> Any:
     """A Ray Dataset with its texts de-identified: as `deidentify_frame`, by `map_batches`."""
-    _imported("ray", RAY)
+    _imported("ray")
     used = _used(text, id, keep)
     todo = partial(release_rows, _config(ds.columns(), used, RAY, **settings), text, id)
     made = ds.select_columns(used).map_batches(todo, batch_format="pyarrow", batch_size=1024)

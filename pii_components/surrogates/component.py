@@ -65,7 +65,7 @@ def read_group(doc: Doc, key: str) -> list[Found]:
     """The spans of a group, read once if they are sorted and without overlaps, as components leave them.
 
     RETURNS (list[Found]): Sorted; of several that overlap, the one that `spans.resolve_overlaps` keeps; empty for a missing group.
-    RAISES (PiiError): E006 for a span without a label.
+    RAISES (PiiError): E001 for a span without a label.
     """
     found, last = [], 0
     for span in doc.spans.get(key) or ():
@@ -200,7 +200,7 @@ class HipsSurrogate(Configured, Pipe):
     strategy (str | None): What a value that comes again becomes: "consistent", "random" or "markov"; None for what the profile
         says.
     ents_filter (Callable): As that of spaCy's SpanRuler: who wins in `doc.ents` where entities of others overlap ours; ours.
-    RAISES (PiiError): E401, E402 for a key file; E421 to E432 for a profile.
+    RAISES (PiiError): E401, E402 for a key file; E002, E422 to E425 for a profile.
     """
 
     def __init__(
@@ -250,7 +250,7 @@ class HipsSurrogate(Configured, Pipe):
     @profile.setter
     def profile(self, value: str | Path | Profile) -> None:
         self._profile = _profile(value)
-        self.tell(profile=_config_of(self._profile))
+        self.sync_config(profile=_config_of(self._profile))
         # Whether this is a copy whose profile had a map for OTHER, which holds originals.
         self._lacks_map = False
 
@@ -262,7 +262,7 @@ class HipsSurrogate(Configured, Pipe):
     @scope.setter
     def scope(self, value: str | None) -> None:
         self.cfg["scope"] = self._checked("scope", value, SCOPES)
-        self.tell("scope")
+        self.sync_config("scope")
 
     @property
     def strategy(self) -> str:
@@ -272,7 +272,7 @@ class HipsSurrogate(Configured, Pipe):
     @strategy.setter
     def strategy(self, value: str | None) -> None:
         self.cfg["strategy"] = self._checked("strategy", value, STRATEGIES)
-        self.tell("strategy")
+        self.sync_config("strategy")
 
     def _checked(self, setting: str, value: str | None, allowed: Sequence[str]) -> str | None:
         if value is not None and value not in allowed:

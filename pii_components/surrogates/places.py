@@ -303,7 +303,7 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
     numbers = {digits for t in tokens if t[0].isdigit() for digits in _DIGITS.findall(t)}
     out, behind_comma, first_number = [], False, True
     for i, token in enumerate(tokens):
-        if token[0].isdigit():
+        if token[0].isdecimal():
             out.append(_number(token, rng, numbers))
             first_number = False
         elif not token[0].isalpha():

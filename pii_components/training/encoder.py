@@ -131,13 +131,13 @@ def ensure_encoder(out: Path, pipeline: str = "") -> None:
     """See that an encoder lies in a folder: the one that is there, or that of a pipeline, which takes the place of an earlier encoder.pt.
 
     pipeline (str): Name or path; empty for what lies there already, else en_pii_edu.
-    RAISES (PiiError): E541, if upstream's weights are there, which would be read before the pipeline's.
+    RAISES (PiiError): E510, if upstream's weights are there, which would be read before the pipeline's.
     """
     if not pipeline and find_weights(out) and (out / "vocab.txt").is_file():
         logger.info("%s: there already", find_weights(out))
         return
     if (out / WEIGHTS[0]).is_file():
-        raise PiiError(Errors.E541, path=out / WEIGHTS[0])
+        raise PiiError(Errors.E510, what=f"'{out / WEIGHTS[0]}'")
     pipeline = pipeline or "en_pii_edu"
     logger.info("%s: from %s", extract(spacy.load(pipeline), out), pipeline)
 

@@ -49,7 +49,7 @@ def _onnx() -> Any:
         import onnx
     except ImportError as err:
         raise PiiError(
-            Errors.E005, package="onnx", what="making an ONNX encoder", extra="onnx"
+            Errors.E005, package="onnx", what="making an ONNX encoder", extra="train"
         ) from err
     return onnx
 

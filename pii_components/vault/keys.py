@@ -132,9 +132,7 @@ def _derive(key: VaultKey, lock: dict[str, Any]) -> Keys:
         from cryptography.hazmat.primitives.kdf.hkdf import HKDF
         from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
     except ImportError:
-        raise PiiError(
-            Errors.E005, package="cryptography", what="the vault", extra="vault"
-        ) from None
+        raise PiiError(Errors.E005, package="cryptography", what="the vault", extra="all") from None
     salt = bytes.fromhex(lock["salt"])
     root = key.secret
     if lock["kdf"] == "scrypt":

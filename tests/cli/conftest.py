@@ -79,17 +79,13 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def pii_edu(folder, model):
-    """Run a command in this process; `--model` is added where the command takes it."""
+    """Run a command in this process, with the small pipeline unless a model is named."""
 
     def run(*args: str, stdin: bytes | str = "", model: str = model):
-        takes_model = (
-            args
-            and args[0] in ("deidentify", "detect", "demo")
-            and "--help" not in args
-            and "--model" not in args
-        )
+        takes_model = args and args[0] in ("deidentify", "detect", "demo") and "--help" not in args
+        own = ["--config", f"model={model}"] if takes_model else []
         return CliRunner().invoke(
-            app, [*map(str, args), *(["--model", model] if takes_model else [])], input=stdin
+            app, [*map(str, args[:1]), *own, *map(str, args[1:])], input=stdin
         )
 
     return run
@@ -105,7 +101,7 @@ def process(folder, model):
             filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
         )
         env = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
-        args = (sys.executable, "-c", code, *args, "--model", model)
+        args = (sys.executable, "-c", code, *args, "--config", f"model={model}")
         return subprocess.run(
             args, check=False, capture_output=True, text=True, env=env, stdin=subprocess.DEVNULL
         )

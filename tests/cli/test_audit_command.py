@@ -29,7 +29,7 @@ def released(folder, pii_edu):
     put(folder / "in/Ilse_Okoro_notes.md", OTHER)
     put(folder / "in/Ilse_Okoro_empty.txt", "")
     run = pii_edu(
-        "deidentify", "in", "--out", "clean", "--profile", "ferpa_strict", "--map", "map.csv"
+        "deidentify", "in", "--out", "clean", "--profile", "ferpa_strict", "--id-map", "map.csv"
     )
     assert run.exit_code == 1 and "report.html" in run.stderr, run.output
     return folder / "clean"
@@ -89,10 +89,15 @@ def test_page_follows_the_report_and_nothing_is_written_over(folder, pii_edu):
     assert (folder / "report.html").read_text() == "mine" and (
         folder / "clean.csv.report.html"
     ).exists()
-    refused = pii_edu("deidentify", "essays.csv", "--out", "b.csv", "--report", "report.json")
+    refused = pii_edu(
+        "deidentify", "essays.csv", "--out", "b.csv", "--config", "report=report.json"
+    )
     assert refused.exit_code == 2 and "[E510]" in refused.stderr and not (folder / "b.csv").exists()
     assert (
-        pii_edu("deidentify", "essays.csv", "--out", "c.csv", "--report", "mine.txt").exit_code == 0
+        pii_edu(
+            "deidentify", "essays.csv", "--out", "c.csv", "--config", "report=mine.txt"
+        ).exit_code
+        == 0
     )
     assert (folder / "mine.txt.html").read_text("utf8").startswith("<!DOCTYPE html>")
     put(folder / "in.json", '[{"text": "I am Ina Sorel"}]')
@@ -106,10 +111,12 @@ def test_page_follows_the_report_and_nothing_is_written_over(folder, pii_edu):
 def test_killed_and_taken_up_the_report_is_the_same(folder, pii_edu, fork):
     put(folder / "in.csv", table(80))
     assert (
-        pii_edu("deidentify", "in.csv", "--out", "whole.csv", "--report", "whole.json").exit_code
+        pii_edu(
+            "deidentify", "in.csv", "--out", "whole.csv", "--config", "report=whole.json"
+        ).exit_code
         == 0
     )
-    child = fork("deidentify", "in.csv", "--out", "clean.csv", "--batch-size", "2")
+    child = fork("deidentify", "in.csv", "--out", "clean.csv", "--config", "batch_size=2")
     wait_for_items(folder / "clean.csv.state.json", 20)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
@@ -157,10 +164,8 @@ def test_audit_writes_the_estimate_and_sees_a_changed_release(released, pii_edu)
         "9",
         "--missed-in",
         "1",
-        "--spans-missed",
-        "1",
-        "--spans-there",
-        "40",
+        "--spans",
+        "1/40",
         "--bound",
         "0.2",
     )
@@ -193,7 +198,7 @@ def test_audit_draws_a_sample_and_stores_nothing(released, pii_edu):
         row["record"] for row in report(released / "report.json")["skipped"]["records"]
     }
     named = pii_edu(
-        "audit", "clean", "--sample", "5", "--seed", "7", "--map", "map.csv"
+        "audit", "clean", "--sample", "5", "--seed", "7", "--id-map", "map.csv"
     ).stdout.splitlines()
     assert [int(line.split("\t")[0]) for line in named] == numbers and all(
         (released / line.split("\t")[1]).exists() for line in named
@@ -208,7 +213,7 @@ def test_audit_counts_what_a_review_says_of_the_sample(released, pii_edu, monkey
     # release/review.py says number, spans missed, spans there of each document that is marked.
     marked = [(n, int(n == 3), 4) for n in range(1, 13)]
     module = ModuleType("review")
-    module.reviewed = lambda review, decisions: marked  # type: ignore[attr-defined]
+    module.reviewed = lambda review: marked  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "pii_components.release.review", module)
     assert pii_edu("audit", "clean", "--review", "r", "--sample", "6", "--seed", "1").exit_code == 0
     found = report(released / "report.json")["leak_estimate"]
@@ -231,6 +236,8 @@ def test_audit_counts_what_a_review_says_of_the_sample(released, pii_edu, monkey
         (("audit", "clean", "--reviewed", "3", "--missed-in", "4"), "E586"),
         (("audit", "clean", "--bound", "2"), "E519"),
         (("audit", "clean", "--sample", "13"), "E588"),
+        (("audit", "clean", "--reviewed", "3", "--spans", "3"), "E519"),
+        (("audit", "clean", "--sample", "2", "--id-map", "none.csv"), "E576"),
     ],
 )
 def test_what_cannot_be_is_a_coded_error(released, pii_edu, args, code):

@@ -25,7 +25,7 @@ from tests.cli.conftest import ESSAY, put, table, wait_for_items
         (["deidentify", "in.csv"], "clean.csv"),
         (["deidentify", "in.csv", "--overwrite"], "clean.csv"),
         (["deidentify", "in.csv", "--resume"], "clean.csv"),
-        (["deidentify", "in.csv", "--labels-out", "l.jsonl"], "l.jsonl"),
+        (["deidentify", "in.csv", "--config", "labels_out=l.jsonl"], "l.jsonl"),
         (["deidentify", "-"], "clean.csv"),
         (["detect", "in.csv"], "clean.csv"),
         (["reidentify", "in.csv", "--vault", "v"], "clean.csv"),
@@ -46,7 +46,7 @@ def test_second_run_into_an_output_is_refused_before_it_reads(
 
 def test_lock_of_a_killed_run_is_taken_over_and_told(folder, pii_edu, fork):
     put(folder / "in.csv", table(60))
-    child = fork("deidentify", "in.csv", "--out", "clean.csv", "--batch-size", "2")
+    child = fork("deidentify", "in.csv", "--out", "clean.csv", "--config", "batch_size=2")
     wait_for_items(folder / "clean.csv.state.json", 4)
     assert "[E542]" in pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--overwrite").stderr
     os.kill(child, signal.SIGKILL)
@@ -149,14 +149,22 @@ def everything(folder, *without: str) -> str:
     )
 
 
-@pytest.mark.parametrize("ids", [[], ["--ids", "keep"]])
+@pytest.mark.parametrize("ids", [[], ["--config", "ids=keep"]])
 def test_names_of_files_do_not_go_out(folder, pii_edu, ids):
     put(folder / "in/week 1/Ilse_Okoro_essay2.txt", ESSAY)
     put(folder / "in/essay3.txt", ESSAY)
     put(folder / "in/Chidi Okafor.TXT", "")
     put(folder / "in/notes.docx", "PK")
     run = pii_edu(
-        "deidentify", "in", "--out", "clean", "--labels-out", "labels.jsonl", "--vault", "v", *ids
+        "deidentify",
+        "in",
+        "--out",
+        "clean",
+        "--config",
+        "labels_out=labels.jsonl",
+        "--vault",
+        "v",
+        *ids,
     )
     assert run.exit_code == 1 and ("2 documents have a pseudonym" in run.stderr) == (not ids), (
         run.output
@@ -183,7 +191,7 @@ def test_names_of_files_do_not_go_out(folder, pii_edu, ids):
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 @pytest.mark.parametrize(
-    ("ids", "n"), [([], 1), (["--ids", "pseudonym"], 3), (["--ids", "keep"], 0)]
+    ("ids", "n"), [([], 1), (["--config", "ids=pseudonym"], 3), (["--config", "ids=keep"], 0)]
 )
 def test_ids_become_pseudonyms_and_come_back(folder, pii_edu, form, ids, n):
     rows = ["7", "okoro_ilse", "s3"]
@@ -197,7 +205,7 @@ def test_ids_become_pseudonyms_and_come_back(folder, pii_edu, form, ids, n):
                 for row in rows
             ),
         )
-    args = ["--id-column", "sid_of_ours", *ids, "--labels-out", "l.jsonl", "--vault", "v"]
+    args = ["--id-column", "sid_of_ours", *ids, "--config", "labels_out=l.jsonl", "--vault", "v"]
     assert pii_edu("deidentify", f"in.{form}", "--out", f"clean.{form}", *args).exit_code == 0
     out, labels = (folder / f"clean.{form}").read_text(), (folder / "l.jsonl").read_text()
     assert (
@@ -215,7 +223,9 @@ def test_ids_become_pseudonyms_and_come_back(folder, pii_edu, form, ids, n):
 
 def test_name_in_the_name_of_the_only_file(folder, pii_edu):
     put(folder / "in/Ilse_Okoro.txt", ESSAY)
-    assert pii_edu("deidentify", "in/Ilse_Okoro.txt", "--labels-out", "l.jsonl").exit_code == 0
+    assert (
+        pii_edu("deidentify", "in/Ilse_Okoro.txt", "--config", "labels_out=l.jsonl").exit_code == 0
+    )
     assert not any(name in everything(folder, "in") for name in NOBODY)
 
 
@@ -285,7 +295,7 @@ def test_columns_that_the_user_has_spoken_about(folder, pii_edu, form):
         "--vault",
         "v",
     ]
-    args += ["--id-column", "student_id", "--ids", "pseudonym"]
+    args += ["--id-column", "student_id", "--config", "ids=pseudonym"]
     run = pii_edu("deidentify", f"in.{form}", "--out", f"clean.{form}", *args)
     assert run.exit_code == 0, run.output
     out = (folder / f"clean.{form}").read_text()
@@ -338,8 +348,8 @@ def test_texts_of_a_record_are_told_apart_or_skipped(folder, pii_edu):
     [
         (["in.csv", "--keep", "no"], "E652"),
         (["in", "--keep", "no"], "E651"),
-        (["in.csv", "--ids", "no"], "E519"),
-        (["in.csv", "--ids", "pseudonym"], "E473"),
+        (["in.csv", "--config", "ids=no"], "E519"),
+        (["in.csv", "--config", "ids=pseudonym"], "E473"),
         (["in", "--drop", "no"], "E651"),
         (["in", "--text-column", "no"], "E651"),
         (["in/a.txt", "--id-column", "no"], "E651"),

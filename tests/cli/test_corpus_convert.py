@@ -67,9 +67,9 @@ def test_there_and_back(folder, out, options, form):
 
 
 def test_skipped_records_are_listed(folder):
-    run = corpus_convert("bad.jsonl", "a.spacy", "--quiet", "--report", "r.json")
+    run = corpus_convert("bad.jsonl", "a.spacy")
     assert run.exit_code == 1 and "E624" in run.output and "Ina" not in run.output
-    assert json.loads((folder / "r.json").read_text())["skipped"] == {
+    assert json.loads((folder / "a.spacy.report.json").read_text())["skipped"] == {
         "count": 1,
         "records": [{"record": 4, "code": "E624"}],
     }
@@ -91,7 +91,7 @@ def test_entities_with_a_text_source(folder):
     (folder / "e.csv").write_text(
         'file_idx,entity_text,type,positions\n7,Ina Sorel,NAME_STUDENT,"(3, 12)"\n12,Bo,X,"(0, 2)"\n'
     )
-    run = corpus_convert("e.csv", "a.json", "--text-source", "in.jsonl")
+    run = corpus_convert("e.csv", "a.json", "--config", "text_source=in.jsonl")
     assert run.exit_code == 1, run.output
     report = json.loads((folder / "a.json.report.json").read_text())
     assert report["from"] == "entities" and report["labels"] == {"NAME_STUDENT": 1}
@@ -109,15 +109,13 @@ def test_entities_with_a_text_source(folder):
         (("in.jsonl", "a.spacy", "--from", "conll"), "E620"),
         (("in.jsonl", "in.jsonl"), "E509"),
         (("in.jsonl", "bad.jsonl"), "E510"),
-        (("in.jsonl", "a.spacy", "--report", "bad.jsonl"), "E510"),
-        (("in.jsonl", "a.spacy", "--report", "in.jsonl"), "E509"),
-        (("in.jsonl", "a.spacy", "--report", "a.spacy"), "E509"),
-        (("bad.jsonl", "a.spacy", "--strict"), "E532"),
+        (("in.jsonl", "a.spacy", "--config", "text_columns=words"), "E546"),
+        (("bad.jsonl", "a.spacy", "--config", "strict=true"), "E532"),
         (("in.jsonl", "a.spacy", "--from", "csv"), "E506"),
         (("in.jsonl", "a.spacy", "--from", "entities"), "E622"),
-        (("in.jsonl", "a.spacy", "--text-column", "words"), "E505"),
-        (("in.jsonl", "a.spacy", "--encoding", "rot13"), "E508"),
-        (("in.jsonl", "a.spacy", "--text-source", "bad.jsonl"), "E473"),
+        (("in.jsonl", "a.spacy", "--config", "text_column=words"), "E505"),
+        (("in.jsonl", "a.spacy", "--config", "encoding=rot13"), "E508"),
+        (("in.jsonl", "a.spacy", "--config", "text_source=bad.jsonl"), "E473"),
     ],
 )
 def test_what_is_refused_writes_nothing(folder, args, code):
@@ -156,5 +154,5 @@ def test_unexpected_error_shows_no_text(folder, monkeypatch):
 
 def test_help_names_the_forms():
     run = CliRunner().invoke(app, ["corpus", "convert", "--help"])
-    assert run.exit_code == 0 and "spacy" in run.output and "--text-source" in run.output
+    assert run.exit_code == 0 and "spacy" in run.output and "text_source" in run.output
     assert "convert" in CliRunner().invoke(app, ["corpus", "--help"]).output

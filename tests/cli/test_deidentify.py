@@ -103,7 +103,7 @@ def test_json(folder, pii_edu, form):
         "\n".join(rows) + "\n" if form == "jsonl" else "[" + ", ".join(rows) + "]",
     )
     run = pii_edu(
-        "deidentify", f"essays.{form}", "--out", f"clean.{form}", "--text-field", "full_text"
+        "deidentify", f"essays.{form}", "--out", f"clean.{form}", "--text-column", "full_text"
     )
     assert run.exit_code == 0, run.output
     out = (folder / f"clean.{form}").read_text(encoding="utf-8")
@@ -306,37 +306,37 @@ BAD = [
     (["good.csv", "--text-column", "body"], "E505"),
     (["good.csv", "--id-column", "body"], "E505"),
     (["which.csv"], "E506"),
-    (["good.csv", "--encoding", "klingon"], "E508"),
-    (["good.csv", "--out", "good.csv"], "E509"),
-    (["good.csv", "--out", "./sub/../good.csv", "--overwrite"], "E509"),
-    (["good.csv", "--out", "link.csv", "--overwrite"], "E509"),
-    (["texts", "--out", "texts/clean"], "E509"),
-    (["texts/sub", "--out", "texts"], "E509"),
-    (["texts", "--out", "texts", "--overwrite"], "E509"),
+    (["good.csv", "--config", "encoding=klingon"], "E508"),
+    (["good.csv", "--out", "good.csv"], "E472"),
+    (["good.csv", "--out", "./sub/../good.csv", "--overwrite"], "E472"),
+    (["good.csv", "--out", "link.csv", "--overwrite"], "E472"),
+    (["texts", "--out", "texts/clean"], "E472"),
+    (["texts/sub", "--out", "texts"], "E472"),
+    (["texts", "--out", "texts", "--overwrite"], "E472"),
     (["good.csv", "--out", "there.csv"], "E510"),
-    (["good.csv", "--out", "fresh.csv", "--report", "there.csv"], "E510"),
+    (["good.csv", "--out", "fresh.csv", "--config", "report=there.csv"], "E510"),
     (["texts", "--out", "full"], "E510"),
     (["good.csv", "--out", "clean.jsonl"], "E511"),
     (["good.csv", "--out", "full"], "E511"),
     (["texts", "--out", "there.csv"], "E511"),
     (["good.csv", "--out", "there.csv/clean.csv"], "E512"),
     (["good.csv", "--resume"], "E513"),
-    (["good.csv", "--model", "no_such_model"], "E516"),
-    (["good.csv", "--model", "texts"], "E517"),
-    (["good.csv", "--model", "BARE"], "E518"),
-    (["good.csv", "--scope", "planet"], "E519"),
+    (["good.csv", "--config", "model=no_such_model"], "E516"),
+    (["good.csv", "--config", "model=texts"], "E517"),
+    (["good.csv", "--config", "model=BARE"], "E518"),
+    (["good.csv", "--config", "scope=planet"], "E519"),
     (["bad.txt"], "E520"),
-    (["bad.txt", "--strict"], "E532"),
+    (["bad.txt", "--config", "strict=true"], "E532"),
     (["zip.txt"], "E520"),
     (["zip.csv"], "E550"),
     (["zip.json"], "E521"),
     (["rtf.txt"], "E520"),
     (["none_good.jsonl"], "E521"),
-    (["good.csv", "--resume", "--overwrite"], "E540"),
+    (["good.csv", "--resume", "--overwrite"], "E465"),
     (["good.csv", "--key-file", "no_such_key"], "E401"),
     (["good.csv", "--key-file", "empty.txt"], "E402"),
     (["good.csv", "--profile", "no_such_profile"], "E425"),
-    (["good.csv", "--profile", "good.csv"], "E426"),
+    (["good.csv", "--profile", "good.csv"], "E425"),
 ]
 
 
@@ -368,10 +368,10 @@ def many_files(folder):
 def test_bad_input_is_one_coded_line(many_files, pii_edu, tmp_path_factory, args, code):
     import spacy
 
-    if "BARE" in args:
+    if "model=BARE" in args:
         bare = tmp_path_factory.mktemp("bare") / "model"
         spacy.blank("en").to_disk(bare)
-        args = [str(bare) if arg == "BARE" else arg for arg in args]
+        args = [arg.replace("BARE", str(bare)) for arg in args]
     before = {path: path.read_bytes() for path in many_files.rglob("*") if path.is_file()}
     run = pii_edu("deidentify", *args)
     assert run.exit_code == 2, run.output
@@ -388,7 +388,7 @@ def test_bad_input_is_one_coded_line(many_files, pii_edu, tmp_path_factory, args
     [
         [],
         ["deidentify"],
-        ["deidentify", "x.csv", "--batch-size", "0"],
+        ["deidentify", "x.csv", "--config", "batch_size=0"],
         ["deidentify", "x.csv", "--no-such"],
         ["nothing"],
     ],
@@ -399,7 +399,7 @@ def test_usage_errors_exit_with_2(pii_edu, args):
 
 def test_strict_stops_at_the_first_skip_and_what_was_done_stays(folder, pii_edu):
     put(folder / "essays.jsonl", '{"text": "I am Ina Sorel"}\n{oops\n{"text": "I am Ina Sorel"}\n')
-    run = pii_edu("deidentify", "essays.jsonl", "--out", "clean.jsonl", "--strict")
+    run = pii_edu("deidentify", "essays.jsonl", "--out", "clean.jsonl", "--config", "strict=true")
     assert run.exit_code == 3 and "[E532]" in run.stderr and "[E521]" in run.stderr
     assert not (folder / "clean.jsonl").exists()
     assert len((folder / "clean.jsonl.partial").read_text().splitlines()) == 1
@@ -487,12 +487,12 @@ def test_run_that_was_broken_off_and_taken_up_gives_the_same_output(
         name,
         "--out",
         f"whole{suffix}",
-        "--batch-size",
-        "7",
-        "--report",
-        "whole_report.json",
+        "--config",
+        "batch_size=7",
+        "--config",
+        "report=whole_report.json",
     )
-    child = fork("deidentify", name, "--out", f"clean{suffix}", "--batch-size", "2")
+    child = fork("deidentify", name, "--out", f"clean{suffix}", "--config", "batch_size=2")
     wait_for_items(folder / f"clean{suffix}.state.json", 30)
     os.kill(child, signal.SIGKILL if how == "kill" else signal.SIGTERM)
     _, status = os.waitpid(child, 0)

@@ -71,7 +71,7 @@ def test_an_export_of_a_learning_platform(folder, pii_edu, form, out):
     source = put(folder / "hw.zip", zipped(LMS)) if form == "zip" else folder / "hw"
     for name, content in LMS.items() if form == "folder" else ():
         put(source / name, content)
-    run = pii_edu("deidentify", source.name, "--out", out, "--map", "map.csv")
+    run = pii_edu("deidentify", source.name, "--out", out, "--id-map", "map.csv")
     assert run.exit_code == 1, run.output
     assert [line.split()[0] for line in run.stderr.splitlines() if line.startswith("[")] == [
         "[E551]"
@@ -121,7 +121,7 @@ UNSAFE = [
 def test_members_that_are_not_safe_are_set_aside(folder, pii_edu, members, flags, code):
     put(folder / "in.zip", zipped(members | ({} if flags else {"good.txt": b"fine"}), **flags))
     before = {path for path in folder.parent.rglob("*") if path.is_file()}
-    run = pii_edu("deidentify", "in.zip", "--out", "out/clean", "--ids", "keep")
+    run = pii_edu("deidentify", "in.zip", "--out", "out/clean", "--config", "ids=keep")
     assert run.exit_code == (2 if flags else 1) and f"[{code}]" in run.stderr, run.output
     new = {path for path in folder.parent.rglob("*") if path.is_file()} - before
     assert all(path.is_relative_to(folder / "out" / "clean") for path in new)
@@ -162,11 +162,11 @@ def test_dry_run_writes_nothing_and_says_what_would_be(folder, pii_edu):
         "hw.zip",
         "--out",
         "clean",
-        "--map",
+        "--id-map",
         "map.csv",
         "--dry-run",
-        "--model",
-        "no_such_model",
+        "--config",
+        "model=no_such_model",
     )
     assert (
         run.exit_code == 1
@@ -183,9 +183,9 @@ def test_dry_run_writes_nothing_and_says_what_would_be(folder, pii_edu):
 @pytest.mark.parametrize(
     ("args", "code"),
     [
-        (["--map", "out/map.csv"], "E472"),
-        (["--map", "in/map.csv"], "E472"),
-        (["--map", "there.csv"], "E510"),
+        (["--id-map", "out/map.csv"], "E472"),
+        (["--id-map", "in/map.csv"], "E472"),
+        (["--id-map", "there.csv"], "E510"),
     ],
 )
 def test_the_map_lies_apart(folder, pii_edu, args, code):
@@ -204,9 +204,9 @@ def test_map_of_a_table(folder, pii_edu):
             "o.csv",
             "--id-column",
             "id",
-            "--ids",
-            "pseudonym",
-            "--map",
+            "--config",
+            "ids=pseudonym",
+            "--id-map",
             "m.csv",
         ).exit_code
         == 0
@@ -240,7 +240,7 @@ def test_a_run_that_was_killed_goes_on(folder, pii_edu, fork, out):
         )
     }
     put(folder / "in.zip", zipped(members))
-    args = ("deidentify", "in.zip", "--batch-size", "1", "--map")
+    args = ("deidentify", "in.zip", "--config", "batch_size=1", "--id-map")
     assert pii_edu(*args, "whole.csv", "--out", f"whole_{out}").exit_code == 0
     child = fork(*args, "map.csv", "--out", out)
     wait_for_items(folder / f"{out}.state.json", 5)

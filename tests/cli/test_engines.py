@@ -45,14 +45,14 @@ def cluster():
 
     def start(how: str):
         if how == RAY and how not in begun:
-            ray = pytest.importorskip("ray", reason="the extra [ray] is not installed")
+            ray = pytest.importorskip("ray", reason="the extra [engines] is not installed")
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
             ray.init(
                 num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
             )
             begun[how] = ray
         if how == SPARK and how not in begun:
-            sql = pytest.importorskip("pyspark.sql", reason="the extra [spark] is not installed")
+            sql = pytest.importorskip("pyspark.sql", reason="the extra [engines] is not installed")
             try:
                 builder = sql.SparkSession.builder.master("local[2,4]").config(
                     "spark.ui.enabled", "false"
@@ -89,9 +89,10 @@ def test_engines_write_the_same_bytes(how, form, folder, pii_edu, cluster):
     lines = "".join(json.dumps(one) + "\n" for one in objects)
     name = f"in.{'jsonl' if form == 'jsonl' else 'csv'}"
     put(folder / name, {"jsonl": lines, "hide": SWEPT}.get(form, table(N)))
-    options = {"hide": ["--sweep", "hide", "--scope", "corpus"], "labels": ["--labels-out"]}.get(
-        form, []
-    )
+    options = {
+        "hide": ["--config", "sweep=hide", "--config", "scope=corpus"],
+        "labels": ["--labels-out"],
+    }.get(form, [])
     codes = []
     for engine in ("local", how):
         out = Path(engine)
@@ -101,10 +102,10 @@ def test_engines_write_the_same_bytes(how, form, folder, pii_edu, cluster):
             name,
             "--out",
             str(out / name),
-            "--engine",
-            engine,
-            "--batch-size",
-            "3",
+            "--config",
+            f"engine={engine}",
+            "--config",
+            "batch_size=3",
             *more,
         )
         codes.append(run.exit_code)
@@ -119,7 +120,7 @@ def test_a_vault_leads_back(how, folder, pii_edu, cluster):
     pytest.importorskip("cryptography")
     cluster(how)
     put(folder / "in.csv", table(N))
-    options = ["--vault", "the.vault", "--engine", how, "--batch-size", "4"]
+    options = ["--vault", "the.vault", "--config", f"engine={how}", "--config", "batch_size=4"]
     assert pii_edu("deidentify", "in.csv", "--out", "clean.csv", *options).exit_code == 0
     assert (
         pii_edu("reidentify", "clean.csv", "--vault", "the.vault", "--out", "again.csv").exit_code
@@ -133,8 +134,8 @@ def test_a_run_is_taken_up_by_another_engine(folder, pii_edu, cluster):
     cluster(SPARK)
     put(folder / "in.csv", table(40) + 'x,"\0"\n' + table(20).partition("\n")[2])
     assert pii_edu("deidentify", "in.csv", "--out", "whole.csv").exit_code == 1
-    args = ["deidentify", "in.csv", "--out", "clean.csv", "--batch-size", "4", "--engine"]
-    assert pii_edu(*args, RAY, "--strict").exit_code == 3
+    args = ["deidentify", "in.csv", "--out", "clean.csv", "--config", "batch_size=4", "--engine"]
+    assert pii_edu(*args, RAY, "--config", "strict=true").exit_code == 3
     assert pii_edu(*args, SPARK, "--resume").exit_code == 1
     assert (folder / "clean.csv").read_bytes() == (folder / "whole.csv").read_bytes()
 
@@ -164,7 +165,10 @@ def workers_of(how: str) -> list[int]:
 def test_a_killed_worker_loses_and_repeats_nothing(how, folder, pii_edu, cluster):
     cluster(how)
     put(folder / "in.csv", table(3000))
-    assert pii_edu("deidentify", "in.csv", "--out", "whole.csv", "--batch-size", "7").exit_code == 0
+    assert (
+        pii_edu("deidentify", "in.csv", "--out", "whole.csv", "--config", "batch_size=7").exit_code
+        == 0
+    )
     before, killed = set(workers_of(how)) if how == RAY else set(), []
 
     def kill() -> None:
@@ -183,10 +187,10 @@ def test_a_killed_worker_loses_and_repeats_nothing(how, folder, pii_edu, cluster
         "in.csv",
         "--out",
         "clean.csv",
-        "--batch-size",
-        "7",
-        "--engine",
-        how,
+        "--config",
+        "batch_size=7",
+        "--config",
+        f"engine={how}",
         "--overwrite",
     )
     thread.join(60)
@@ -197,11 +201,11 @@ def test_a_killed_worker_loses_and_repeats_nothing(how, folder, pii_edu, cluster
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        (["--llm", "x.cfg"], "E560"),
+        (["--config", "llm=x.cfg"], "E560"),
         (["--debug"], "E560"),
-        (["--sweep", "hide", "--profile", "pool.toml"], "E560"),
-        (["--engine", "dask"], "E519"),
-        (["--engine", "local", "--workers", "2"], "E473"),
+        (["--config", "sweep=hide", "--profile", "pool.toml"], "E560"),
+        (["--config", "engine=dask"], "E519"),
+        (["--config", "engine=local", "--config", "workers=2"], "E473"),
         ([], "E564"),
     ],
 )
@@ -211,7 +215,7 @@ def test_what_an_engine_cannot_do_is_refused_before_anything_is_written(
     monkeypatch.setattr(scale, "ray_map", lambda n: None)
     put(folder / "in.csv", table(2))
     put(folder / "pool.toml", 'name = "pool"\npool = "corpus"\n')
-    run = pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--engine", "ray", *options)
+    run = pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--config", "engine=ray", *options)
     assert run.exit_code == 2 and f"[{code}]" in run.output
     assert sorted(path.name for path in folder.iterdir()) == ["in.csv", "pool.toml"]
 
@@ -221,11 +225,11 @@ def test_an_engine_that_is_not_installed_is_told(how, folder, pii_edu, monkeypat
     for name in ("ray", "pyspark.sql"):
         monkeypatch.setitem(sys.modules, name, None)
     put(folder / "in.csv", table(2))
-    run = pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--engine", how)
+    run = pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--config", f"engine={how}")
     assert (
         run.exit_code == 2
         and "[E005]" in run.output
-        and f"en_pii_edu[{how}]" in run.output.replace("\n", "")
+        and "en_pii_edu[engines]" in run.output.replace("\n", "")
     )
     assert [path.name for path in folder.iterdir()] == ["in.csv"]
 

@@ -32,12 +32,12 @@ def test_headers_go_to_the_steward_alone(folder, pii_edu):
         "in",
         "--out",
         "out",
-        "--headers",
-        "remove",
-        "--headers-out",
-        "headers.csv",
-        "--ids",
-        "keep",
+        "--config",
+        "headers=remove",
+        "--config",
+        "headers_out=headers.csv",
+        "--config",
+        "ids=keep",
     )
     assert run.exit_code == 0, run.output
     assert (folder / "out/a.txt").read_text("utf8") == BODY
@@ -57,29 +57,32 @@ def test_the_option_overrules_the_profile(folder, pii_edu):
     for n, (options, kept) in enumerate(
         [
             ((), True),
-            (("--headers", "remove"), False),
+            (("--config", "headers=remove"), False),
             (("--profile", "ets"), False),
-            (("--profile", "ets", "--headers", "keep"), True),
+            (("--profile", "ets", "--config", "headers=keep"), True),
         ]
     ):
         assert pii_edu("deidentify", "a.txt", "--out", f"{n}.txt", *options).exit_code == 0
         assert ("Design Studio" in (folder / f"{n}.txt").read_text("utf8")) == kept
     assert (
         b"Design Studio"
-        not in pii_edu("deidentify", "-", "--headers", "remove", stdin=TEXT).stdout_bytes
+        not in pii_edu("deidentify", "-", "--config", "headers=remove", stdin=TEXT).stdout_bytes
     )
 
 
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        (["--headers", "shrink"], "E519"),
-        (["--headers-out", "h.csv"], "E473"),
-        (["--headers", "keep", "--headers-out", "h.csv"], "E473"),
-        (["--headers", "remove", "--headers-out", "out/h.csv"], "E472"),
-        (["--headers", "remove", "--headers-out", "in/h.csv"], "E472"),
-        (["--headers", "remove", "--headers-out", "m.csv", "--map", "m.csv"], "E472"),
-        (["--headers", "remove", "--headers-out", "there.csv"], "E510"),
+        (["--config", "headers=shrink"], "E519"),
+        (["--config", "headers_out=h.csv"], "E473"),
+        (["--config", "headers=keep", "--config", "headers_out=h.csv"], "E473"),
+        (["--config", "headers=remove", "--config", "headers_out=out/h.csv"], "E472"),
+        (["--config", "headers=remove", "--config", "headers_out=in/h.csv"], "E472"),
+        (
+            ["--config", "headers=remove", "--config", "headers_out=m.csv", "--id-map", "m.csv"],
+            "E472",
+        ),
+        (["--config", "headers=remove", "--config", "headers_out=there.csv"], "E510"),
     ],
 )
 def test_what_is_refused(folder, pii_edu, options, code):
@@ -93,7 +96,14 @@ def test_a_cell_cannot_run_in_a_spreadsheet(folder, pii_edu):
     put(folder / "a.txt", "=Ina Sorel\n" + TEXT)
     assert (
         pii_edu(
-            "deidentify", "a.txt", "--out", "b.txt", "--headers", "remove", "--headers-out", "h.csv"
+            "deidentify",
+            "a.txt",
+            "--out",
+            "b.txt",
+            "--config",
+            "headers=remove",
+            "--config",
+            "headers_out=h.csv",
         ).exit_code
         == 0
     )
@@ -103,24 +113,37 @@ def test_a_cell_cannot_run_in_a_spreadsheet(folder, pii_edu):
 def test_a_run_that_was_killed_goes_on(folder, pii_edu, fork):
     for i in range(12):
         put(folder / f"in/{i:02}.txt", TEXT + f"Map {i} helps.")
-    args = ("deidentify", "in", "--batch-size", "1", "--headers", "remove", "--headers-out")
-    assert pii_edu(*args, "whole.csv", "--out", "whole").exit_code == 0
-    child = fork(*args, "h.csv", "--out", "out")
+    args = (
+        "deidentify",
+        "in",
+        "--config",
+        "batch_size=1",
+        "--config",
+        "headers=remove",
+        "--config",
+    )
+    assert pii_edu(*args, "headers_out=whole.csv", "--out", "whole").exit_code == 0
+    child = fork(*args, "headers_out=h.csv", "--out", "out")
     wait_for_items(folder / "out.state.json", 4)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     assert not (folder / "h.csv").exists()
     for other, what in (
-        (("--headers", "keep"), "E473"),
-        (("--headers-out", "x.csv"), "E514"),
+        (("--config", "headers=keep"), "E473"),
+        (("--config", "headers_out=x.csv"), "E514"),
         (("--profile", "ets"), "E514"),
     ):
-        assert f"[{what}]" in pii_edu(*args, "h.csv", "--out", "out", "--resume", *other).stderr
+        assert (
+            f"[{what}]"
+            in pii_edu(*args, "headers_out=h.csv", "--out", "out", "--resume", *other).stderr
+        )
     assert (
-        "another --headers"
-        in pii_edu("deidentify", "in", "--batch-size", "1", "--out", "out", "--resume").stderr
+        "another headers"
+        in pii_edu(
+            "deidentify", "in", "--config", "batch_size=1", "--out", "out", "--resume"
+        ).stderr
     )
-    assert pii_edu(*args, "h.csv", "--out", "out", "--resume").exit_code == 0
+    assert pii_edu(*args, "headers_out=h.csv", "--out", "out", "--resume").exit_code == 0
     assert (folder / "h.csv").read_bytes() == (folder / "whole.csv").read_bytes() and len(
         header_rows("h.csv")
     ) == 12

@@ -9,9 +9,9 @@ import pytest
 from tests.cli.conftest import ESSAY, put, table
 
 BESIDE = {
-    "--map": "names.csv",
+    "--id-map": "names.csv",
     "--labels-out": "labels.jsonl",
-    "--review-out": "r.review.jsonl",
+    "--review-dir": "r.review.jsonl",
     "--report": "told.json",
 }
 
@@ -52,7 +52,14 @@ def test_a_run_that_is_killed_while_files_get_their_names_is_taken_up(folder, pi
     made = {}
     for step in range(100):  # 0 is never reached: a run to its end
         place = folder / str(step)
-        args = ["deidentify", name, "--out", place / name.replace("in", "out"), "--batch-size", "2"]
+        args = [
+            "deidentify",
+            name,
+            "--out",
+            place / name.replace("in", "out"),
+            "--config",
+            "batch_size=2",
+        ]
         args += [part for option, file in BESIDE.items() for part in (option, place / file)]
         ended = not killed(pii_edu, step, *args)
         again = None if ended else pii_edu(*args, "--resume")

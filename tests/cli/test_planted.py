@@ -49,7 +49,14 @@ def check(folder, *shown: str) -> None:
 def test_a_run_with_everything(essays, pii_edu, caplog):
     pytest.importorskip("cryptography")
     caplog.set_level(logging.DEBUG)
-    options = ("--vault", "v.vault", "--labels-out", "labels.jsonl", "--sweep", "hide")
+    options = (
+        "--vault",
+        "v.vault",
+        "--config",
+        "labels_out=labels.jsonl",
+        "--config",
+        "sweep=hide",
+    )
     run = pii_edu("deidentify", "essays.jsonl", "--out", "out.jsonl", *options)
     assert run.exit_code == 0, run.output
     back = pii_edu("reidentify", "out.jsonl", "--vault", "v.vault", "--out", "back.jsonl")

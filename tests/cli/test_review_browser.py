@@ -11,8 +11,8 @@ from tests.cli.conftest import put
 from tests.cli.test_review import RUN, TEXTS, at, csv_of, values
 
 pytest.importorskip("cryptography")
-pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
-sync_api = pytest.importorskip("playwright.sync_api", reason="the extra [browser] is not installed")
+pytest.importorskip("fastapi", reason="the extra [presidio] is not installed")
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(
     not CHROMIUM, reason="Chromium is not installed (apt-get install chromium)"
@@ -47,7 +47,14 @@ def page(request, chromium, folder, pii_edu):
     put(folder / "in.csv", csv_of())
     assert (
         pii_edu(
-            "deidentify", "in.csv", "--out", "clean.csv", "--id-column", "id", "--review-out", RUN
+            "deidentify",
+            "in.csv",
+            "--out",
+            "clean.csv",
+            "--id-column",
+            "id",
+            "--review-dir",
+            "review",
         ).exit_code
         == 0
     )

@@ -90,10 +90,9 @@ def test_every_original_of_the_run_is_looked_for(folder, pii_edu):
 @pytest.mark.parametrize(
     ("value", "terminal", "shown"),
     [
-        ("no", True, False),
-        ("screen", False, False),
-        ("screen", True, True),
-        ("always", False, True),
+        ("false", True, False),
+        ("true", False, False),
+        ("true", True, True),
     ],
 )
 def test_text_is_shown_on_the_screen_only(value, terminal, shown, essays, pii_edu, monkeypatch):
@@ -113,13 +112,12 @@ def test_text_is_shown_on_the_screen_only(value, terminal, shown, essays, pii_ed
         "out.jsonl",
         "--roster",
         "class.csv",
-        "--show-leaks",
-        value,
-        "--quiet",
+        "--config",
+        f"show_leaks={value}",
     )
     assert run.exit_code == 0, run.output
     assert ("beefmo replied" in run.output) is shown and ("is no terminal" in run.output) is (
-        value == "screen" and not shown
+        value == "true" and not shown
     )
     assert not any(
         "beefmo" in (essays / f"report.{form}").read_text("utf8") for form in ("json", "html")
@@ -138,8 +136,8 @@ def test_text_is_shown_on_the_screen_only(value, terminal, shown, essays, pii_ed
     [
         (["--roster", "none.csv"], "E207"),
         (["--roster", "essays.jsonl"], "E208"),
-        (["--show-leaks", "maybe"], "E519"),
-        (["--roster", "class.csv", "--engine", "ray"], "E560"),
+        (["--config", "show_leaks=maybe"], "E650"),
+        (["--roster", "class.csv", "--config", "engine=ray"], "E560"),
         (["--roster", "class.csv", "--out", "class.csv", "--overwrite"], "E472"),
     ],
 )
@@ -184,8 +182,8 @@ def test_a_run_is_taken_up_with_the_same_list_only(essays, pii_edu, monkeypatch)
                 "out.jsonl",
                 "--roster",
                 "class.csv",
-                "--batch-size",
-                "1",
+                "--config",
+                "batch_size=1",
             ).exit_code
             == 3
         )

@@ -73,10 +73,10 @@ def test_hide_hides_them_in_plain_sight(essays, pii_edu):
         "essays.jsonl",
         "--out",
         "out.jsonl",
-        "--sweep",
-        "hide",
-        "--labels-out",
-        "labels.jsonl",
+        "--config",
+        "sweep=hide",
+        "--config",
+        "labels_out=labels.jsonl",
     )
     assert run.exit_code == 0, run.output
     texts, found = released(essays), report(essays)
@@ -102,7 +102,14 @@ def test_hide_hides_them_in_plain_sight(essays, pii_edu):
 def test_hidden_ones_come_back_from_the_vault(essays, pii_edu):
     pytest.importorskip("cryptography")
     run = pii_edu(
-        "deidentify", "essays.jsonl", "--out", "out.jsonl", "--sweep", "hide", "--vault", "v.vault"
+        "deidentify",
+        "essays.jsonl",
+        "--out",
+        "out.jsonl",
+        "--config",
+        "sweep=hide",
+        "--vault",
+        "v.vault",
     )
     assert run.exit_code == 0, run.output
     back = pii_edu("reidentify", "out.jsonl", "--vault", "v.vault", "--out", "back.jsonl")
@@ -131,13 +138,16 @@ def test_cited_authors_do_not_count_where_they_are_cited(folder, pii_edu):
 
 def test_off(essays, pii_edu):
     assert (
-        pii_edu("deidentify", "essays.jsonl", "--out", "out.jsonl", "--sweep", "off").exit_code == 0
+        pii_edu(
+            "deidentify", "essays.jsonl", "--out", "out.jsonl", "--config", "sweep=off"
+        ).exit_code
+        == 0
     )
     assert "sweep" not in report(essays)
 
 
 def test_wrong_value(essays, pii_edu):
-    run = pii_edu("deidentify", "essays.jsonl", "--sweep", "maybe")
+    run = pii_edu("deidentify", "essays.jsonl", "--config", "sweep=maybe")
     assert run.exit_code == 2
     assert "[E519]" in run.output
 
@@ -145,7 +155,7 @@ def test_wrong_value(essays, pii_edu):
 def test_a_run_that_is_taken_up_sweeps_as_one_run_does(essays, pii_edu, monkeypatch):
     assert (
         pii_edu(
-            "deidentify", "essays.jsonl", "--out", "whole.jsonl", "--report", "whole.json"
+            "deidentify", "essays.jsonl", "--out", "whole.jsonl", "--config", "report=whole.json"
         ).exit_code
         == 0
     )
@@ -162,10 +172,10 @@ def test_a_run_that_is_taken_up_sweeps_as_one_run_does(essays, pii_edu, monkeypa
         "essays.jsonl",
         "--out",
         "out.jsonl",
-        "--batch-size",
-        "2",
-        "--report",
-        "r.json",
+        "--config",
+        "batch_size=2",
+        "--config",
+        "report=r.json",
     )
     assert broken.exit_code == 3
     rows = (essays / "out.jsonl.sweep.jsonl").read_text("ascii")
@@ -176,10 +186,10 @@ def test_a_run_that_is_taken_up_sweeps_as_one_run_does(essays, pii_edu, monkeypa
         "essays.jsonl",
         "--out",
         "out.jsonl",
-        "--batch-size",
-        "2",
-        "--report",
-        "r.json",
+        "--config",
+        "batch_size=2",
+        "--config",
+        "report=r.json",
         "--resume",
     )
     assert again.exit_code == 0, again.output

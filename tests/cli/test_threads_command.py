@@ -37,7 +37,15 @@ def released(folder, name="out.jsonl") -> list[str]:
 
 def run_threads(pii_edu, *args, source="posts.jsonl", out="out.jsonl"):
     return pii_edu(
-        "deidentify", source, "--out", out, "--scope", "thread", "--thread", "topic", *args
+        "deidentify",
+        source,
+        "--out",
+        out,
+        "--config",
+        "scope=thread",
+        "--config",
+        "thread=topic",
+        *args,
     )
 
 
@@ -69,13 +77,19 @@ def test_a_person_is_hidden_and_the_same_in_all_posts_of_a_thread(folder, pii_ed
 @pytest.mark.parametrize("sweep", ["off", "hide"])
 def test_order_and_batches_do_not_matter(sweep, folder, pii_edu):
     put_rows(folder)
-    assert run_threads(pii_edu, "--sweep", sweep).exit_code == 0
+    assert run_threads(pii_edu, "--config", f"sweep={sweep}").exit_code == 0
     mixed = list(range(len(ROWS)))
     random.Random(4).shuffle(mixed)
     put_rows(folder, [ROWS[i] for i in mixed], "mixed.jsonl")
     assert (
         run_threads(
-            pii_edu, "--sweep", sweep, "--batch-size", "2", source="mixed.jsonl", out="other.jsonl"
+            pii_edu,
+            "--config",
+            f"sweep={sweep}",
+            "--config",
+            "batch_size=2",
+            source="mixed.jsonl",
+            out="other.jsonl",
         ).exit_code
         == 0
     )
@@ -97,9 +111,9 @@ def test_a_run_that_is_taken_up_gives_the_same_bytes(folder, pii_edu, monkeypatc
 
     with monkeypatch.context() as patched:
         patched.setattr(engines.Engine, "results", broken)
-        assert run_threads(pii_edu, "--batch-size", "2").exit_code == 130
+        assert run_threads(pii_edu, "--config", "batch_size=2").exit_code == 130
     assert "E514" in pii_edu("deidentify", "posts.jsonl", "--out", "out.jsonl", "--resume").output
-    assert run_threads(pii_edu, "--batch-size", "2", "--resume").exit_code == 0
+    assert run_threads(pii_edu, "--config", "batch_size=2", "--resume").exit_code == 0
     assert (folder / "out.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
 
 
@@ -117,14 +131,17 @@ def test_the_vault_gives_the_originals_back_and_knows_the_thread(folder, pii_edu
 @pytest.mark.parametrize(
     ("args", "code"),
     [
-        (["posts.jsonl", "--scope", "thread"], "E570"),
-        (["posts.jsonl", "--scope", "thread", "--thread", "course"], "E571"),
-        (["posts.jsonl", "--scope", "thread", "--thread", "course", "--dry-run"], "E571"),
-        (["posts.jsonl", "--thread", "topic"], "E473"),
-        (["posts.csv", "--scope", "thread", "--thread", "course"], "E652"),
-        (["folder", "--scope", "thread"], "E571"),
-        (["folder", "--scope", "thread", "--thread", "topic"], "E651"),
-        (["one.txt", "--scope", "thread"], "E570"),
+        (["posts.jsonl", "--config", "scope=thread"], "E570"),
+        (["posts.jsonl", "--config", "scope=thread", "--config", "thread=course"], "E571"),
+        (
+            ["posts.jsonl", "--config", "scope=thread", "--config", "thread=course", "--dry-run"],
+            "E571",
+        ),
+        (["posts.jsonl", "--config", "thread=topic"], "E473"),
+        (["posts.csv", "--config", "scope=thread", "--config", "thread=course"], "E652"),
+        (["folder", "--config", "scope=thread"], "E571"),
+        (["folder", "--config", "scope=thread", "--config", "thread=topic"], "E651"),
+        (["one.txt", "--config", "scope=thread"], "E570"),
     ],
 )
 def test_what_tells_no_thread_is_refused(args, code, folder, pii_edu):

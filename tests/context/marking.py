@@ -35,10 +35,8 @@ def unmarked(text: str) -> tuple[str, list[tuple[int, int, float, str]]]:
     plain, found, at = "", [], 0
     for match in _MARK.finditer(text):
         plain += text[at : match.start()]
-        found.append(
-            (len(plain), len(plain) + len(match[2]), float(match[1] or 0.9), match[3] or "")
-        )
-        plain += match[2]
+        start, plain = len(plain), plain + match[2]
+        found.append((start, len(plain), float(match[1] or 0.9), match[3] or ""))
         at = match.end()
     return plain + text[at:], found
 
@@ -48,29 +46,18 @@ def marked(text: str, model: str | None = None) -> Doc:
     plain, spans = unmarked(text)
     doc = NLP(plain)
     roles = tuple(0.6 if role == model else 0.1 for role in ROLES) if model else EVEN
-    found = [
-        (doc.char_span(start, end, alignment_mode="expand"), score)
-        for start, end, score, _ in spans
-    ]
-    write_spans(
-        doc,
-        [
-            Candidate(
-                s.start, s.end, label_for_role(model or "STUDENT"), p, "model", "model", roles
-            )
-            for s, p in found
-        ],
-    )
+    label, cands = label_for_role(model or "STUDENT"), []
+    for start, end, score, _ in spans:
+        span = doc.char_span(start, end, alignment_mode="expand")
+        cands.append(Candidate(span.start, span.end, label, score, "model", "model", roles))
+    write_spans(doc, cands)
     return doc
 
 
 def labelled(text: str, ident: str = "a") -> LabelledText:
     plain, spans = unmarked(text)
-    return LabelledText(
-        ident,
-        plain,
-        tuple((a, b, label_for_role(gold)) for a, b, _, gold in spans if gold in ROLES),
-    )
+    golds = [(a, b, label_for_role(gold)) for a, b, _, gold in spans if gold in ROLES]
+    return LabelledText(ident, plain, tuple(golds))
 
 
 def names_in(doc: Doc) -> list[list[str]]:
@@ -91,22 +78,15 @@ def people_of(text: str, judge: Judge | None = None, model: str | None = None) -
     return find_people(DocView(doc, ContextSettings()), read_spans(doc), judge)[0]
 
 
-KNOWN = re.compile(
-    "|".join(
-        sorted(
-            {plain[a:b] for plain, found in map(unmarked, TEXTS) for a, b, *_ in found}, key=len
-        )[::-1]
-    )
-)
+_TAUGHT = {plain[a:b] for plain, found in map(unmarked, TEXTS) for a, b, *_ in found}
+KNOWN = re.compile("|".join(sorted(_TAUGHT, key=len, reverse=True)))
 
 
 @Language.component("context_test_names")
 def know_names(doc: Doc) -> Doc:
     """As a detector: marks the names of TEXTS in any text."""
-    write_spans(
-        doc,
-        [name(doc.char_span(*m.span(), alignment_mode="expand")) for m in KNOWN.finditer(doc.text)],
-    )
+    found = [doc.char_span(*m.span(), alignment_mode="expand") for m in KNOWN.finditer(doc.text)]
+    write_spans(doc, [name(span) for span in found])
     return doc
 
 
@@ -122,9 +102,8 @@ def learned() -> PersonModel:
     """RETURNS (PersonModel): What the people of TEXTS teach."""
     from pii_components.training.classifier import collect, fit
 
-    return fit(
-        collect(pipeline(), [labelled(text, str(n)) for n, text in enumerate(TEXTS)]), l2=0.3
-    )
+    texts = [labelled(text, str(n)) for n, text in enumerate(TEXTS)]
+    return fit(collect(pipeline(), texts), l2=0.3)
 
 
 def always(*chances: float) -> PersonModel:

@@ -43,57 +43,43 @@ def context():
 
 
 @pytest.mark.parametrize(("text", "names"), CASES["learned"])
-def test_roles_are_those_that_were_learned(context, text, names):
+def test_roles_are_as_learned(context, text, names):
     doc = context(marked(text))
     assert names_in(doc) == names
-    assert all(
-        span._.pii_reason.startswith(f"{span._.pii_role.lower()}: ") for span in doc.spans["pii"]
-    )
+    for span in doc.spans["pii"]:
+        assert span._.pii_reason.startswith(f"{span._.pii_role.lower()}: ")
 
 
 def test_one_person_one_decision(context):
-    doc = context(
-        marked(
-            "[[Eva Stone]]\nApril 4\n\nI read [[Norwood]] (2013) for it. [[Stone]] again, and Eva. Norwood was long."
-        )
-    )
-    of_eva = [c for c in read_spans(doc) if c.person == 0]
-    assert [doc[c.start : c.end].text for c in of_eva] == ["Eva Stone", "Stone", "Eva"]
-    assert len({(c.label, c.score, c.reason) for c in of_eva}) == 1
-    assert [c.source for c in of_eva] == ["model", "model", "propagation"]
-    others = [c for c in read_spans(doc) if c.person == 1]
-    assert [c.label for c in others] == [NAME_CITED] * 2 and [c.source for c in others] == [
-        "model",
-        "propagation",
-    ]
+    head = "[[Eva Stone]]\nApril 4\n\nI read [[Norwood]] (2013) for it. "
+    doc = context(marked(head + "[[Stone]] again, and Eva. Norwood was long."))
+    eva, norwood = ([c for c in read_spans(doc) if c.person == n] for n in (0, 1))
+    assert [doc[c.start : c.end].text for c in eva] == ["Eva Stone", "Stone", "Eva"]
+    assert len({(c.label, c.score, c.reason) for c in eva}) == 1
+    assert [c.source for c in eva] == ["model", "model", "propagation"]
+    assert [c.label for c in norwood] == [NAME_CITED] * 2
+    assert [c.source for c in norwood] == ["model", "propagation"]
 
 
-def test_who_speaks_for_another_role_is_another_person():
+def test_other_roles_are_other_people():
     """A classifier that is sure of years, and of headers, tells two people of one surname apart."""
-    sure, text = (
-        numpy.zeros((len(features()), 6)),
-        "[[Ana Smith]]\nReflection\n\nI read it, as [[Smith]] (2014) did, for a day.\n",
-    )
-    sure[features().index("most cue year"), ROLES.index("CITED")] = 9.0
-    sure[features().index("most zone header"), STUDENT] = 6.0
     model = always(*[1 / 6] * 6)
-    model.weights[:] = sure
-    assert names_in(context_of(model)(marked(text))) == [
-        ["Ana Smith", "STUDENT"],
-        ["Smith", "CITED"],
-    ]
+    model.weights[features().index("most cue year"), ROLES.index("CITED")] = 9.0
+    model.weights[features().index("most zone header"), STUDENT] = 6.0
+    doc = marked("[[Ana Smith]]\nReflection\n\nI read it, as [[Smith]] (2014) did, for a day.\n")
+    assert names_in(context_of(model)(doc)) == [["Ana Smith", "STUDENT"], ["Smith", "CITED"]]
 
 
 CHANCES = st.lists(st.floats(0, 1), min_size=6, max_size=6)
 
 
-@settings(FAST, max_examples=200)
+@settings(FAST, max_examples=100)
 @given(CHANCES, st.floats(0, 1), st.sampled_from(POINTS))
 @example([0.25, 0, 0.25, 0.5, 0, 0], 0.5, "balanced")
 @example([0.25, 0, 0.25, 0.5, 0, 0], 0.5000001, "balanced")
 @example([0, 0, 0, 0, 0, 1], 0.0, "recall")
 @example([1, 0, 0, 0, 0, 0], 1.0, "precision")
-def test_a_name_is_hidden_from_the_threshold_on_and_only_then(chances, threshold, point):
+def test_hidden_from_the_threshold_on(chances, threshold, point):
     assume(sum(chances) > 0.01)
     model = always(*(numpy.asarray(chances) / sum(chances)))
     p = model.predict(numpy.zeros((1, len(features()))))
@@ -126,12 +112,10 @@ def test_labels_scores_and_likeliest_roles(chances, label, role, score):
     assert span._.pii_reason.endswith("; hidden, to be safe") is (role != role_of(label))
 
 
-def test_without_a_classifier_the_detectors_reading_decides():
-    reading = {
-        role: names_in(CONTEXT(marked("Nobody but [[Tomas Halden]] stood there.", role)))
-        for role in ROLES
-    }
-    assert reading == {role: [["Tomas Halden", role]] for role in ROLES}
+def test_without_classifier_the_detector_decides():
+    for role in ROLES:
+        doc = CONTEXT(marked("Nobody but [[Tomas Halden]] stood there.", role))
+        assert names_in(doc) == [["Tomas Halden", role]]
     doc = NLP("Nobody but Tomas Halden stood there.")
     write_spans(doc, [Candidate(2, 4, NAME_CITED, 0.9, "llm", "")])
     assert names_in(CONTEXT(doc)) == [["Tomas Halden", "CITED"]]
@@ -142,44 +126,33 @@ def test_short_documents(context, text):
     for component in (CONTEXT, context):
         doc = component(NLP(text))
         assert list(doc.spans["pii"]) == [] and doc.ents == ()
-
-
-def test_a_text_of_white_space_keeps_what_is_no_name():
     doc = NLP(" \n ")
     write_spans(doc, [Candidate(0, 1, "OTHER", 0.5, "rule", "")])
     assert [c.label for c in read_spans(CONTEXT(doc))] == ["OTHER"]
 
 
-def test_no_other_span_is_changed_or_grown_into(context):
+def test_other_spans_stay(context):
     doc = marked("[[Eva Stone]]\nApril 4\n\nI read [[Norwood]] (2013) for it.")
     others = [
-        Candidate(3, 4, "DATE", 0.9, "rule", "a date"),
-        Candidate(12, 13, "ID_NUM", 0.2, "rule", "a number"),
+        Candidate(3, 4, "DATE", 0.9, "rule", "a"),
+        Candidate(12, 13, "ID_NUM", 0.2, "rule", "b"),
     ]
     write_spans(doc, [*read_spans(doc), *others])
     assert [c for c in read_spans(context(doc)) if not is_name(c.label)] == others
     doc = NLP("My friend Maria Kowalska came.")
-    write_spans(
-        doc,
-        [
-            Candidate(2, 3, NAME_STUDENT, 0.9, "model", "", EVEN),
-            Candidate(3, 4, "ID_NUM", 0.9, "rule", ""),
-        ],
-    )
+    name = Candidate(2, 3, NAME_STUDENT, 0.9, "model", "", EVEN)
+    write_spans(doc, [name, Candidate(3, 4, "ID_NUM", 0.9, "rule", "")])
     assert [(c.start, c.end) for c in read_spans(CONTEXT(doc))] == [(2, 3), (3, 4)]
 
 
-def test_entities_are_what_is_hidden_and_what_others_found():
+def test_entities_are_hidden_or_others():
     doc = marked("We saw [[Ana Lopez]] in Porto.")
     doc.ents = [Span(doc, 5, 6, label="GPE")]
-    assert [(ent.text, ent.label_) for ent in context_of(always(0, 0, 0, 1, 0, 0))(doc).ents] == [
-        ("Porto", "GPE")
-    ]
+    context_of(always(0, 0, 0, 1, 0, 0))(doc)
+    assert [(ent.text, ent.label_) for ent in doc.ents] == [("Porto", "GPE")]
     context_of(always(0.9, 0.1, 0, 0, 0, 0))(doc)
-    assert [(ent.text, ent.label_) for ent in doc.ents] == [
-        ("Ana Lopez", NAME_STUDENT),
-        ("Porto", "GPE"),
-    ]
+    both = [("Ana Lopez", NAME_STUDENT), ("Porto", "GPE")]
+    assert [(ent.text, ent.label_) for ent in doc.ents] == both
 
 
 def test_what_a_user_gave_stays():
@@ -193,7 +166,7 @@ def test_what_a_user_gave_stays():
 
 @FAST
 @given(DOCS, st.sampled_from([None, *ROLES]), st.data())
-def test_names_alone_are_touched_twice_is_once_and_nothing_overlaps(text, model, data):
+def test_names_alone_change_once(text, model, data):
     doc = marked(text, model)
     places = data.draw(st.sets(st.integers(0, max(len(doc) - 1, 0)), max_size=4))
     labels = st.sampled_from([EMAIL, "ID_NUM", "DATE"])
@@ -207,10 +180,8 @@ def test_names_alone_are_touched_twice_is_once_and_nothing_overlaps(text, model,
     for span in doc.spans["pii"]:
         if is_name(span.label_):
             assert span._.pii_source and span._.pii_person is not None
-            assert (
-                span._.pii_reason.startswith(f"{span._.pii_role.lower()}: ")
-                and len(span._.pii_reason) < 100
-            )
+            assert span._.pii_reason.startswith(f"{span._.pii_role.lower()}: ")
+            assert len(span._.pii_reason) < 100
 
 
 @FAST
@@ -226,36 +197,35 @@ def test_order_and_batches_do_not_matter(context, pairs, rng):
     assert [read_spans(doc) for doc in piped] == [alone[i] for i in order]
 
 
-@pytest.mark.parametrize(
-    ("values", "code"),
-    [
-        ({"protect": 2}, "E301"),
-        ({"protect_recall": -0.1}, "E301"),
-        ({"protect_precision": float("nan")}, "E301"),
-        ({"roster_weight": 1}, "E302"),
-        ({"header_lines": -1}, "E301"),
-        ({"signoff_lines": 2.5}, "E301"),
-        ({"protect": "0.3"}, "E301"),
-        ({"protect": True}, "E301"),
-        ({"protect": None}, "E301"),
-        ({"protects": 0.5}, "E302"),
-        ({"student_bias": 1}, "E302"),
-    ],
-)
-def test_settings_out_of_range(values, code):
-    with pytest.raises(PiiError) as err:
-        PiiContext(settings=values)
-    assert err.value.code == code
+BAD = {
+    "protect": [2, "0.3", True, None],
+    "protect_recall": [-0.1],
+    "protect_precision": [float("nan")],
+    "header_lines": [-1],
+    "signoff_lines": [2.5],
+}
 
 
-def test_settings_that_are_missing_have_their_default():
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name in BAD for value in BAD[name]])
+def test_settings_out_of_range(name, value):
+    with pytest.raises(PiiError, match="E301"):
+        PiiContext(settings={name: value})
+
+
+@pytest.mark.parametrize("name", ["roster_weight", "protects", "student_bias"])
+def test_unknown_settings(name):
+    with pytest.raises(PiiError, match="E302"):
+        PiiContext(settings={name: 1})
+
+
+def test_missing_settings_have_defaults():
     least = ContextSettings()
     assert ContextSettings.from_dict({}) == least == ContextSettings.from_dict(asdict(least))
     changed = PiiContext(settings={"protect": 0.4}).settings
     assert asdict(changed) == {**asdict(least), "protect": 0.4}
 
 
-def test_errors_go_to_the_handler_and_no_word_outlives_its_batch(monkeypatch):
+def test_errors_are_handled_words_forgotten(monkeypatch):
     nlp = spacy.blank("en", config=TOKENIZER)
     pipe = nlp.add_pipe("pii_context")
     seen = []
@@ -275,16 +245,15 @@ def test_errors_go_to_the_handler_and_no_word_outlives_its_batch(monkeypatch):
     assert normalize_token.cache_info().currsize == 0
 
 
-def test_parts_that_are_left_out_stay_as_they_are(tmp_path: Path):
+def test_excluded_parts_stay(tmp_path: Path):
     full = context_of(always(1, 0, 0, 0, 0, 0), settings={"protect": 0.4})
     full.to_disk(tmp_path / "full")
     bare = PiiContext()
     bare.to_disk(tmp_path / "bare")
     for load, data in (("from_bytes", full.to_bytes()), ("from_disk", tmp_path / "full")):
         fresh = getattr(PiiContext(), load)(data)
-        assert fresh.settings.protect == 0.4 and numpy.allclose(
-            fresh.classifier.bias, full.classifier.bias
-        )
+        assert fresh.settings.protect == 0.4
+        assert numpy.allclose(fresh.classifier.bias, full.classifier.bias)
         assert getattr(PiiContext(), load)(data, exclude=["cfg"]).settings == ContextSettings()
         assert getattr(PiiContext(), load)(data, exclude=["classifier"]).classifier is None
     for load, data in (("from_bytes", bare.to_bytes()), ("from_disk", tmp_path / "bare")):

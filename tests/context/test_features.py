@@ -5,16 +5,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pii_components.context import features as module
 from pii_components.context.classifier import CLASSES
-from pii_components.context.features import (
-    features,
-    figures,
-    mention_names,
-    mention_rows,
-    person_rows,
-    read_cues,
-    reason_of,
-)
+from pii_components.context.features import features, mention_names, mention_rows, person_rows
 from pii_components.context.mentions import People
 from pii_components.labels import ROLES
 from pii_components.names.wordlists import case_style, words
@@ -38,12 +31,8 @@ def row_of(text: str, who: str, model: str | None = None) -> dict[str, float]:
     return dict(zip(features(), rows[number].tolist(), strict=True))
 
 
-def test_every_cue_has_its_texts():
-    assert [cue for cue, *_ in CASES["cues"]] == [cue.id for cue in read_cues()]
-
-
 @pytest.mark.parametrize(("cue", "holds", "not_here"), CASES["cues"])
-def test_a_cue_holds_where_it_says_and_elsewhere_not(cue, holds, not_here):
+def test_cues_hold_where_they_say(cue, holds, not_here):
     assert [row_of(text, "Vesna")[f"most cue {cue}"] for text in (holds, not_here)] == [1.0, 0.0]
 
 
@@ -52,34 +41,29 @@ def test_what_is_seen(feature, text, who, value):
     assert row_of(text, who)[feature] == pytest.approx(value)
 
 
-def test_the_detectors_reading_is_seen():
+def test_detectors_reading_is_seen():
     row = row_of("We saw [[Ana]].", "Ana", "CITED")
     said = [row[f"mean model {role}"] for role in ROLES]
     assert said.index(max(said)) == ROLES.index("CITED") and len(set(said)) == 2
-    assert len({row_of("We saw [[Ana]].", "Ana")[f"mean model {role}"] for role in ROLES}) == 1
-    assert (
-        row_of("We saw [[.3:Ana]].", "Ana")["mean score"]
-        < 0
-        < row_of("We saw [[.8:Ana]].", "Ana")["mean score"]
-    )
+    row = row_of("We saw [[Ana]].", "Ana")
+    assert len({row[f"mean model {role}"] for role in ROLES}) == 1
+    low, high = (row_of(f"We saw [[.{n}:Ana]].", "Ana")["mean score"] for n in (3, 8))
+    assert low < 0 < high
 
 
 def test_columns():
-    assert (
-        len(set(features()))
-        == len(features())
-        == 2 * len(mention_names()) + 12 + len(ROLES) + len(CLASSES)
-    )
-    assert all(
-        reason_of(f"{kind} cue {cue.id}") == cue.reason
-        for kind in ("mean", "most")
-        for cue in read_cues()
-    )
-    said = {name: reason_of(name) for name in features()}
-    assert (
-        said["most zone header"] == said["mean zone header"] == "in the header"
-        and not said["mean score"]
-    )
+    n = 2 * len(mention_names()) + 12 + len(ROLES) + len(CLASSES)
+    assert len(set(features())) == len(features()) == n
+    assert [cue for cue, *_ in CASES["cues"]] == [cue.id for cue in module.read_cues()]
+    for cue in module.read_cues():
+        assert (
+            module.reason_of(f"mean cue {cue.id}")
+            == module.reason_of(f"most cue {cue.id}")
+            == cue.reason
+        )
+    said = {name: module.reason_of(name) for name in features()}
+    assert said["most zone header"] == said["mean zone header"] == "in the header"
+    assert not said["mean score"]
     assert all("\n" not in reason and len(reason) < 70 for reason in said.values())
     people = people_of("Nobody was there.")
     assert mention_rows(people).shape == (0, len(mention_names()))
@@ -91,24 +75,21 @@ FAST = settings(max_examples=25, deadline=None, suppress_health_check=list(Healt
 
 @FAST
 @given(DOCS, st.sampled_from([None, *ROLES]))
-def test_rows_are_finite_and_the_most_is_at_least_the_mean(text, model):
+def test_rows_are_finite(text, model):
     people = people_of(text, model=model)
     rows = mention_rows(people)
     found = person_rows(people, rows)
     n = len(mention_names())
-    assert rows.shape == (len(people.cands), n) and found.shape == (
-        len(people.persons),
-        len(features()),
-    )
-    assert (
-        numpy.isfinite(found[:, :-6]).all() and numpy.isnan(found[:, -6:]).all()
-    )  # nobody has read the text around
-    assert (found[:, :n] <= found[:, n : 2 * n] + 1e-4).all()
+    assert rows.shape == (len(people.cands), n)
+    assert found.shape == (len(people.persons), len(features()))
+    assert numpy.isfinite(found[:, :-6]).all()
+    assert numpy.isnan(found[:, -6:]).all()  # nobody has read the text around
+    assert (found[:, :n] <= found[:, n : 2 * n] + 1e-4).all()  # the mean is at most the most
 
 
 @FAST
 @given(DOCS, st.randoms(use_true_random=False))
-def test_the_order_of_mentions_says_nothing(text, rng):
+def test_order_of_mentions_says_nothing(text, rng):
     people = people_of(text)
     order = list(range(len(people.cands)))
     rng.shuffle(order)
@@ -118,43 +99,23 @@ def test_the_order_of_mentions_says_nothing(text, rng):
         rng.shuffle(person)
     parts = ([part[i] for i in order] for part in (people.cands, people.mentions, people.places))
     other = People(people.view, *parts, persons)
-    assert numpy.allclose(
-        person_rows(people, mention_rows(people)),
-        person_rows(other, mention_rows(other)),
-        atol=1e-5,
-        equal_nan=True,
-    )
+    one, two = (person_rows(each, mention_rows(each)) for each in (people, other))
+    assert numpy.allclose(one, two, atol=1e-5, equal_nan=True)
 
 
 def test_figures():
-    full, surnames = figures()
+    full, surnames = module.figures()
     assert len(full) >= 400 and set(full.values()) | set(surnames.values()) <= set(CLASSES)
-    known = {
-        "J. K. Rowling": "CITED",
-        "Rowling, J. K.": "CITED",
-        "Sherlock Holmes": "CHARACTER",
-        "Ana Kant": "",
-    }
-    for who, role in known.items():
+    known = {"J. K. Rowling": "CITED", "Rowling, J. K.": "CITED", "Ana Kant": ""}
+    for who, role in (known | {"Sherlock Holmes": "CHARACTER"}).items():
         row = row_of(f"We read [[{who}]] there.", who)
-        assert (row["most figure"], row["most character of a story"]) == (
-            role == "CITED",
-            role == "CHARACTER",
-        ), who
+        assert row["most figure"] == (role == "CITED"), who
+        assert row["most character of a story"] == (role == "CHARACTER"), who
 
 
 def test_words():
-    assert (
-        words().is_title("Prof.")
-        and words().is_heading("Reflection")
-        and not words().is_heading("Lopez")
-    )
-    styles = {
-        "Ana": "title",
-        "ANA": "upper",
-        "ana": "lower",
-        "McKay": "title",
-        "A.": "title",
-        "安": "other",
-    }
-    assert {word: case_style(word) for word in styles} == styles
+    assert words().is_title("Prof.") and words().is_heading("Reflection")
+    assert not words().is_heading("Lopez")
+    styles = {"Ana": "title", "ANA": "upper", "ana": "lower", "McKay": "title", "A.": "title"}
+    for word, style in (styles | {"安": "other"}).items():
+        assert case_style(word) == style

@@ -17,7 +17,7 @@ def test_turns_of_a_conversation(text, turns):
     assert got == turns
 
 
-def test_names_of_speakers_keep_their_own_line() -> None:
+def test_speakers_keep_their_line() -> None:
     seen = view_of("Ana Lopez: hi\nBen Okoro: hello\nAna Lopez: how are you\nBen Okoro: fine\n")
     places = seen.places([name((0, 2)), name((5, 7))])
     assert [place.before for place in places] == ["", ""]

@@ -131,7 +131,7 @@ def test_table_counts_every_record_once(tmp_path):
     texts = [essay(i) for i in range(30)] + [essay(3), SPANISH, "short", essay(4) + " Twice."]
     path, out = put_jsonl(tmp_path / "in.jsonl", texts), tmp_path / "o.jsonl"
     path.write_text(path.read_text("utf8") + "{broken\n", "utf8")
-    run(path, "--out", out, "--contamination", 0)
+    run(path, "--out", out, "--config", "contamination=0")
     _, table = report_of(out)
     assert list(table) == [name for name, *_ in STEPS]
     assert table["records"] == (0, 35) and table["text"] == (1, 34) and table["language"] == (2, 32)
@@ -139,7 +139,15 @@ def test_table_counts_every_record_once(tmp_path):
         table["duplicates"] == (4, 28) and table["anomalies"] == (0, 28) and len(lines(out)) == 28
     )
     once = put_jsonl(tmp_path / "once.jsonl", [essay(n) for n in (1, 2, 1, 1)])
-    run(once, "--out", tmp_path / "first.jsonl", "--contamination", 0, "--keep", "first")
+    run(
+        once,
+        "--out",
+        tmp_path / "first.jsonl",
+        "--config",
+        "contamination=0",
+        "--config",
+        "keep=first",
+    )
     assert [row["text"] for row in lines(tmp_path / "first.jsonl")] == [essay(1), essay(2)]
 
 
@@ -307,12 +315,12 @@ def test_clean_a_table_by_student(tmp_path):
         path,
         "--out",
         out,
-        "--student-column",
-        "student",
-        "--time-column",
-        "when",
-        "--id-column",
-        "number",
+        "--config",
+        "student_column=student",
+        "--config",
+        "time_column=when",
+        "--config",
+        "id_column=number",
     )
     assert result.exit_code == 1, result.output
     found = [(row["number"], row["student"], row["note"]) for row in lines(out)]
@@ -339,47 +347,43 @@ def test_refused_before_anything_is_written(tmp_path, args, code):
 
 def test_places_that_are_taken(tmp_path):
     path, out = put_jsonl(tmp_path / "in.jsonl", [essay(1)]), tmp_path / "o.jsonl"
-    assert "E509" in run(path, "--out", path).output
+    assert "E472" in run(path, "--out", path).output
     out.write_text("mine")
     assert "E510" in run(path, "--out", out).output
     assert out.read_text() == "mine"
     assert run(path, "--out", out, "--overwrite").exit_code == 0
     write_pdf(tmp_path / "in" / "a.pdf", essay(1))
-    assert "E509" in run(tmp_path / "in", "--out", tmp_path / "in" / "o.jsonl").output
+    assert "E472" in run(tmp_path / "in", "--out", tmp_path / "in" / "o.jsonl").output
     assert (
         "E651"
-        in run(tmp_path / "in", "--out", tmp_path / "p.jsonl", "--student-column", "s").output
+        in run(
+            tmp_path / "in", "--out", tmp_path / "p.jsonl", "--config", "student_column=s"
+        ).output
     )
 
 
 @pytest.mark.parametrize("form", ["jsonl", "pdf"])
-def test_an_interrupted_run_ends_as_one_run(tmp_path, monkeypatch, form):
-    monkeypatch.setattr(clean_run, "_SAVE_EVERY", 4)
+def test_an_interrupted_run_leaves_nothing_and_the_next_is_whole(tmp_path, monkeypatch, form):
     texts = [essay(i % 12) if i != 5 else "short" for i in range(14)]
     path = tmp_path / "in" if form == "pdf" else put_jsonl(tmp_path / "in.jsonl", texts)
     for i, text in enumerate(texts if form == "pdf" else ()):
         write_pdf(path / f"{i:02}.pdf", text)
-    assert run(path, "--out", tmp_path / "whole.jsonl", "--quiet").exit_code == 0
-    real, calls, out = clean_run.check_record, [], tmp_path / "o.jsonl"
+    assert run(path, "--out", tmp_path / "whole.jsonl").exit_code == 0
+    calls, out = [], tmp_path / "o.jsonl"
 
     def break_off(*args):
         calls.append(1)
         if len(calls) == 10:
             raise KeyboardInterrupt
-        return real(*args)
+        return check_record(*args)
 
     monkeypatch.setattr(clean_run, "check_record", break_off)
-    result = run(path, "--out", out)
-    assert result.exit_code == 130 and "E534" in result.output and not out.exists()
-    assert "E510" in run(path, "--out", out).output
-    assert "E514" in run(path, "--out", out, "--resume", "--min-words", 40).output
-    result = run(path, "--out", out, "--resume")
-    assert result.exit_code == 0, result.output
-    assert len(calls) == 10 + 6  # the eight that were safe are not done again
+    before = sorted(tmp_path.iterdir())
+    assert run(path, "--out", out).exit_code == 130 and sorted(tmp_path.iterdir()) == before
+    assert run(path, "--out", out).exit_code == 0
     for name in ("{}.jsonl", "{}.cleaning.json"):
-        assert (tmp_path / name.format("o")).read_bytes() == (
-            tmp_path / name.format("whole")
-        ).read_bytes()
+        made, whole = (tmp_path / name.format(stem) for stem in ("o", "whole"))
+        assert made.read_bytes() == whole.read_bytes()
 
 
 def test_codes_of_steps():

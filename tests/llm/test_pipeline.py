@@ -39,7 +39,7 @@ endpoint = "{endpoint}"
 key_env = ""
 tries = 2
 """
-DEIDENTIFY = ("deidentify", "in.csv", "--out", "out.csv", "--text-column", "essay", "--llm")
+DEIDENTIFY = ("deidentify", "in.csv", "--out", "out.csv", "--text-column", "essay", "--config")
 MARKER = VERIFIER.replace("Verifier", "MarkerNER").replace("control = {control}\n", "")
 
 
@@ -109,7 +109,7 @@ def test_deidentify_with_a_verifier_reports_what_it_sent(pii_edu, folder):
         return completion("F" if '"20000001"' in body["messages"][-1]["content"] else "T")
 
     with serving(answer) as (endpoint, fake):
-        done = pii_edu(*DEIDENTIFY, config(folder, endpoint))
+        done = pii_edu(*DEIDENTIFY, f"llm={config(folder, endpoint)}")
     assert done.exit_code == 0, done.output
     assert len(fake.asked) == 6  # a name and a number in each
     out = (folder / "out.csv").read_text()
@@ -136,7 +136,7 @@ def test_a_document_without_an_answer_is_set_aside_and_the_others_are_done(pii_e
 
     put(folder / "in.csv", table(3))
     with serving(answer) as (endpoint, _):
-        done = pii_edu(*DEIDENTIFY, config(folder, endpoint, MARKER))
+        done = pii_edu(*DEIDENTIFY, f"llm={config(folder, endpoint, MARKER)}")
     assert done.exit_code == 1 and "E557" in done.stderr and "E914" in done.stderr
     assert [line.split(",")[0] for line in (folder / "out.csv").read_text().splitlines()] == [
         "id",
@@ -155,7 +155,7 @@ def test_a_run_that_a_wrong_key_ends_is_taken_up(pii_edu, folder):
     with serving(
         lambda body, number: keep(body, number) if good[0] or number <= 40 else (401, {})
     ) as (endpoint, fake):
-        args = (*DEIDENTIFY, config(folder, endpoint), "--batch-size", "8")
+        args = (*DEIDENTIFY, f"llm={config(folder, endpoint)}", "--config", "batch_size=8")
         done = pii_edu(*args)
         assert done.exit_code == 3 and "E913" in done.stderr, done.stderr
         good[0], before = True, len(fake.asked)
@@ -166,7 +166,15 @@ def test_a_run_that_a_wrong_key_ends_is_taken_up(pii_edu, folder):
 
 @pytest.mark.parametrize(
     "args",
-    [("--allow-remote",), ("--prices", "p.toml"), ("--llm", "none.cfg"), ("--llm", "llm.cfg")],
+    [
+        (
+            "--config",
+            "allow_remote=true",
+        ),
+        ("--config", "prices=p.toml"),
+        ("--config", "llm=none.cfg"),
+        ("--config", "llm=llm.cfg"),
+    ],
 )
 def test_options_that_do_not_fit_are_refused(pii_edu, folder, args):
     put(folder / "in.txt", TEXT)
@@ -178,7 +186,9 @@ def test_options_that_do_not_fit_are_refused(pii_edu, folder, args):
 
 def test_what_was_sent_is_told_on_standard_error_where_there_is_no_report(pii_edu, folder):
     with serving(keep) as (endpoint, fake):
-        done = pii_edu("deidentify", "-", "--llm", config(folder, endpoint), stdin=TEXT.encode())
+        done = pii_edu(
+            "deidentify", "-", "--config", f"llm={config(folder, endpoint)}", stdin=TEXT.encode()
+        )
     assert done.exit_code == 0 and "Sorel" not in done.stdout and len(fake.asked) == 1
     assert "gpt-4o-mini: 1 calls" in done.stderr and "on this machine" in done.stderr
 
@@ -189,8 +199,8 @@ def test_an_estimate_says_which_text_is_too_long(pii_edu, folder, model):
         "llm",
         "estimate",
         "long.txt",
-        "--model",
-        model,
+        "--config",
+        f"model={model}",
         "--llm",
         config(folder, "http://127.0.0.1:9/v1"),
     )
@@ -204,7 +214,15 @@ def test_an_estimate_sends_nothing(pii_edu, folder, model):
     form = VERIFIER.replace('key_env = ""', 'key_env = "NOT_SET"')
     asked = config(folder, "https://api.openai.com/v1", form)
     done = pii_edu(
-        "llm", "estimate", "in.csv", "--model", model, "--llm", asked, "--text-column", "essay"
+        "llm",
+        "estimate",
+        "in.csv",
+        "--config",
+        f"model={model}",
+        "--llm",
+        asked,
+        "--config",
+        "text_column=essay",
     )
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
@@ -267,7 +285,15 @@ def corpus(folder: Path, n: int) -> Path:
 def test_export(pii_edu, folder, model, task, expected):
     corpus(folder, 100)
     done = pii_edu(
-        "llm", "export", "gold.jsonl", "--task", task, "--out", "train.jsonl", "--model", model
+        "llm",
+        "export",
+        "gold.jsonl",
+        "--task",
+        task,
+        "--out",
+        "train.jsonl",
+        "--config",
+        f"model={model}",
     )
     assert done.exit_code == 0, done.output
     lines = [json.loads(line) for line in (folder / "train.jsonl").read_text().splitlines()]
@@ -290,13 +316,14 @@ def test_export_with_reasoning(pii_edu, folder, model):
         "gold.jsonl",
         "--task",
         "verifier",
-        "--reasoning",
+        "--config",
+        "reasoning=true",
         "--out",
         "t.jsonl",
     )
     assert pii_edu(*export).exit_code == 2
     with serving(lambda body, number: completion("It seems so.\nResponse: T")) as (endpoint, fake):
-        args = (*export, "--llm", config(folder, endpoint), "--model", model)
+        args = (*export, "--llm", config(folder, endpoint), "--config", f"model={model}")
         done = pii_edu(*args)
     assert done.exit_code == 0 and "15 of them T by default" in done.stderr, done.stderr
     assert len(fake.asked) == 15 + 15 * 6

@@ -39,7 +39,7 @@ def test_rejoin(tokens, expected):
 
 
 @pytest.mark.parametrize(("words", "label", "expected"), CASES["whole"])
-def test_a_span_takes_in_the_rest_of_the_name(words, label, expected):
+def test_spans_take_in_whole_names(words, label, expected):
     tokens = words.split()
     (at,) = [i for i, word in enumerate(tokens) if word.startswith("[")]
     doc = Doc(NLP.vocab, words=[word.strip("[]") for word in tokens])
@@ -47,16 +47,10 @@ def test_a_span_takes_in_the_rest_of_the_name(words, label, expected):
     assert [(span.text, span.label_) for span in doc.spans["pii"]] == [(expected, label)]
 
 
-def test_nothing_that_another_span_or_a_user_holds_is_touched():
+def test_others_spans_are_not_touched():
     doc = Doc(NLP.vocab, words=["Chidi", "Okafor", "Chidi", "Okafor"])
     doc.spans["pii"] = [Span(doc, 2, 3, label="NAME_STUDENT")]
     mark_given(doc)
-    write_whole(
-        doc,
-        [
-            Candidate(0, 1, "NAME_STUDENT"),
-            Candidate(1, 2, "NAME_CITED"),
-            Candidate(2, 3, "NAME_STUDENT"),
-        ],
-    )
+    labels = ("NAME_STUDENT", "NAME_CITED", "NAME_STUDENT")
+    write_whole(doc, [Candidate(i, i + 1, label) for i, label in enumerate(labels)])
     assert [(span.start, span.end) for span in doc.spans["pii"]] == [(0, 1), (1, 2), (2, 3)]

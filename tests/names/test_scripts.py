@@ -15,10 +15,9 @@ CASES = cases("names")
 
 
 @pytest.mark.parametrize(("person", "name", "other"), CASES["native_people"])
-def test_a_person_beside_a_word(person, name, other):
-    assert [found.text for found in native_names(person)] == ([name] if name else []) * (
-        2 if person.count(name or "?") == 2 else 1
-    )
+def test_people_beside_words(person, name, other):
+    times = min(person.count(name), 2) if name else 0
+    assert [found.text for found in native_names(person)] == [name] * times
     assert native_names(other) == []
 
 
@@ -27,19 +26,14 @@ def test_name_form(text, expected):
     assert name_form(text) == expected
 
 
-def test_part_of_a_name_that_is_plain_elsewhere_is_one():
+def test_parts_of_names_elsewhere():
     text = "My friend 김지민 is here. It was 지민 again. And the word 지민 means nothing."
     assert [found.text for found in native_names(text)] == ["김지민", "지민"]
 
 
-def test_a_text_in_that_script_is_left_alone():
-    assert (
-        native_names(
-            "우리는 오늘 학교에서 김지민을 만났다. 그리고 우리는 함께 점심을 먹었다. Hello 김지민!"
-        )
-        == []
-    )
-    assert native_names("My friend Kim said no.") == []
+def test_texts_in_that_script():
+    text = "우리는 오늘 학교에서 김지민을 만났다. 그리고 우리는 함께 점심을 먹었다. Hello 김지민!"
+    assert native_names(text) == native_names("My friend Kim said no.") == []
 
 
 @pytest.fixture(scope="module")
@@ -47,26 +41,21 @@ def tokenizer():
     return make_student_tokenizer(spacy.blank("en"))
 
 
-def test_the_ruler_takes_the_models_role_and_mends_the_ends(tokenizer):
+def test_the_ruler_mends_the_ends(tokenizer):
     doc = tokenizer("My friend 田中 さくら told me so.")
     roles = (0.1, 0.1, 0.6, 0.1, 0.1)
     (found,) = with_native(doc, [Candidate(2, 3, NAME_CONNECTED, 0.4, "model", "", roles)])
-    assert (doc[found.start : found.end].text, found.label, found.source) == (
-        "田中 さくら",
-        NAME_CONNECTED,
-        SOURCE,
-    )
+    assert doc[found.start : found.end].text == "田中 さくら"
+    assert (found.label, found.source) == (NAME_CONNECTED, SOURCE)
     # The same role, less surely: the model has read few names in other scripts.
     assert found.roles.index(max(found.roles)) == 2 and 0.2 < found.roles[2] < roles[2]
     assert sum(found.roles) == pytest.approx(1.0)
 
 
-def test_a_name_that_nobody_proposed_has_neutral_roles(tokenizer):
-    doc = tokenizer("My friend 김지민 told me so.")
-    (found,) = with_native(doc, [])
-    assert (
-        found.label in NAME_LABELS and len(set(found.roles)) == 1 and len(found.roles) == len(ROLES)
-    )
+def test_unproposed_names_have_neutral_roles(tokenizer):
+    (found,) = with_native(tokenizer("My friend 김지민 told me so."), [])
+    assert found.label in NAME_LABELS
+    assert len(set(found.roles)) == 1 and len(found.roles) == len(ROLES)
 
 
 @pytest.mark.parametrize(

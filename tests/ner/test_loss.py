@@ -23,13 +23,12 @@ def may_be(target: Target, token: int) -> set[str]:
 
 def crapii_target(text: str, *spans: tuple[int, int, str]) -> Target:
     reference = to_doc(nlp, Filled(text, spans, (), CRAPII_ANNOTATED))
-    reference = next(
-        DocBin().from_bytes(DocBin(docs=[reference]).to_bytes()).get_docs(nlp.vocab)
-    )  # as training reads it
+    data = DocBin(docs=[reference]).to_bytes()  # as training reads it
+    (reference,) = DocBin().from_bytes(data).get_docs(nlp.vocab)
     return targets(nlp.make_doc(text), reference, MODEL_LABELS, class_weights={"O": 0.3})
 
 
-def test_a_name_that_nobody_marked_is_no_students_but_may_be_an_authors():
+def test_unmarked_names_may_be_authors():
     target = crapii_target("Ana Lopez read Norman twice", (0, 9, "NAME_STUDENT"))
     assert may_be(target, 0) == {"B-NAME_STUDENT", "B-NAME_CONNECTED"}
     assert may_be(target, 1) == {"I-NAME_STUDENT", "I-NAME_CONNECTED"}
@@ -39,20 +38,19 @@ def test_a_name_that_nobody_marked_is_no_students_but_may_be_an_authors():
     assert target.weights.tolist() == pytest.approx([1, 1, 0.3, 0.3, 0.3])
 
 
-def test_an_unmarked_essay_that_is_fully_annotated_wants_o_everywhere():
+def test_unmarked_essays_want_o():
     reference = to_doc(nlp, Filled("Norman writes"))
     target = targets(nlp.make_doc("Norman writes"), reference, MODEL_LABELS, class_weights={})
     assert target.wanted is None and not target.gold.any()
 
 
-def test_annotated_for_a_label_that_does_not_exist_is_a_coded_error():
+def test_unknown_annotation_is_coded_error():
     reference = to_doc(nlp, Filled("Norman writes", (), (), {"NAME_PET": ["NAME_PET"]}))
-    with pytest.raises(PiiError) as error:
+    with pytest.raises(PiiError, match="E002"):
         targets(nlp.make_doc("Norman writes"), reference, MODEL_LABELS, class_weights={})
-    assert error.value.code == "E002"
 
 
-def test_what_is_known_about_annotation_survives_a_cut():
+def test_annotation_survives_cuts():
     filled = Filled("Ana Lopez read Norman twice", ((0, 9, "NAME_STUDENT"),), (), CRAPII_ANNOTATED)
     assert filled.cut(10, 27).annotated == CRAPII_ANNOTATED
     assert (Filled("Title\n") + filled).annotated == CRAPII_ANNOTATED
@@ -67,7 +65,7 @@ logits = st.lists(st.lists(st.floats(-8, 8), min_size=5, max_size=5), min_size=1
 
 
 @given(logits, st.randoms(use_true_random=False), st.booleans())
-def test_the_gradient_is_that_of_the_loss(rows, rng, partial):
+def test_gradient_is_that_of_loss(rows, rng, partial):
     z = numpy.asarray(rows, dtype="f8")
     gold = numpy.asarray([rng.randrange(5) for _ in rows])
     weights = numpy.asarray([rng.choice((0.0, 0.3, 1.0)) for _ in rows])
@@ -85,8 +83,7 @@ def test_the_gradient_is_that_of_the_loss(rows, rng, partial):
     step = numpy.zeros_like(z)
     i, j = rng.randrange(len(rows)), rng.randrange(5)
     step[i, j] = 1e-5
-    assert (loss_of(z + step)[0] - loss_of(z - step)[0]) / 2e-5 == pytest.approx(
-        gradient[i, j], abs=2e-4
-    )
+    slope = (loss_of(z + step)[0] - loss_of(z - step)[0]) / 2e-5
+    assert slope == pytest.approx(gradient[i, j], abs=2e-4)
     if partial and (wanted == 1).all():
         assert loss == pytest.approx(0, abs=1e-9)

@@ -46,7 +46,7 @@ def found(nlp, text):
     return [(span.text, span.label_) for span in doc.spans["pii"]]
 
 
-def test_works_with_the_tokenizer_of_plain_spacy():
+def test_works_with_plain_spacys_tokenizer():
     nlp = spacy.blank("en")
     nlp.add_pipe("pii_ruler")
     with pytest.warns(PiiWarning, match="W001"):
@@ -57,7 +57,7 @@ def test_works_with_the_tokenizer_of_plain_spacy():
 # --- the model's proposals ---
 
 
-def test_a_home_page_needs_a_model_that_is_very_sure(nlp, ruler):
+def test_home_pages_need_sure_models(nlp, ruler):
     doc = nlp.make_doc("look at www.sunnycrafts.com now")
     kept = {}
     for score in (0.6, 0.96, 0.99):
@@ -72,78 +72,57 @@ def test_whose_a_page_is(url, personal):
     assert verdict is not None and verdict.personal == personal
 
 
-def test_agreement_keeps_the_rule_and_the_higher_score_and_names_stay_as_they_are(nlp, ruler):
+def test_agreement_keeps_rule_and_score(nlp, ruler):
     doc = nlp.make_doc("Student ID: 20481234 Ana Lopez wrote")
-    name = Candidate(
-        4, 6, "NAME_STUDENT", score=0.6, source="model", reason="r", roles=(0.6, 0.1, 0.1, 0.1, 0.1)
-    )
+    name = Candidate(4, 6, "NAME_STUDENT", 0.6, "model", "r", (0.6, 0.1, 0.1, 0.1, 0.1))
     write_spans(doc, [Candidate(3, 4, "ID_NUM", score=0.3, source="model"), name])
     number, kept = ruler.find_spans(doc)
     assert (number.source, number.score, bool(number.reason)) == ("id-cue", 1.0, True)
     assert kept == name
 
 
-def test_an_address_that_its_form_shows_takes_in_what_the_model_saw(ruler):
-    known = [
-        ("Ana Reyes", "NAME_STUDENT"),
-        ("Flores", "NAME_STUDENT"),
-        ("14 Rua", "STREET_ADDRESS"),
-    ]
-    out = ruler.find_spans(
-        proposed("Ana Reyes | 14 Rua das Flores, Porto | ana@example.org", known)
-    )
+def test_addresses_take_in_the_models(ruler):
+    names = [("Ana Reyes", "NAME_STUDENT"), ("Flores", "NAME_STUDENT")]
+    text = "Ana Reyes | 14 Rua das Flores, Porto | ana@example.org"
+    out = ruler.find_spans(proposed(text, [*names, ("14 Rua", "STREET_ADDRESS")]))
     assert [c.source for c in out if c.label == "STREET_ADDRESS"] == [SOURCE]
 
 
 @pytest.mark.parametrize(("text", "label", "from_end", "expected"), CASES["corrected"])
-def test_what_the_model_took_for_something_else(nlp, ruler, text, label, from_end, expected):
+def test_models_mistakes_are_corrected(nlp, ruler, text, label, from_end, expected):
     doc = nlp.make_doc(text)
     words = [token.text for token in doc]
-    write_spans(
-        doc,
-        [Candidate(words.index(from_end[0]), words.index(from_end[1]) + 1, label, 0.9, "model")],
-    )
+    start, end = (words.index(word) for word in from_end)
+    write_spans(doc, [Candidate(start, end + 1, label, 0.9, "model")])
     assert [[doc[c.start : c.end].text, c.label] for c in ruler.find_spans(doc)] == expected
 
 
 @pytest.mark.parametrize(("text", "numbers"), CASES["strokes"])
-def test_a_stroke_between_a_name_and_its_number_is_no_fraction(nlp, ruler, text, numbers):
+def test_strokes_beside_names_are_no_fractions(nlp, ruler, text, numbers):
     doc = nlp.make_doc(text)
     write_spans(doc, [Candidate(0, 2, "NAME_STUDENT", 0.99, "model")])
-    assert [
-        doc[c.start : c.end].text for c in ruler.find_spans(doc) if c.label == "ID_NUM"
-    ] == numbers
+    found = ruler.find_spans(doc)
+    assert [doc[c.start : c.end].text for c in found if c.label == "ID_NUM"] == numbers
 
 
-def test_what_is_known_stays_what_it_is_and_empty_documents_pass(nlp):
+def test_known_stays_and_empty_passes(nlp):
     doc = nlp("ana97@example.org | http://ana97.example.net/ana97 | 555-014-2233")
     assert USERNAME not in {span.label_ for span in doc.spans["pii"]}
-    assert [len(doc.spans["pii"]) for doc in nlp.pipe(["", "   ", "\n\n", "\u200b"])] == [
-        0,
-        0,
-        0,
-        0,
-    ]
+    assert not any(doc.spans["pii"] for doc in nlp.pipe(["", "   ", "\n\n", "\u200b"]))
 
 
 # --- properties ---
 
 NOISE = st.text(st.sampled_from("aA1 .@_-\n/:()#+\u200b\u00ad\u0301ﬁ＠👍\u0430"), max_size=30)
 VALUES = st.sampled_from(
-    [
-        "ana@x.org",
-        "Student ID: 20481234",
-        "202-555-0143",
-        "linkedin.com/in/ana",
-        "username: ana_l",
-        "Ana_Lopez_1234567",
-    ]
+    "ana@x.org; Student ID: 20481234; 202-555-0143; linkedin.com/in/ana; username: ana_l; "
+    "Ana_Lopez_1234567".split("; ")
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(st.one_of(NOISE, VALUES), max_size=6).map("".join))
-def test_findings_are_sorted_without_overlaps_and_stable(nlp, ruler, text):
+def test_findings_are_sorted_and_stable(nlp, ruler, text):
     doc = nlp(text)
     cands = read_spans(doc)
     assert doc.text == text
@@ -152,36 +131,30 @@ def test_findings_are_sorted_without_overlaps_and_stable(nlp, ruler, text):
     assert ruler.find_spans(nlp.make_doc(text)) == cands
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(NOISE, NOISE)
-def test_a_plain_address_is_found_in_any_surroundings(nlp, left, right):
+def test_plain_addresses_are_found_anywhere(nlp, left, right):
     doc = nlp(f"{left}\n ana.lopez@uni.edu \n{right}")
     at = doc.text.index("ana.lopez@uni.edu")
-    assert any(
-        s.start_char <= at and at + 17 <= s.end_char
-        for s in doc.spans["pii"]
-        if s.label_ in ("EMAIL", "URL_PERSONAL")
-    )
+    found = [s for s in doc.spans["pii"] if s.label_ in ("EMAIL", "URL_PERSONAL")]
+    assert any(span.start_char <= at and at + 17 <= span.end_char for span in found)
 
 
 @pytest.mark.parametrize("unit", CASES["hostile"])
-def test_hostile_text_of_100k_characters_is_quick(nlp, ruler, unit):
-    text = (unit * 100_000)[:100_000]
+def test_hostile_text_is_quick(nlp, ruler, unit):
     # One token per word: what is timed is the ruler.
-    words = text.split(" ")
+    words = (unit * 40_000)[:40_000].split(" ")
     doc = Doc(nlp.vocab, words=[w or "x" for w in words], spaces=[True] * len(words))
     start = time.process_time()
     ruler.find_spans(doc)
-    assert time.process_time() - start < 4
+    assert time.process_time() - start < 1.6
 
 
-def test_a_class_list_is_read_in_linear_time(nlp):
+def test_class_lists_take_linear_time(nlp):
     def seconds(n):
         doc = nlp("".join(f"Ana Reyes | ana{k}@example.org | anar{k} | 4b\n" for k in range(n)))
-        page, known = (
-            Page(doc, NormalizedView(doc.text)),
-            [c for c in read_spans(doc) if c.label != USERNAME],
-        )
+        page = Page(doc, NormalizedView(doc.text))
+        known = [c for c in read_spans(doc) if c.label != USERNAME]
         gc.collect()
         gc.disable()  # else what other tests left is counted
         began = time.process_time()
@@ -190,13 +163,13 @@ def test_a_class_list_is_read_in_linear_time(nlp):
         return time.process_time() - began
 
     seconds(50)
-    assert seconds(3000) < 40 * max(seconds(300), 0.005)
+    assert seconds(1000) < 40 * max(seconds(100), 0.002)
 
 
 # --- patterns ---
 
 
-def test_shipped_patterns_have_ids_of_their_own_and_reasons():
+def test_shipped_patterns_have_ids_and_reasons():
     patterns = shipped_patterns()
     ids = [p["id"] for p in patterns]
     assert len(ids) == len(set(ids))
@@ -206,33 +179,17 @@ def test_shipped_patterns_have_ids_of_their_own_and_reasons():
 
 def test_users_add_patterns_of_all_kinds():
     nlp = spacy.blank("en", config=TOKENIZER)
-    nlp.add_pipe("pii_ruler").add_patterns(
-        [
-            {
-                "label": "ID_NUM",
-                "id": "badge",
-                "pattern": [{"TEXT": {"REGEX": r"^B\d{3}$"}}],
-                "reason": "badge",
-                "score": 0.5,
-            },
-            {"label": "USERNAME", "id": "known", "pattern": "Night Owl"},
-            {"label": "ID_NUM", "id": "ours", "regex": r"U-(?P<pii>\d{4})"},
-            {
-                "label": "URL_PERSONAL",
-                "id": "ours-url",
-                "host": "students.example.org",
-                "personal": "yes",
-                "reason": "our pages",
-            },
-            {
-                "label": "URL_PERSONAL",
-                "id": "ours-public",
-                "host": "youtu.be",
-                "path": r"^/\w",
-                "personal": "no",
-            },
-        ]
-    )
+    badge = {"pattern": [{"TEXT": {"REGEX": r"^B\d{3}$"}}], "reason": "badge", "score": 0.5}
+    page = {"host": "students.example.org", "personal": "yes", "reason": "our pages"}
+    public = {"host": "youtu.be", "path": r"^/\w", "personal": "no"}
+    patterns = [
+        {"label": "ID_NUM", "id": "badge", **badge},
+        {"label": "USERNAME", "id": "known", "pattern": "Night Owl"},
+        {"label": "ID_NUM", "id": "ours", "regex": r"U-(?P<pii>\d{4})"},
+        {"label": "URL_PERSONAL", "id": "ours-url", **page},
+        {"label": "URL_PERSONAL", "id": "ours-public", **public},
+    ]
+    nlp.add_pipe("pii_ruler").add_patterns(patterns)
     text = "B123 by Night Owl, U-4321, students.example.org/x, youtu.be/abc"
     assert found(nlp, text) == [
         ("B123", "ID_NUM"),
@@ -261,25 +218,21 @@ def test_clear_remove_and_initialize():
 
 
 @pytest.mark.parametrize(("pattern", "code"), CASES["bad_patterns"])
-def test_bad_patterns_are_refused_and_nothing_is_added(pattern, code):
-    ruler = PiiRuler(spacy.blank("en"))
-    before = len(ruler)
+def test_bad_patterns_add_nothing(pattern, code):
+    ruler = PiiRuler(spacy.blank("en"), shipped=False)
     with pytest.raises(PiiError) as err:
         ruler.add_patterns([{"label": "ID_NUM", "id": "good", "regex": "x"}, pattern])
     assert err.value.code == code
-    assert len(ruler) == before
+    assert len(ruler) == 0
 
 
 # --- errors, saving, importing ---
 
 
-def test_a_failure_goes_to_the_error_handler_and_its_document_is_left_out(nlp, monkeypatch):
+def test_failures_go_to_the_handler(nlp, monkeypatch):
     ruler = PiiRuler(spacy.blank("en"))
-    failed = []
-    ruler.set_error_handler(
-        lambda name, proc, docs, err: failed.append((name, len(docs), str(err)))
-    )
-    find = ruler.find_spans
+    find, failed = ruler.find_spans, []
+    ruler.set_error_handler(lambda name, _, docs, err: failed.append((name, len(docs), str(err))))
     monkeypatch.setattr(ruler, "find_spans", lambda doc: 1 / 0 if doc.text == "bad" else find(doc))
     docs = list(ruler.pipe([nlp.make_doc(t) for t in ("ana@x.org", "bad", "ok")], batch_size=2))
     assert [doc.text for doc in docs] == ["ana@x.org", "ok"]

@@ -8,12 +8,15 @@ import spacy
 from spacy.tokens import Doc
 
 from pii_components.labels import INDIRECT_LABELS, OTHER
+from pii_components.names.table import name_table
 from pii_components.profiles import Profile
 from pii_components.spans import Candidate, write_spans
 from pii_components.surrogates.component import HipsSurrogate
 from pii_components.surrogates.keys import Chance
+from pii_components.surrogates.values import Context
 
 KEY = b"a key for tests, 32 bytes long.."
+CONTEXT = Context(Chance(KEY, "corpus"), name_table())
 CRAPII = Profile.load("crapii")
 # As crapii, and indirect identifiers are hidden too; OTHER needs a map, so it gets its tag.
 INDIRECT_TOO = replace(
@@ -39,18 +42,33 @@ def unmark(marked: str) -> tuple[str, list[tuple[int, int, str]]]:
 def make_doc(marked: str) -> Doc:
     """RETURNS (Doc): Tokens cut at the marks, and `doc.spans["pii"]`."""
     text, spans = unmark(marked)
-    cuts = sorted({0, len(text), *(x for a, b, _ in spans for x in (a, b))})
-    words = [
-        w for a, b in zip(cuts, cuts[1:], strict=False) for w in re.findall(r"\s+|\S+", text[a:b])
-    ]
+    cuts = sorted({0, len(text), *(start for start, _, _ in spans), *(end for _, end, _ in spans)})
+    words = []
+    for start, end in zip(cuts, cuts[1:], strict=False):
+        words += re.findall(r"\s+|\S+", text[start:end])
     doc = Doc(_NLP.vocab, words=words, spaces=[False] * len(words)) if words else Doc(_NLP.vocab)
     assert doc.text == text
-    found = [doc.char_span(a, b, alignment_mode="expand") for a, b, _ in spans]
-    write_spans(
-        doc,
-        [Candidate(s.start, s.end, label) for s, (_, _, label) in zip(found, spans, strict=True)],
-    )
+    cands = []
+    for start, end, label in spans:
+        span = doc.char_span(start, end, alignment_mode="expand")
+        cands.append(Candidate(span.start, span.end, label))
+    write_spans(doc, cands)
     return doc
+
+
+def hide(hips: HipsSurrogate, marked: str) -> str:
+    """RETURNS (str): The new text."""
+    return hips(make_doc(marked))._.deidentified
+
+
+def surrogates_of(*labels: str, **options) -> Profile:
+    """RETURNS (Profile): Surrogates for these labels, and nothing else."""
+    return Profile("some", actions=dict.fromkeys(labels, "surrogate"), **options)
+
+
+def rows(table: str) -> list[list[str]]:
+    """RETURNS (list[list[str]]): Cells between arrows, of lines of a table."""
+    return [line.split(" -> ") for line in table.strip().splitlines()]
 
 
 @pytest.fixture

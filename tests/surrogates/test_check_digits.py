@@ -6,8 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pii_components.names.table import name_table
-from pii_components.surrogates.keys import Chance
 from pii_components.surrogates.numbers import (
     check,
     other_iban,
@@ -15,11 +13,8 @@ from pii_components.surrogates.numbers import (
     scheme_of,
     surrogate_id_num,
 )
-from pii_components.surrogates.values import Context
 
-from .conftest import KEY
-
-CONTEXT = Context(Chance(KEY, "corpus"), name_table())
+from .conftest import CONTEXT
 
 
 @pytest.mark.parametrize(
@@ -49,9 +44,9 @@ def test_published_examples():
 
 
 @pytest.mark.parametrize("scheme", ["luhn", "mod11", "ean", "verhoeff", "mod97"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
-def test_a_right_number_becomes_a_right_number(scheme, data):
+def test_right_numbers_stay_right(scheme, data):
     length = {"ean": 12, "verhoeff": 11, "mod11": 9}.get(scheme, 10)
     body = data.draw(st.from_regex(rf"[1-9][0-9]{{{length - 1}}}", fullmatch=True))
     code = body + check(scheme, body)
@@ -67,7 +62,7 @@ def test_a_right_number_becomes_a_right_number(scheme, data):
 @pytest.mark.parametrize(
     "value", ["4539 1488 0343 6467", "ISBN 0-306-40615-2", "ID: 4539-1488-0343-6467"]
 )
-def test_id_number_keeps_its_check_digit_and_its_form(value):
+def test_id_keeps_check_and_form(value):
     new = surrogate_id_num(value, CONTEXT)
     old_digits, digits = ("".join(ch for ch in v if ch.isdecimal()) for v in (value, new))
     if not value.startswith("ISBN"):

@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pii_components.errors import PiiError
 from pii_components.profiles import Profile
 from pii_components.surrogates.component import HipsSurrogate
 from pii_components.surrogates.keys import Chance
 from pii_components.surrogates.plan import variants
 
-from .conftest import KEY, make_doc
+from .conftest import KEY, hide, make_doc, rows, surrogates_of
 
 CHANCE = Chance(KEY, "corpus")
 
@@ -31,7 +30,7 @@ def test_variants():
     assert chosen(values, "markov", repeat=0.0) == chosen(values, "random")
 
 
-def test_markov_keeps_the_last_one_with_its_probability():
+def test_markov_keeps_by_probability():
     runs = [chosen(["a", "a"], "markov", repeat=0.7, document=str(i))[1] for i in range(600)]
     assert 0.63 < runs.count("") / 600 < 0.77
 
@@ -50,83 +49,47 @@ MENTIONS = "{NAME_STUDENT|Ana Lopez}; {NAME_STUDENT|Ana Lopez}; {NAME_STUDENT|An
 @pytest.mark.parametrize(("strategy", "different"), [("consistent", 1), ("random", 3)])
 def test_strategies_of_the_component(hips, strategy, different):
     hips.strategy = strategy
-    new = hips(make_doc(MENTIONS))._.deidentified.split("; ")
-    assert len(set(new)) == different
-    assert not any({"Ana", "Lopez"} & set(n.split()) for n in new)
-    assert hips(make_doc(MENTIONS))._.deidentified.split("; ") == new
+    new = hide(hips, MENTIONS)
+    assert len(set(new.split("; "))) == different
+    assert "Ana" not in new and "Lopez" not in new
+    assert hide(hips, MENTIONS) == new
 
 
-def test_random_details_differ_and_stay_distinct(hips):
+def test_random_details_stay_distinct(hips):
     hips.strategy = "random"
-    new = hips(
-        make_doc("{ID_NUM|AB-2047} {ID_NUM|AB-2047} {ID_NUM|CD-1133} {ID_NUM|AB2047}")
-    )._.deidentified.split()
-    assert len({n.replace("-", "") for n in new}) == 4
+    new = hide(hips, "{ID_NUM|AB-2047} {ID_NUM|AB-2047} {ID_NUM|CD-1133} {ID_NUM|AB2047}")
+    assert len(set(new.replace("-", "").split())) == 4
 
 
-def test_ages_and_dates_keep_their_shift_under_any_strategy(hips):
-    hips.profile = Profile(
-        "x", actions={"DATE": "surrogate", "AGE": "surrogate"}, strategy="random"
-    )
-    new = hips(make_doc("{DATE|2019} {DATE|2019} {AGE|14} {AGE|14}"))._.deidentified.split()
-    assert new[0] == new[1]
-    assert new[2] == new[3]
+def test_shifts_stay_under_any_strategy(hips):
+    hips.profile = surrogates_of("DATE", "AGE", strategy="random")
+    new = hide(hips, "{DATE|2019} {DATE|2019} {AGE|14} {AGE|14}").split()
+    assert new[0] == new[1] and new[2] == new[3]
 
 
-def test_strategy_is_checked_and_saved(hips):
-    with pytest.raises(PiiError) as err:
-        hips.strategy = "sometimes"
-    assert err.value.code == "E422"
+def test_strategy_is_saved(hips):
     hips.strategy = "markov"
     assert HipsSurrogate().from_bytes(hips.to_bytes()).strategy == "markov"
     hips.strategy = None
     assert hips.strategy == "consistent"
 
 
-def test_a_component_saved_by_an_older_version_loads(tmp_path):
-    cfg = {
-        "scope": "corpus",
-        "reserved": None,
-        "key_file": None,
-        "key_env": "PII_EDU_KEY",
-        "spans_key": "pii",
-    }
-    profile = {
-        "name": "old",
-        "description": "",
-        "actions": {"NAME_STUDENT": "surrogate"},
-        "scope": "document",
-        "locale": "en_US",
-        "header": "keep",
-        "reserved": True,
-        "pseudonyms": {},
-        "generic": {},
-    }
-    for part, data in (("cfg", cfg), ("profile", profile)):
-        (tmp_path / part).write_text(json.dumps(data), encoding="utf8")
+def test_older_components_load(tmp_path):
+    cfg = {"scope": "corpus", "reserved": None, "key_file": None, "key_env": "PII_EDU_KEY"}
+    profile = {"name": "old", "description": "", "actions": {"NAME_STUDENT": "surrogate"}}
+    profile |= {"scope": "document", "locale": "en_US", "header": "keep", "reserved": True}
+    (tmp_path / "cfg").write_text(json.dumps(cfg | {"spans_key": "pii"}), "utf8")
+    profile |= {"pseudonyms": {}, "generic": {}}
+    (tmp_path / "profile").write_text(json.dumps(profile), "utf8")
     hips = HipsSurrogate().from_disk(tmp_path)
     hips.set_key(KEY)
     assert (hips.scope, hips.strategy, hips.profile.pool) == ("corpus", "consistent", "invented")
-    assert "Lopez" not in hips(make_doc("{NAME_STUDENT|Ana Lopez}"))._.deidentified
+    assert "Lopez" not in hide(hips, "{NAME_STUDENT|Ana Lopez}")
 
 
-# By label and role
-
-
-def test_action_by_role_of_a_detail(hips):
-    hips.profile = Profile("x", actions={"EMAIL": "tag", "EMAIL/INSTRUCTOR": "keep"})
-    doc = make_doc("{EMAIL|ana@x.org} {EMAIL|hartwell@x.org}")
-    doc.spans["pii"][1]._.pii_role = "INSTRUCTOR"
-    doc = hips(doc)
-    assert doc._.deidentified == "[EMAIL] hartwell@x.org"
-    assert [e.text for e in doc.ents] == ["ana@x.org"]
-
-
-def test_mask_that_hides_nothing_becomes_a_tag(hips):
+def test_masks_that_hide_nothing(hips):
     hips.profile = Profile("x", actions={"NAME_STUDENT": "mask"})
-    assert (
-        hips(make_doc("{NAME_STUDENT|Bx} {NAME_STUDENT|Bo}"))._.deidentified == "[NAME_STUDENT] Bx"
-    )
+    assert hide(hips, "{NAME_STUDENT|Bx} {NAME_STUDENT|Bo}") == "[NAME_STUDENT] Bx"
 
 
 # Headers
@@ -137,7 +100,7 @@ HEADER = (
 )
 
 
-def test_header_is_removed_and_told(hips):
+def test_headers_are_removed_and_told(hips):
     hips.profile = "ets"
     doc = hips(make_doc(HEADER))
     assert doc._.deidentified == "The Summer of Ferries\n\nI am Sam, says Kant.\nMore text."
@@ -161,69 +124,36 @@ def test_header_is_removed_and_told(hips):
     ],
 )
 def test_what_is_no_header_stays(hips, text):
+    assert hide(hips, HEADER).count("\n") == HEADER.count("\n")  # crapii does not ask
     hips.profile = "ets"
     assert not [row for row in hips(make_doc(text))._.surrogate_spans if row["label"] == "HEADER"]
 
 
-def test_headers_stay_unless_asked(hips):
-    assert hips(make_doc(HEADER))._.deidentified.count("\n") == HEADER.count("\n")
-
-
 # ETS's tables
 
+ETS = """
+NAME_STUDENT -> Priya Patel; Priya; Patel -> Sam Doe; Sam; Doe
+PHONE_NUM -> 312 867 5309 -> (555) 555-5555
+EMAIL -> pp@x.org -> samdoe@uni.edu
+STREET_ADDRESS -> 9 Elm Rd -> 123 Main Street Anytown, NJ USA 12345
+URL_PERSONAL -> linkedin.com/in/pp -> www.linkedin.com/in/sam-doe
+URL_PERSONAL -> http://x.edu/~pp -> http://removed-this-url.com/
+NAME_CONNECTED -> Wei Chen; Nora Wang; Chidi Okafor -> Casey Smith; Riley Johnson; Jaime Miller
+LOCATION -> Lima; Quito; Cusco; Oruro -> Anytown; Anyville; Springfield; Franklin
+LOCATION -> Essex County; Kent County -> Washington County; Jefferson County
+DATE -> May 3, 1999; June 1, 2001 -> February 29, 2017; February 29, 2017
+EDUCATION -> Ridgeview University; Ridgeview -> the university; the university
+EDUCATION -> Ridgeview School District -> the school district
+NAME_CITED -> Immanuel Kant -> Immanuel Kant
+NAME_CHARACTER -> Okonkwo -> Okonkwo
+"""
 
-@pytest.mark.parametrize(
-    ("label", "values", "expected"),
-    [
-        ("NAME_STUDENT", ["Priya Patel", "Priya", "Patel"], ["Sam Doe", "Sam", "Doe"]),
-        ("PHONE_NUM", ["312 867 5309"], ["(555) 555-5555"]),
-        ("EMAIL", ["pp@x.org"], ["samdoe@uni.edu"]),
-        ("STREET_ADDRESS", ["9 Elm Rd"], ["123 Main Street Anytown, NJ USA 12345"]),
-        (
-            "URL_PERSONAL",
-            ["linkedin.com/in/pp", "http://x.edu/~pp"],
-            ["www.linkedin.com/in/sam-doe", "http://removed-this-url.com/"],
-        ),
-        (
-            "NAME_CONNECTED",
-            [
-                "Wei Chen",
-                "Nora Wang",
-                "Chidi Okafor",
-                "Hana Sato",
-                "Ivo Novak",
-                "Lena Vogt",
-                "Omar Aziz",
-                "Tom Baker",
-            ],
-            [
-                "Casey Smith",
-                "Riley Johnson",
-                "Jaime Miller",
-                "Kerry Jones",
-                "Skyler Williams",
-                "Pat Brown",
-                "Harper Miller",
-                "Bailey Davis",
-            ],
-        ),
-        (
-            "LOCATION",
-            ["Lima", "Quito", "Cusco", "Oruro"],
-            ["Anytown", "Anyville", "Springfield", "Franklin"],
-        ),
-        ("LOCATION", ["Essex County", "Kent County"], ["Washington County", "Jefferson County"]),
-        ("DATE", ["May 3, 1999", "June 1, 2001"], ["February 29, 2017", "February 29, 2017"]),
-        ("EDUCATION", ["Ridgeview University", "Ridgeview"], ["the university", "the university"]),
-        ("EDUCATION", ["Ridgeview School District"], ["the school district"]),
-        ("NAME_CITED", ["Immanuel Kant"], ["Immanuel Kant"]),
-        ("NAME_CHARACTER", ["Okonkwo"], ["Okonkwo"]),
-    ],
-)
+
+@pytest.mark.parametrize(("label", "values", "expected"), rows(ETS))
 def test_ets_tables(hips, label, values, expected):
     hips.profile = "ets"
-    text = "It says " + " ; ".join(f"{{{label}|{v}}}" for v in values)
-    assert hips(make_doc(text))._.deidentified == "It says " + " ; ".join(expected)
+    text = "; ".join(f"{{{label}|{value}}}" for value in values.split("; "))
+    assert hide(hips, f"It says {text}") == f"It says {expected}"
 
 
 # Properties of all labels together
@@ -240,9 +170,8 @@ VALUES = {
     "OTHER": ["the twins"],
 }
 SPANS = st.sampled_from([(label, value) for label, values in VALUES.items() for value in values])
-PROFILE = Profile(
-    "all", actions=dict.fromkeys(VALUES, "surrogate"), other={"the twins": "my cousins"}
-)
+PROFILE = surrogates_of(*VALUES, other={"the twins": "my cousins"})
+PARTS = "Ana|Lopez|Tom|Baker|Zanfort|Quimby|Peru|Harlo|Mumpert|2047|4539|2019|May|twins"
 
 
 @settings(max_examples=40, deadline=None)
@@ -251,7 +180,7 @@ PROFILE = Profile(
     st.sampled_from(["consistent", "random", "markov"]),
     st.sampled_from(["document", "corpus"]),
 )
-def test_text_outside_spans_stays_maps_invert_and_no_original_survives(pieces, strategy, scope):
+def test_no_original_survives_elsewhere_text_does(pieces, strategy, scope):
     hips = HipsSurrogate(profile=PROFILE, strategy=strategy, scope=scope)
     hips.set_key(KEY)
     marked = " ".join(p if isinstance(p, str) else f"{{{p[0]}|{p[1]}}}" for p in pieces)
@@ -260,32 +189,14 @@ def test_text_outside_spans_stays_maps_invert_and_no_original_survives(pieces, s
     last = last_new = 0
     for edit in offsets.edits:
         assert doc.text[last : edit.start] == new[last_new : edit.new_start]
-        assert offsets.span_to_old(*offsets.span_to_new(edit.start, edit.end)) == (
-            edit.start,
-            edit.end,
-        )
+        back = offsets.span_to_old(*offsets.span_to_new(edit.start, edit.end))
+        assert back == (edit.start, edit.end)
         assert doc.text[edit.start : edit.end].lower() != new[edit.new_start : edit.new_end].lower()
         last, last_new = edit.end, edit.new_end
     assert doc.text[last:] == new[last_new:]
     assert offsets.inverse().inverse() == offsets
-    for part in (
-        "Ana",
-        "Lopez",
-        "Tom",
-        "Baker",
-        "Zanfort",
-        "Quimby",
-        "Peru",
-        "Harlo",
-        "Mumpert",
-        "2047",
-        "4539",
-        "2019",
-        "May",
-        "twins",
-    ):
-        assert not re.search(rf"(?<![a-z]){part}(?![a-z])", new, re.IGNORECASE)
+    assert not re.search(rf"(?<![a-z])({PARTS})(?![a-z])", new, re.IGNORECASE)
     again = HipsSurrogate(profile=PROFILE, strategy=strategy, scope=scope)
     again.set_key(KEY)
     again(make_doc("{NAME_STUDENT|Nora Wang} {DATE|May 4, 2019}"))
-    assert again(make_doc(marked))._.deidentified == new
+    assert hide(again, marked) == new

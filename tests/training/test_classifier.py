@@ -9,15 +9,8 @@ from pii_components.context.classifier import CLASSES
 from pii_components.context.features import features
 from pii_components.errors import PiiError
 from pii_components.files.formats.base import LabelledText
-from pii_components.training.classifier import (
-    FOLDS,
-    PersonExample,
-    collect,
-    cross_validate,
-    fit,
-    fold_of,
-    tally,
-)
+from pii_components.training import classifier as training
+from pii_components.training.classifier import PersonExample, fit
 from tests.context.marking import TEXTS, labelled, pipeline
 
 pytest.importorskip("scipy")
@@ -26,35 +19,28 @@ RNG = numpy.random.default_rng(7)
 STUDENT, CITED = CLASSES.index("STUDENT"), CLASSES.index("CITED")
 
 
-def person(
-    gold: str, column: int | None = None, *, text: str = "a", mentions: int = 1, weight: float = 1.0
-) -> PersonExample:
-    """One whose class shows in one column, by default that of the same number."""
+def person(gold: str, *, text: str = "a", mentions: int = 1) -> PersonExample:
+    """One whose class shows in the column of that number."""
     row = RNG.normal(size=N).astype("f4") * 0.1
-    row[CLASSES.index(gold) if column is None else column] += 2
-    return PersonExample(text, row, gold, mentions, weight)
+    row[CLASSES.index(gold)] += 2
+    return PersonExample(text, row, gold, mentions, 1.0)
 
 
 def people(n: int) -> list[PersonExample]:
-    return [
-        person(str(gold), text=f"text {i // 4}")
-        for i, gold in enumerate(RNG.choice(CLASSES, size=n))
-    ]
+    golds = RNG.choice(CLASSES, size=n)
+    return [person(str(gold), text=f"text {i // 4}") for i, gold in enumerate(golds)]
 
 
 def right(chances: numpy.ndarray, persons: list[PersonExample]) -> float:
-    return float(
-        numpy.mean(
-            [CLASSES[n] == p.gold for n, p in zip(chances.argmax(axis=1), persons, strict=True)]
-        )
-    )
+    said = numpy.asarray(CLASSES)[chances.argmax(axis=1)]
+    return float(numpy.mean(said == [p.gold for p in persons]))
 
 
 def rows_of(persons: list[PersonExample]) -> numpy.ndarray:
     return numpy.stack([p.row for p in persons])
 
 
-def test_it_learns_what_is_there_to_learn():
+def test_it_learns_what_is_there():
     model, fresh = fit(people(400), l2=1.0), people(200)
     p = model.predict(rows_of(fresh))
     assert p.shape == (200, 6) and numpy.allclose(p.sum(axis=1), 1) and right(p, fresh) > 0.95
@@ -67,149 +53,113 @@ def test_probabilities_are_those_of_the_data():
     assert p[[STUDENT, CITED]] == pytest.approx([0.3, 0.7], abs=0.01)
 
 
-def test_a_penalty_without_end_leaves_what_is_usual():
-    some = people(300)
-    p = fit(some, l2=1e6).predict(rows_of(some))
-    assert numpy.allclose(p, [[sum(p.gold == c for p in some) / 300 for c in CLASSES]], atol=0.01)
-
-
 def test_weights_count_as_people_do():
     some = people(60)
     twice = [*some, *some[:20]]
     heavy = [replace(p, weight=2.0 if i < 20 else 1.0) for i, p in enumerate(some)]
     rows = rows_of(some)
-    assert numpy.allclose(
-        fit(twice, l2=1.0).predict(rows), fit(heavy, l2=1.0).predict(rows), atol=0.01
-    )
+    one, other = (fit(persons, l2=1.0).predict(rows) for persons in (twice, heavy))
+    assert numpy.allclose(one, other, atol=0.01)
     without = [replace(p, weight=0.0 if p.gold == "CITED" else 1.0) for p in some]
     assert fit(without, l2=1.0).predict(rows)[:, CITED].max() < 0.01
 
 
-def test_without_anybody_there_is_nothing_to_learn():
-    for call in (fit, cross_validate):
-        with pytest.raises(PiiError) as error:
-            call([person("CITED")] if call is cross_validate else [])
-        assert error.value.code == "E306"
-    assert cross_validate([]).shape == (0, 6)
+def test_nobody_teaches_nothing():
+    with pytest.raises(PiiError, match="E306"):
+        fit([])
+    with pytest.raises(PiiError, match="E306"):
+        training.cross_validate([person("CITED")])
+    assert training.cross_validate([]).shape == (0, 6)
 
 
 @pytest.mark.parametrize(
     ("text", "golds"),
     [
-        (
-            "[[Ana Lopez|STUDENT]]\nMarch 3\n\nI read [[Hobart|CITED]] for it.",
-            [("STUDENT", 1, 1.0), ("CITED", 1, 1.0)],
-        ),
+        ("[[Ana Lopez|STUDENT]]\n\nI read [[Hobart|CITED]].", {"1 STUDENT": 1, "1 CITED": 1}),
         # A detector that is wrong finds what nobody labelled: no name.
-        (
-            "On the [[Likert|NOT_NAME]] scale, with [[Kim|CONNECTED]].",
-            [("NOT_NAME", 1, 1.0), ("CONNECTED", 1, 1.0)],
-        ),
-        (
-            "We met [[Lorna Pike|CHARACTER]], and [[Lorna Pike|CHARACTER]] met us.",
-            [("CHARACTER", 2, 1.0)],
-        ),
+        ("[[Likert|NOT_NAME]], [[Kim|CONNECTED]].", {"1 NOT_NAME": 1, "1 CONNECTED": 1}),
+        ("We met [[Lorna Pike|CHARACTER]], and [[Lorna Pike|CHARACTER]].", {"2 CHARACTER": 1}),
         # Whose mentions differ counts by their shares.
         (
             "We met [[Kim|CONNECTED]]. [[Kim|CITED]] says so, and [[Kim|CITED]] knows.",
-            [("CONNECTED", 1, 1 / 3), ("CITED", 2, 2 / 3)],
+            {"1 CONNECTED": 1 / 3, "2 CITED": 2 / 3},
         ),
         (
-            "We met [[Kim|CONNECTED]] at the [[Kim|NOT_NAME]] shop.",
-            [("CONNECTED", 1, 0.5), ("NOT_NAME", 1, 0.5)],
+            "[[Kim|CONNECTED]] at the [[Kim|NOT_NAME]] shop.",
+            {"1 CONNECTED": 0.5, "1 NOT_NAME": 0.5},
         ),
         # Whom the detector does not see is not among those whom it shows to the classifier.
-        ("We met [[Zbyszek|CONNECTED]].", []),
-        ("Nobody was there.", []),
-        (" ", []),
+        ("We met [[Zbyszek|CONNECTED]].", {}),
+        (" ", {}),
     ],
 )
 def test_who_is_collected(text, golds):
-    found = collect(pipeline(), [labelled(text, "one")])
-    assert [(p.gold, p.mentions, p.weight) for p in found] == [
-        (gold, n, pytest.approx(share)) for gold, n, share in golds
-    ]
-    assert all(
-        p.text == "one" and p.row.shape == (N,) and numpy.isfinite(p.row[:-6]).all() for p in found
-    )
+    found = training.collect(pipeline(), [labelled(text, "one")])
+    assert {f"{p.mentions} {p.gold}": p.weight for p in found} == pytest.approx(golds)
+    assert len(found) == len(golds)
+    for p in found:
+        assert p.text == "one" and p.row.shape == (N,) and numpy.isfinite(p.row[:-6]).all()
 
 
-def test_where_gold_is_not_known_nobody_is_collected():
-    text = "We met Kim and Rosa."
-    found = collect(pipeline(), [LabelledText("a", text, (), masked=((7, 10),))])
-    assert [(p.gold, p.weight) for p in found] == [("NOT_NAME", 1.0)]
-    assert not collect(pipeline(), [LabelledText("a", text, (), masked=((0, len(text)),))])
-    # Other labels are no names.
-    found = collect(
-        pipeline(), [LabelledText("a", "We met at Likert Soap.", ((10, 16, "EMPLOYER"),))]
-    )
-    assert [p.gold for p in found] == ["NOT_NAME"]
-    assert not collect(
-        pipeline(), [LabelledText("a", "We met at Likert Soap.", ((10, 16, "USERNAME"),))]
-    )
+@pytest.mark.parametrize(
+    ("text", "spans", "masked", "golds"),
+    [
+        ("We met Kim and Rosa.", (), ((7, 10),), ["NOT_NAME"]),
+        ("We met Kim and Rosa.", (), ((0, 20),), []),
+        # Other labels are no names.
+        ("We met at Likert Soap.", ((10, 16, "EMPLOYER"),), (), ["NOT_NAME"]),
+        ("We met at Likert Soap.", ((10, 16, "USERNAME"),), (), []),
+    ],
+)
+def test_unknown_gold_collects_nobody(text, spans, masked, golds):
+    found = training.collect(pipeline(), [LabelledText("a", text, spans, masked=masked)])
+    assert [(p.gold, p.weight) for p in found] == [(gold, 1.0) for gold in golds]
 
 
-def test_those_who_are_collected_are_those_who_will_be_judged():
+def test_the_collected_are_the_judged():
     nlp = pipeline()
-    persons = collect(nlp, [labelled(text, str(n)) for n, text in enumerate(TEXTS)])
-    assert {p.text for p in persons} == {str(n) for n in range(len(TEXTS))} and nlp.pipe_names[
-        -1
-    ] == "pii_context"
-    model = fit(persons, l2=0.3)
-    nlp.get_pipe("pii_context").classifier = model
+    persons = training.collect(nlp, [labelled(text, str(n)) for n, text in enumerate(TEXTS)])
+    assert {p.text for p in persons} == {str(n) for n in range(len(TEXTS))}
+    assert nlp.pipe_names[-1] == "pii_context"
+    model = nlp.get_pipe("pii_context").classifier = fit(persons, l2=0.3)
     doc = nlp(labelled(TEXTS[0]).text)
     p = model.predict(rows_of([person for person in persons if person.text == "0"]))
-    assert (
-        [span._.pii_role for span in doc.spans["pii"]]
-        == [CLASSES[n] for n in p.argmax(axis=1)]
-        == ["STUDENT", "CITED"]
-    )
-    assert doc.spans["pii"].attrs["scores"] == pytest.approx(
-        [p[0, STUDENT] + p[0, CLASSES.index("CONNECTED")], p[1, CITED]], abs=1e-5
-    )
+    roles = [span._.pii_role for span in doc.spans["pii"]]
+    assert roles == [CLASSES[n] for n in p.argmax(axis=1)] == ["STUDENT", "CITED"]
+    hidden = p[0, STUDENT] + p[0, CLASSES.index("CONNECTED")]
+    assert doc.spans["pii"].attrs["scores"] == pytest.approx([hidden, p[1, CITED]], abs=1e-5)
 
 
-def test_nobody_is_judged_by_their_own_text():
+def test_nobody_is_judged_by_own_text():
     """The people of one text are all cited, and look as students do elsewhere; whoever sees that text believes it, so many they are."""
     row = numpy.zeros(N, dtype="f4")
     row[STUDENT] = 2
     persons = [PersonExample(f"text {n}", row, "STUDENT", 1) for n in range(40)]
     persons += [PersonExample(f"text {n}", -row, "CONNECTED", 1) for n in range(40)]
     persons += [PersonExample("odd", row, "CITED", 1) for _ in range(400)]
-    chances = cross_validate(persons, l2=1.0)
+    chances = training.cross_validate(persons, l2=1.0)
     assert chances[80:, CITED].max() < 0.01 and chances[80:, STUDENT].min() > 0.9
-    seen = [i for i in range(40) if fold_of(persons[i].text) != fold_of("odd")]
+    seen = [i for i in range(40) if training.fold_of(persons[i].text) != training.fold_of("odd")]
     assert 20 < len(seen) < 40 and chances[seen, CITED].min() > 0.8
     assert fit(persons, l2=1.0).predict(row[None])[0, CITED] > 0.8
     some = people(400)
-    chances = cross_validate(some, l2=1.0)
-    assert (
-        chances.shape == (400, 6)
-        and numpy.allclose(chances.sum(axis=1), 1)
-        and right(chances, some) > 0.95
-    )
+    chances = training.cross_validate(some, l2=1.0)
+    assert chances.shape == (400, 6) and right(chances, some) > 0.95
+    assert numpy.allclose(chances.sum(axis=1), 1)
 
 
 def test_folds_go_by_the_text_alone():
-    folds = [fold_of(f"text {n}") for n in range(500)]
-    assert set(folds) == set(range(FOLDS)) and min(map(folds.count, set(folds))) > 60
-    assert fold_of("text 0") == folds[0] and {fold_of("a", 1), fold_of("b", 1)} == {0}
+    folds = [training.fold_of(f"text {n}") for n in range(500)]
+    assert set(folds) == set(range(training.FOLDS)) and min(map(folds.count, set(folds))) > 60
+    assert [training.fold_of(text, 1) for text in "abc"] == [0, 0, 0]
 
 
-def test_shares_that_are_hidden_go_by_mentions():
-    golds = [
-        ("STUDENT", 3, 0.9),
-        ("STUDENT", 1, 0.1),
-        ("CITED", 2, 0.6),
-        ("CITED", 2, 0.2),
-        ("INSTRUCTOR", 1, 0.5),
-        ("NOT_NAME", 4, 0.0),
-    ]
-    persons = [person(gold, mentions=n) for gold, n, _ in golds]
+def test_hidden_shares_go_by_mentions():
+    golds = ["STUDENT", "STUDENT", "CITED", "CITED", "INSTRUCTOR", "NOT_NAME"]
+    persons = [person(gold, mentions=n) for gold, n in zip(golds, (3, 1, 2, 2, 1, 4), strict=True)]
     chances = numpy.zeros((len(golds), 6))
-    chances[:, STUDENT] = [p * 0.5 for *_, p in golds]
-    chances[:, CLASSES.index("CONNECTED")] = [p * 0.5 for *_, p in golds]
-    assert tally(persons, chances, 0.5) == pytest.approx(
-        {"STUDENT": 0.75, "CITED": 0.5, "INSTRUCTOR": 1.0, "NOT_NAME": 0.0, "precision": 4 / 6}
-    )
-    assert tally(persons, chances, 1.1)["precision"] == 0
+    for role in (STUDENT, CLASSES.index("CONNECTED")):
+        chances[:, role] = [0.45, 0.05, 0.3, 0.1, 0.25, 0.0]
+    shares = {"STUDENT": 0.75, "CITED": 0.5, "INSTRUCTOR": 1.0, "NOT_NAME": 0.0}
+    assert training.tally(persons, chances, 0.5) == pytest.approx(shares | {"precision": 4 / 6})
+    assert training.tally(persons, chances, 1.1)["precision"] == 0

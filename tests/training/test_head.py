@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 from pii_components.training.head import fit_head  # noqa: E402
 
 
-def test_the_last_layer_learns_and_nothing_else_moves(tmp_path):
+def test_only_the_last_layer_learns(tmp_path):
     nlp = tiny_pipeline(tmp_path)
     encoder = nlp.get_pipe("transformer").model.get_ref("transformer").shims[0]._model
     before = {name: value.clone() for name, value in encoder.state_dict().items()}
@@ -22,15 +22,16 @@ def test_the_last_layer_learns_and_nothing_else_moves(tmp_path):
     assert [(span.text, span.label_) for span in doc.spans["pii"]] == [("ana@lopez.org", "EMAIL")]
 
 
-def test_the_same_seed_gives_the_same_weights_and_without_labels_there_is_nothing_to_learn(
-    tmp_path,
-):
+def test_same_seed_same_weights(tmp_path):
     made = []
     for seed in (1, 1, 2):
         nlp = tiny_pipeline(tmp_path)
         docs = [gold(nlp, text, spans).reference for text, spans in TRAIN * 8]
         made.append(fit_head(nlp, docs, epochs=2, seed=seed))
     assert made[0] == made[1] != made[2]
+
+
+def test_no_labels_nothing_to_learn():
     nlp = spacy.blank("en", config=TOKENIZER)
     nlp.add_pipe("pii_ner")
     with pytest.raises(PiiError, match="E102"):

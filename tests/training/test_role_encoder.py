@@ -2,6 +2,7 @@
 
 import json
 import random
+from itertools import product
 
 import numpy
 import pytest
@@ -23,16 +24,7 @@ from pii_components.context.role_encoder import (
 )
 from pii_components.context.view import DocView
 from pii_components.errors import PiiError
-from pii_components.labels import (
-    CHARACTER,
-    INSTRUCTOR,
-    NAME_CHARACTER,
-    NAME_CITED,
-    NAME_INSTRUCTOR,
-    NAME_STUDENT,
-    STUDENT,
-    role_of,
-)
+from pii_components.labels import CHARACTER, INSTRUCTOR, NAME_CITED, NAME_STUDENT, STUDENT, role_of
 from pii_components.ner.loss import UNLABELLED_KEY
 from pii_components.spans import SPANS_KEY, Candidate, read_spans, write_spans
 from pii_components.training.classifier import PersonExample, fit
@@ -46,16 +38,17 @@ from pii_components.training import role_encoder as training  # noqa: E402
 WORDS = "my name is teacher wrote marked the essay in story sailed sea says by i am and he she , . dr ( ) 2014 maria john"
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789-:;!?'\""
 TEXTS = {
-    "My name is {} .": NAME_STUDENT,
-    "I am {} and my essay is the sea .": NAME_STUDENT,
-    "My teacher {} marked the essay .": NAME_INSTRUCTOR,
-    "{} marked my essay and {} is my teacher .": NAME_INSTRUCTOR,
-    "In the story {} sailed the sea .": NAME_CHARACTER,
-    "{} sailed and {} says : sea !": NAME_CHARACTER,
-    "By {} ( 2014 ) , the essay .": NAME_CITED,
-    "{} ( 2014 ) says the sea is the sea .": NAME_CITED,
+    "My name is {} .": "NAME_STUDENT",
+    "I am {} and my essay is the sea .": "NAME_STUDENT",
+    "My teacher {} marked the essay .": "NAME_INSTRUCTOR",
+    "{} marked my essay and {} is my teacher .": "NAME_INSTRUCTOR",
+    "In the story {} sailed the sea .": "NAME_CHARACTER",
+    "{} sailed and {} says : sea !": "NAME_CHARACTER",
+    "By {} ( 2014 ) , the essay .": "NAME_CITED",
+    "{} ( 2014 ) says the sea is the sea .": "NAME_CITED",
 }
 NAMES = ("Ana", "Bert", "Cilla", "Dov", "Emre", "Fay")
+SETTINGS = training.Settings()
 NLP = spacy.blank("en", config=TOKENIZER)
 NLP.add_pipe("pii_context")
 
@@ -67,12 +60,11 @@ def context():
     return nlp.add_pipe("pii_context")
 
 
-def named(text, name, score=0.9):
+def named(text, name):
     """A document in which the model has found this name as a student's."""
     doc = NLP.make_doc(text)
-    write_spans(
-        doc, [Candidate(t.i, t.i + 1, NAME_STUDENT, score, "model") for t in doc if t.text == name]
-    )
+    found = [Candidate(t.i, t.i + 1, NAME_STUDENT, 0.9, "model") for t in doc if t.text == name]
+    write_spans(doc, found)
     return doc
 
 
@@ -83,10 +75,7 @@ def encoder(tmp_path_factory):
     from curated_transformers.models.curated_transformer import CuratedTransformer
 
     folder = tmp_path_factory.mktemp("encoder")
-    special = [
-        f"[{name}]"
-        for name in ("PAD", "UNK", "CLS", "SEP", "MASK", "unused1", "unused2", "unused3")
-    ]
+    special = [f"[{name}]" for name in "PAD UNK CLS SEP MASK unused1 unused2 unused3".split()]
     pieces = [*special, *PLACEHOLDERS, *WORDS.split()]
     pieces += [c for c in LETTERS if c not in pieces] + [f"##{c}" for c in LETTERS[:36]]
     torch.manual_seed(3)
@@ -110,40 +99,40 @@ def learned(encoder, tmp_path_factory):
     folder = tmp_path_factory.mktemp("corpus")
     for part, names in (("train", NAMES[:4]), ("dev", NAMES[4:])):
         docs = []
-        for name, (pattern, label) in ((name, item) for name in names for item in TEXTS.items()):
-            docs.append(NLP.make_doc(pattern.format(name, name)))
-            docs[-1].spans[SPANS_KEY] = [
-                Span(docs[-1], t.i, t.i + 1, label) for t in docs[-1] if t.text == name
-            ]
+        for name, (pattern, label) in product(names, TEXTS.items()):
+            doc = NLP.make_doc(pattern.format(name, name))
+            doc.spans[SPANS_KEY] = [Span(doc, t.i, t.i + 1, label) for t in doc if t.text == name]
+            docs.append(doc)
         DocBin(docs=docs).to_disk(folder / f"{part}.spacy")
-    options = {"epochs": 60, "learn-rate": 3e-3, "head-rate": 1, "batch-pieces": 200}
+    options = {"epochs": 40, "learn-rate": 3e-3, "head-rate": 1, "batch-pieces": 200}
     options |= dict.fromkeys(("masked", "lost", "strangers", "dropout"), 0)
     options |= {"corpus": folder, "encoder": encoder, "out": folder / "out"}
-    result = CliRunner().invoke(
-        app, ["role-encoder", *(f"--{name}={value}" for name, value in options.items())]
-    )
+    arguments = [f"--{name}={value}" for name, value in options.items()]
+    result = CliRunner().invoke(app, ["role-encoder", *arguments])
     assert result.exit_code == 0, result.output
     model, vocabulary = training.new_model(encoder), training.read_vocabulary(encoder)
     model.load_state_dict(torch.load(folder / "out" / "checkpoint.pt", weights_only=True)["model"])
     pieces = training.pieces_of(vocabulary)
     parts = [
-        training.read_texts(folder / f"{part}.spacy", NLP, pieces, training.Settings())
+        training.read_texts(folder / f"{part}.spacy", NLP, pieces, SETTINGS)
         for part in ("train", "dev")
     ]
-    assert (
-        PersonReader.from_bytes((folder / "out" / "reader").read_bytes()).vocabulary == vocabulary
-    )
-    return (
-        model.eval(),
-        vocabulary,
-        json.loads((folder / "out" / "told.json").read_text("utf8"))["epochs"],
-        parts,
-    )
+    made = PersonReader.from_bytes((folder / "out" / "reader").read_bytes())
+    assert made.vocabulary == vocabulary
+    told = json.loads((folder / "out" / "told.json").read_text("utf8"))["epochs"]
+    return model.eval(), vocabulary, told, parts
 
 
 @pytest.fixture(scope="module")
 def reader(learned):
     return training.to_reader(*learned[:2], quantized=False)
+
+
+READ = {
+    "My teacher {} marked the essay .": INSTRUCTOR,
+    "My name is {} .": STUDENT,
+    "In the story {} sailed the sea .": CHARACTER,
+}
 
 
 def read(reader, text, name):
@@ -152,7 +141,7 @@ def read(reader, text, name):
     return reader.read([(doc, view, find_people(view, read_spans(doc), None)[0])])[0]
 
 
-def test_it_learns_roles_from_the_text_and_knows_them_of_names_it_never_saw(learned):
+def test_roles_are_learned_from_text(learned):
     told = learned[2]
     assert told[-1]["persons"] == 2 * len(TEXTS)
     assert told[-1]["right"] > 0.9 > told[0]["right"]
@@ -160,43 +149,32 @@ def test_it_learns_roles_from_the_text_and_knows_them_of_names_it_never_saw(lear
 
 
 @pytest.mark.parametrize("quantized", [False, True])
-def test_what_ships_says_what_torch_says_and_training_goes_on_from_it(learned, quantized):
+def test_shipped_says_what_torch_says(learned, quantized):
     model, vocabulary, _, (_, dev) = learned
-    shipped = PersonReader.from_bytes(
-        training.to_reader(model, vocabulary, quantized=quantized).to_bytes()
-    )
-    again = training.new_model(shipped, dropout=0.0)
-    assert training.accuracy(again, dev, training.Settings()) == training.accuracy(
-        model, dev, training.Settings()
-    )
+    data = training.to_reader(model, vocabulary, quantized=quantized).to_bytes()
+    shipped = PersonReader.from_bytes(data)
+    again = training.new_model(shipped, dropout=0.0).eval()
+    assert training.accuracy(again, dev, SETTINGS) == training.accuracy(model, dev, SETTINGS)
     for text in dev:
-        batch = next(training.batches([text], None, training.Settings()))
+        batch = next(training.batches([text], None, SETTINGS))
         with torch.no_grad():
-            said, said_again = (one.eval()(batch) for one in (model, again))
-        assert torch.allclose(
-            *(torch.softmax(logits, dim=1) for logits in (said, said_again)),
-            atol=0.2 if quantized else 0.03,
-        )
+            said, said_again = model.eval()(batch), again.eval()(batch)
+        chances = (torch.softmax(logits, dim=1) for logits in (said, said_again))
+        assert torch.allclose(*chances, atol=0.2 if quantized else 0.03)
+        if quantized:
+            continue
         windows, inside = cut(text.blinded)
-        rows = shipped.shim.run(
-            [numpy.where(w < 0, shipped.placeholders[numpy.maximum(-1 - w, 0)], w) for w in windows]
-        )
+        shown = [
+            numpy.where(w < 0, shipped.placeholders[numpy.maximum(-1 - w, 0)], w) for w in windows
+        ]
+        rows = shipped.shim.run(shown)
         vectors = numpy.stack([rows[n][start:end].mean(axis=0) for n, start, end, _ in inside])
         ours = shipped.head.logits(vectors, numpy.zeros(len(inside), dtype="i8"), 1)
-        assert quantized or numpy.allclose(
-            ours, said.numpy(), atol=0.15
-        )  # torch computes in bfloat16
+        assert numpy.allclose(ours, said.numpy(), atol=0.15)  # torch computes in bfloat16
 
 
-@pytest.mark.parametrize(
-    ("pattern", "role"),
-    [
-        ("My teacher {} marked the essay .", INSTRUCTOR),
-        ("My name is {} .", STUDENT),
-        ("In the story {} sailed the sea .", CHARACTER),
-    ],
-)
-def test_it_reads_a_document_and_the_name_itself_changes_nothing(reader, pattern, role):
+@pytest.mark.parametrize(("pattern", "role"), list(READ.items()))
+def test_the_name_itself_changes_nothing(reader, pattern, role):
     found = read(reader, pattern.format("Zoë"), "Zoë")
     assert found.shape == (1, len(CLASSES)) and CLASSES[int(found[0].argmax())] == role
     assert numpy.allclose(numpy.exp(found).sum(axis=1), 1.0, atol=1e-5)
@@ -204,71 +182,51 @@ def test_it_reads_a_document_and_the_name_itself_changes_nothing(reader, pattern
         assert numpy.allclose(found, read(reader, pattern.format(name), name), atol=1e-5)
 
 
-def test_long_texts_are_read_whole_and_those_that_name_nobody_not_at_all(reader):
+def test_long_texts_are_read_whole(reader):
     filler = "the sea is the sea . " * (WINDOW // 3)
     late = read(reader, f"{filler} My teacher Zoë marked the essay .", "Zoë")
     assert numpy.isfinite(late).all() and not numpy.allclose(late, late[0, 0])
     assert read(reader, "The sea .", "Zoë").shape == (0, len(CLASSES))
 
 
-def test_windows_without_a_name_are_not_read_and_every_mention_lies_whole_in_one():
+def test_every_mention_lies_in_a_window():
     length = 5 * WINDOW + 17
     for at in range(0, length - OVERLAP, 13):
         windows, inside = cut(Blinded(numpy.arange(length), numpy.asarray([[at, OVERLAP, 0]]), 1))
         assert len(windows) == len({n for n, *_ in inside}) in (1, 2), at
-        assert all(
-            windows[n][start] == at and end - start == OVERLAP for n, start, end, _ in inside
-        )
+        for n, start, end, _ in inside:
+            assert windows[n][start] == at and end - start == OVERLAP
 
 
 @pytest.mark.parametrize("quantized", [False, True])
-def test_a_pruned_vocabulary_says_the_same_of_what_it_still_holds(learned, tmp_path, quantized):
-    (tmp_path / "reader").write_bytes(
-        training.to_reader(*learned[:2], quantized=quantized).to_bytes()
-    )
-    whole = PersonReader.from_bytes((tmp_path / "reader").read_bytes())
+def test_pruned_vocabularies_say_the_same(learned, tmp_path, quantized):
+    data = training.to_reader(*learned[:2], quantized=quantized).to_bytes()
+    (tmp_path / "reader").write_bytes(data)
+    whole = PersonReader.from_bytes(data)
     held = ["My teacher Ana marked the essay .", "My essay and my teacher : the essay marked !"]
     DocBin(docs=[NLP.make_doc(text) for text in held]).to_disk(tmp_path / "held.spacy")
-    least = sum(
-        len(piece.removeprefix("##")) == 1 or piece.startswith("[") for piece in whole.vocabulary
-    )
-    asked = ["prune", f"--corpus={tmp_path / 'held.spacy'}"]
-    command = [
-        *asked,
-        f"--reader={tmp_path / 'reader'}",
-        f"--out={tmp_path / 'small'}",
-        f"--pieces={least + 6}",
-    ]
-    assert CliRunner().invoke(app, command).exit_code == 0
+    least = 0
+    for piece in whole.vocabulary:
+        least += len(piece.removeprefix("##")) == 1 or piece.startswith("[")
+
+    def prune(name, pieces):
+        files = [f"--corpus={tmp_path / 'held.spacy'}", f"--reader={tmp_path / 'reader'}"]
+        out = [f"--out={tmp_path / name}", f"--pieces={pieces}"]
+        return CliRunner().invoke(app, ["prune", *files, *out])
+
+    assert prune("small", least + 6).exit_code == 0
     small = PersonReader.from_bytes((tmp_path / "small").read_bytes())
     assert set(small.vocabulary) <= set(whole.vocabulary) and len(small.vocabulary) == least + 6
     assert {"my", "teacher", "marked", "the", "essay", "and"} <= set(small.vocabulary)
     assert not {"story", "sailed"} & set(small.vocabulary)
     assert numpy.array_equal(read(small, held[0], "Ana"), read(whole, held[0], "Ana"))
     assert numpy.isfinite(read(small, "In the story Ana sailed the sea .", "Ana")).all()
-    words = (
-        training.pieces_of(small.vocabulary)
-        .predict([NLP.make_doc("story sailed")])[0]
-        .dataXd.tolist()
-    )
-    assert [small.vocabulary[i] for i in words[1:-1]] == [
-        *"s",
-        *("##" + c for c in "tory"),
-        *"s",
-        *("##" + c for c in "ailed"),
-    ]
-    command = [
-        *asked,
-        f"--reader={tmp_path / 'reader'}",
-        f"--out={tmp_path / 'none'}",
-        f"--pieces={least - 1}",
-    ]
-    result = CliRunner().invoke(app, command)
-    assert (
-        result.exit_code
-        and "E114" in result.output + str(result.exception)
-        and not (tmp_path / "none").exists()
-    )
+    pieces = training.pieces_of(small.vocabulary).predict([NLP.make_doc("story sailed")])[0]
+    words = [small.vocabulary[i] for i in pieces.dataXd.tolist()[1:-1]]
+    assert words == "s ##t ##o ##r ##y s ##a ##i ##l ##e ##d".split()
+    result = prune("none", least - 1)
+    assert result.exit_code and "E114" in result.output + str(result.exception)
+    assert not (tmp_path / "none").exists()
 
 
 def test_saved_with_its_pipeline_and_loaded(reader, tmp_path):
@@ -277,12 +235,11 @@ def test_saved_with_its_pipeline_and_loaded(reader, tmp_path):
     nlp.to_disk(tmp_path / "nlp")
     again = spacy.load(tmp_path / "nlp").get_pipe("pii_context").reader
     text = "My teacher Zoë marked the essay ."
-    assert numpy.allclose(
-        read(again, text, "Zoë"), read(reader, text, "Zoë"), atol=0.02
-    )  # the head is saved in 16 bits
+    # the head is saved in 16 bits
+    assert numpy.allclose(read(again, text, "Zoë"), read(reader, text, "Zoë"), atol=0.02)
 
 
-def test_what_cannot_be_used_is_a_coded_error(reader, tmp_path, encoder):
+def test_unusable_encoders_are_coded_errors(reader, tmp_path, encoder):
     (tmp_path / "vocab.txt").write_text((encoder / "vocab.txt").read_text("utf8"), "utf8")
     with pytest.raises(PiiError, match="E106"):
         training.new_model(tmp_path)
@@ -293,7 +250,7 @@ def test_what_cannot_be_used_is_a_coded_error(reader, tmp_path, encoder):
             PersonReader.from_bytes(data)
 
 
-def test_a_training_that_was_broken_off_goes_on(learned, encoder, tmp_path, monkeypatch):
+def test_broken_off_training_goes_on(learned, encoder, tmp_path, monkeypatch):
     texts, dev = learned[3]
     settings = training.Settings(learn_rate=1e-3, batch_pieces=200, seed=5, epochs=2)
     models = [training.new_model(encoder, seed=settings.seed) for _ in range(3)]
@@ -312,68 +269,52 @@ def test_a_training_that_was_broken_off_goes_on(learned, encoder, tmp_path, monk
         training.train(models[1], texts, dev, settings, checkpoint=tmp_path / "at.pt")
     taken_up = training.train(models[2], texts, dev, settings, checkpoint=tmp_path / "at.pt")
     assert [row | {"seconds": 0} for row in told] == [row | {"seconds": 0} for row in taken_up]
-    assert all(
-        torch.equal(mine, other)
-        for mine, other in zip(models[0].parameters(), models[2].parameters(), strict=True)
-    )
+    for mine, other in zip(models[0].parameters(), models[2].parameters(), strict=True):
+        assert torch.equal(mine, other)
 
 
-def test_the_mean_of_one_is_itself_and_of_two_lies_between(learned, tmp_path):
+def test_mean_lies_between(learned, tmp_path):
     model, vocabulary, _, (_, dev) = learned
-    states = [
-        {name: value * factor for name, value in model.state_dict().items()}
-        for factor in (1.0, 3.0, 2.0)
-    ]
-    for n, state in enumerate(states):
-        (tmp_path / f"{n}").mkdir()
-        torch.save({"model": state}, tmp_path / f"{n}" / "checkpoint.pt")
-        (tmp_path / f"{n}" / "reader").write_bytes(training.to_reader(model, vocabulary).to_bytes())
-    mean = training.mean_reader([tmp_path / "0", tmp_path / "1"])
-    assert mean.to_bytes() == training.mean_reader([tmp_path / "2"]).to_bytes()
-    same = training.new_model(training.mean_reader([tmp_path / "0"]), dropout=0.0)
-    assert training.accuracy(same, dev, training.Settings()) == training.accuracy(
-        model, dev, training.Settings()
-    )
+    folders = [tmp_path / str(factor) for factor in (1, 3, 2)]
+    for folder in folders:
+        state = {name: value * float(folder.name) for name, value in model.state_dict().items()}
+        folder.mkdir()
+        torch.save({"model": state}, folder / "checkpoint.pt")
+        (folder / "reader").write_bytes(training.to_reader(model, vocabulary).to_bytes())
+    mean = training.mean_reader(folders[:2])
+    assert mean.to_bytes() == training.mean_reader(folders[2:]).to_bytes()
+    same = training.new_model(training.mean_reader(folders[:1]), dropout=0.0)
+    assert training.accuracy(same, dev, SETTINGS) == training.accuracy(model, dev, SETTINGS)
 
 
-def test_words_that_are_no_names_are_learned_from_too():
+def test_other_words_teach_too():
     gold = NLP.make_doc("Ana Lopez saw Rome and Old Mill Lane .")
-    gold.spans[SPANS_KEY], gold.spans[UNLABELLED_KEY] = (
-        [Span(gold, 0, 2, NAME_STUDENT)],
-        [Span(gold, 3, 4, "X")],
-    )
-    rng = random.Random(1)
-    drawn = [training.people_of_gold(gold, rng, strangers=0.5) for _ in range(60)]
-    words = {gold[c.start : c.end].text for cands in drawn for c in cands if c.label == NAME_CITED}
-    assert {"Old", "Old Mill", "Mill"} <= words and not any(
-        "Rome" in word or "Ana" in word for word in words
-    )
-    assert sum(len(cands) > 1 for cands in drawn) in range(15, 45) and all(
-        cands[0].end == 2 for cands in drawn
-    )
+    gold.spans[SPANS_KEY] = [Span(gold, 0, 2, NAME_STUDENT)]
+    gold.spans[UNLABELLED_KEY] = [Span(gold, 3, 4, "X")]
+    rng, words = random.Random(1), set()
+    for _ in range(60):
+        cands = training.people_of_gold(gold, rng, strangers=0.5)
+        assert cands[0].end == 2
+        words |= {gold[c.start : c.end].text for c in cands if c.label == NAME_CITED}
+    assert {"Old", "Old Mill", "Mill"} <= words
+    assert not any("Rome" in word or "Ana" in word for word in words)
 
 
-def test_gold_that_leaves_roles_open_is_learned_from():
+def test_open_roles_teach_too():
     logits = torch.tensor([[2.0, 0.0, 0.0, 0.0, 0.0, 0.0]])
-    either, only = torch.tensor(
-        [[[1.0, 0.0, 1.0, 0.0, 0.0, 0.0]], [[0.0, 0.0, 1.0, 0.0, 0.0, 0.0]]]
-    )
+    either = torch.tensor([[1.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
+    only = torch.tensor([[0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
     assert training.loss_of(logits, either) < training.loss_of(logits, only)
     assert training.loss_of(logits, torch.ones(1, 6)) == pytest.approx(0.0, abs=1e-6)
 
 
-def test_documents_of_a_batch_are_read_as_each_alone_and_none_without_a_classifier(reader, context):
+def test_batches_are_read_as_alone(reader, context):
     doc = named("My teacher Zoë marked the essay .", "Zoë")
     before = context.find_spans(doc)
     context.reader = reader
     assert context.find_spans(doc) == before
-    texts = (
-        "My teacher Zoë marked the essay .",
-        "The sea .",
-        "In the story Zoë sailed the sea .",
-        " ",
-    )
-    docs = [named(text, "Zoë") for text in texts]
+    teacher, _, story = (pattern.format("Zoë") for pattern in READ)
+    docs = [named(text, "Zoë") for text in (teacher, "The sea .", story, " ")]
     seen = [context.people(doc)[0] for doc in docs]
     together = context.rows(docs, seen)
     assert [len(rows) for rows in together] == [1, 0, 1, 0]
@@ -383,19 +324,17 @@ def test_documents_of_a_batch_are_read_as_each_alone_and_none_without_a_classifi
         assert CLASSES[int(together[n][0][around].argmax())] == (INSTRUCTOR, CHARACTER)[n // 2]
 
 
-def test_a_classifier_learns_what_the_readers_word_is_worth(reader, context):
+def test_classifier_weighs_the_reader(reader, context):
     context.reader = reader
-    texts = [
-        (pattern.format(name, name), label) for name in NAMES for pattern, label in TEXTS.items()
-    ]
-    docs = [named(pattern.format(name, name), name) for name in NAMES for pattern in TEXTS]
-    rows = [context.rows([doc], [context.people(doc)[0]])[0][0] for doc in docs]
-    persons = [
-        PersonExample(text, row, role_of(label), 1)
-        for (text, label), row in zip(texts, rows, strict=True)
-    ]
+    persons = []
+    for name, (pattern, label) in product(NAMES, TEXTS.items()):
+        text = pattern.format(name, name)
+        doc = named(text, name)
+        row = context.rows([doc], [context.people(doc)[0]])[0][0]
+        persons.append(PersonExample(text, row, role_of(label), 1))
     context.classifier = fit(persons, l2=1.0)
-    (found,) = context.find_spans(named("In the story Zoë sailed the sea .", "Zoë"))
+    story = "In the story Zoë sailed the sea ."
+    (found,) = context.find_spans(named(story, "Zoë"))
     assert found.role == CHARACTER
     context.reader = None  # what is not known counts for nothing, and is no error
-    assert context.find_spans(named("In the story Zoë sailed the sea .", "Zoë"))
+    assert context.find_spans(named(story, "Zoë"))
