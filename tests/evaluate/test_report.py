@@ -6,8 +6,7 @@ import pytest
 
 from pii_components.errors import PiiError
 from pii_components.evaluate.gold import Run
-from pii_components.evaluate.metrics import Estimate, Score
-from pii_components.evaluate.report import describe_data, plain, score_report, write_report
+from pii_components.evaluate.report import describe_data, score_report, write_report
 from pii_components.evaluate.systems import run_system, spacy_system
 from pii_components.evaluate.tables import print_score
 from pii_components.profiles import Profile
@@ -63,20 +62,6 @@ def test_a_report_holds_no_text(report, gold, tmp_path, capsys):
         word for doc in gold for word in doc.text.split() if len(word) > 5 or word[0].isupper()
     }
     assert words and not [word for word in words if word in shown]
-
-
-def test_plain_data_has_intervals_beside_values():
-    found = plain(Score(1, 0, 1, precision=Estimate(1, 1, 1), recall=Estimate(0.5, 0.123456, 0.9)))
-    assert found == {
-        "support": 2,
-        "tp": 1,
-        "fp": 0,
-        "fn": 1,
-        "precision": 1,
-        "precision_95": [1, 1],
-        "recall": 0.5,
-        "recall_95": [0.1235, 0.9],
-    }
 
 
 def test_data_are_described_by_counts(gold):

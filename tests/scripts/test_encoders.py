@@ -56,27 +56,6 @@ def corpus(nlp, tmp_path_factory):
     return folder
 
 
-def test_the_registry_holds_five_encoders_or_more_that_a_wheel_or_spacy_brings():
-    known = encoder_files.load_encoders()
-    brought = {e.name for e in known if e.packages or e.kind == CNN}
-    assert {
-        "tok2vec-cnn",
-        "all-MiniLM-L6-v2",
-        "all-mpnet-base-v2",
-        "en_core_web_sm",
-        "en_core_web_md",
-    } <= brought
-    # The paper's own (Tables 2 to 7) are named for those who have a hub.
-    papers = {
-        "bert-base-uncased",
-        "distilbert-base-uncased",
-        "deberta-v3-base",
-        "albert-base-v2",
-        "roberta-base",
-    }
-    assert papers <= {e.name for e in known} and all(e.licence for e in known)
-
-
 def test_an_encoder_that_cannot_be_had_is_told_with_a_code(tmp_path):
     with pytest.raises(PiiError, match=r"\[E685\].*tok2vec-cnn"):
         encoder_files.choose_encoders(["gpt"])
@@ -356,39 +335,6 @@ def test_a_run_that_is_taken_up_gives_the_same_numbers(kind, tiny, corpus, tmp_p
         **SMALL,
     )
     assert seen  # other settings, other numbers
-
-
-def test_time_and_steps_are_limited(corpus, tmp_path):
-    encoder = Encoder("cnn", CNN, learn_rate=0.01)
-    report = compare(
-        [encoder],
-        tmp_path,
-        corpus,
-        settings_of(max_steps=1),
-        work=tmp_path / "a",
-        debug=True,
-        **SMALL,
-    )
-    assert [row["steps"] for row in report["encoders"]["cnn"]["rows"]] == [0, 1]
-    report = compare(
-        [encoder],
-        tmp_path,
-        corpus,
-        settings_of(seconds=1e-9),
-        work=tmp_path / "b",
-        debug=True,
-        **SMALL,
-    )
-    assert report["encoders"]["cnn"]["stopped"] and not report["encoders"]["cnn"]["test"]
-    with pytest.raises(PiiError, match=r"\[E786\]"):
-        compare(
-            [Encoder("x", NONE, reason="no")],
-            tmp_path,
-            corpus,
-            settings_of(),
-            work=tmp_path,
-            **SMALL,
-        )
 
 
 def test_command_lists_and_compares(command, corpus, tmp_path):

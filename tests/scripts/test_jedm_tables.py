@@ -33,21 +33,6 @@ def test_the_print_is_whole():
     assert {row["system"] for row in jedm_tables.printed(7)} == set(SYSTEMS)
 
 
-@pytest.mark.parametrize(
-    ("value", "shown", "equal"),
-    [
-        (0.96054, 0.9605, True),
-        (0.96056, 0.9605, False),
-        (7, 7, True),
-        (8, 7, False),
-        (None, 7, False),
-        ("n.s.", "n.s.", True),
-    ],
-)
-def test_a_number_is_as_printed_up_to_the_last_digit(value, shown, equal):
-    assert jedm_tables.as_printed(value, shown) is equal
-
-
 @pytest.mark.parametrize("table", [7, 11])
 def test_printed_measures_follow_from_printed_counts(table):
     rows = [
