@@ -117,7 +117,9 @@ class RunSettings:
     vault_passphrase: bool = key(False, "Ask for a passphrase that locks the vault.")
     batch_size: int = key(16, "Texts that are processed together.", section="How it runs")
     strict: bool = key(False, "Stop at the first record that cannot be processed.")
-    engine: str = key(LOCAL, "local, ray or spark (docs/how-to/large-corpora.md). The output is the same.")
+    engine: str = key(
+        LOCAL, "local, ray or spark (docs/how-to/large-corpora.md). The output is the same."
+    )
     workers: int = key(0, "Processes of ray or spark; 0 for one a core.")
     dry_run: bool = key(False)
     resume: bool = key(False)
