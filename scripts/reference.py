@@ -22,6 +22,7 @@ from mkdocs.structure.files import File, Files
 
 from pii_components import __version__
 from pii_components.cli.app import app
+from pii_components.cli.settings import run_file
 from pii_components.errors import Errors, Warnings
 from pii_components.labels import (
     DIRECT_LABELS,
@@ -156,10 +157,7 @@ def cli_page() -> str:
         f"# Command line\n\nHere you can look up every command and option of version {__version__}."
     )
     parts = [title, text.partition("\n")[2].strip()]
-    if "init" in getattr(command, "commands", {}):
-        from pii_components.cli.settings import run_file
-
-        parts += ["## The run file", "What `pii-edu init` writes.", f"```toml\n{run_file()}```"]
+    parts += ["## The run file", "What `pii-edu init` writes.", f"```toml\n{run_file()}```"]
     return "\n\n".join(parts)
 
 

@@ -156,13 +156,9 @@ def check_call(words):
     assert {word.partition("=")[0] for word in rest if word.startswith("--")} <= options, words
 
 
-new_commands = pytest.mark.skipif(
-    "init" not in COMMANDS.commands, reason="the pages have the commands that come with `init`"
-)
 GROUPS = ("pii-edu", "pii-edu vault", "pii-edu corpus", "pii-edu evaluate", "pii-edu llm")
 
 
-@new_commands
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_commands_and_options_exist(page):
     for words in commands(page):
@@ -208,7 +204,6 @@ SHELL = [page for page in [ROOT / "README.md", *PAGES[2:]] if "pii-edu" in shell
 
 
 @pytest.mark.slow
-@new_commands
 @pytest.mark.parametrize("page", SHELL, ids=name_of)
 def test_commands_run(page, tmp_path):
     make_files(tmp_path)
@@ -237,7 +232,6 @@ def test_links_lead_somewhere(page):
         assert path.exists() or path.stem in generated, target
 
 
-@pytest.mark.xfail(strict=True, reason="cli, evaluate, presidio and release name the old pages")
 def test_pages_that_the_code_names_exist():
     for folder in ("pii_components", "scripts", "configs"):
         for path in (ROOT / folder).rglob("*.*"):
@@ -253,7 +247,6 @@ def test_codes_that_are_named_exist(page):
         assert getattr(Errors, code)
 
 
-@new_commands
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_extras_that_are_named_exist(page):
     text = page.read_text("utf8")
