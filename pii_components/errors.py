@@ -162,7 +162,6 @@ class Errors(metaclass=_Codes):
     E601 = "{where} is not of the format ({problem}); see assets/ESSAY_FORMAT.md."
     E603 = "{path} holds no essays; give a folder with essays/*.txt and fragments/*.txt."
     E604 = "{path} holds no {what}; make it with: weasel run {task}"
-    E610 = "{path} in the assets folder cannot be used: {reason}."
     E621 = (
         "The form of {what} cannot be told from its name; name it with --from or --to: {allowed}."
     )
@@ -198,14 +197,11 @@ class Errors(metaclass=_Codes):
     E704 = "Splits {got} hold no documents; the gold file has: {allowed}."
     E705 = "{file} does not fit the gold ({reason}); give predictions for the same documents."
     E709 = "Two systems are named '{name}'; give one another name: NAME=SYSTEM."
-    E723 = "The predicted span [{start}, {end}) of document {document} overlaps another one; use --config allow_overlaps=true to count each."
     E724 = "Label '{label}' of {what} is unknown; use one of {allowed}, or rename it with --config rename=OLD=NEW."
-    E727 = "{n} gold labels cannot be used ({reasons}); repair them, or leave strict out to pass over the places where they stand."
     E729 = "Row {number} of {file} cannot be used ({reason})."
     E730 = (
         "The folder of stored predictions lacks {missing}; see assets/README.md for where they are."
     )
-    E737 = "'{got}' is not of the form OLD=NEW, with a NEW out of: {allowed}."
     E740 = "System '{got}' is unknown; use one of: {known}; or the path of a spaCy pipeline, or the name of an installed one."
     E741 = "System '{name}' needs the spaCy pipeline {package}; install it with: {how}; or give its path: {name}:PATH"
     E743 = "The path in {name}:PATH cannot be used: {how}."

@@ -1,4 +1,4 @@
-"""`deidentify_frame` (Spark) and `deidentify_dataset` (Ray), for a job of one's own: docs/scale.md."""
+"""`deidentify_frame` (Spark) and `deidentify_dataset` (Ray), for a job of one's own: docs/how-to/large-corpora.md."""
 
 from .release.scale import deidentify_dataset, deidentify_frame
 

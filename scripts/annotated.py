@@ -1,8 +1,7 @@
-"""Our annotations of real and invented texts (docs/annotation.md): how far their readers agree, and scores on the sealed
+"""Our annotations of real and invented texts (docs/explanation/annotation.md): how far their readers agree, and scores on the sealed
 fifth, every look counted.
 
     python -m scripts.annotated score --texts essays_sample.jsonl --part sealed --out metrics/sealed.json
-    python -m scripts.annotated owners --texts essays_sample.jsonl
 
 `score` prints totals and never a case. Mentions count as hidden if all of their letters are. Private: students, teachers and connected
 people; kept: cited people and characters. `proposed` is what the detector and the rules propose, `found` what is protected in the end; the
@@ -44,15 +43,11 @@ from pii_components.labels import (
     CITED,
     INDIRECT_LABELS,
     LABELS,
-    ROLES,
-    STUDENT,
     is_name,
     role_of,
 )
-from pii_components.labels import ORGANISATION as ORGANISATION_ROLE
 from pii_components.ner.loss import ANNOTATED
 from pii_components.spans import SPANS_KEY
-from pii_components.surrogates.owners import detail_owners
 from pii_components.training.classifier import PersonExample, collect, cross_validate, fit, tally
 from pii_components.training.package import CLEANER, RULES
 from scripts import common
@@ -69,67 +64,6 @@ DIRECT = tuple(label for label in LABELS if label not in INDIRECT_LABELS)
 # Words of a run, and the share of runs up to which a text only quotes what another quotes, the question set.
 _RUN, _QUOTED = 8, 0.3
 PARTS = {"open": (FIRST, SECOND), "first": (FIRST,), "second": (SECOND,), "sealed": (SEALED,)}
-
-
-@app.command()
-def agreement(*, folder: FolderOpt = Path("assets/annotations")) -> None:
-    """Print how far the two readers agree, as docs/annotation.md has it."""
-    print("\n".join(agreement_table(folder)))
-
-
-def agreement_table(folder: Path) -> list[str]:
-    """RETURNS (list[str]): A row for each source: texts, F1 of the readers on names and on other labels (exact offsets and label), kappa of roles
-    where both have the name (Cohen 1960), and marks that only one of them made."""
-    heads = (
-        "source|texts|names|F1|kappa of roles|details|F1|indirect identifiers|F1|marks of one alone"
-    )
-    lines = []
-    for path in sorted(folder.glob("*.jsonl")):
-        rows = [json.loads(line) for line in path.read_text("utf8").splitlines()]
-        both: Counter[tuple[str, str]] = Counter()
-        counts: dict[str, list[int]] = {
-            kind: [0, 0] for kind in ("NAME", "detail", "indirect")
-        }  # agreed twice, all of both
-        settled = 0
-        for row in rows:
-            first, second = (
-                {
-                    (a, b): (label, more)
-                    for a, b, label, more in (row["spans"] if row[r] is None else row[r])
-                }
-                for r in ("first", "second")
-            )
-            settled += len({*first.items()} ^ {*second.items()})
-            for found, other in ((first, second), (second, first)):
-                for place, (label, more) in found.items():
-                    kind = (
-                        label
-                        if label == "NAME"
-                        else "indirect"
-                        if label in INDIRECT_LABELS
-                        else "detail"
-                    )
-                    agreed = other.get(place, ("", ""))[0] == label
-                    counts[kind][0] += agreed
-                    counts[kind][1] += 1
-                    if agreed and label == "NAME" and found is first:
-                        both[more, other[place][1]] += 1
-        n = both.total()
-        chance = sum(
-            sum(v for (a, _), v in both.items() if a == role)
-            * sum(v for (_, b), v in both.items() if b == role)
-            for role in ROLES
-        )
-        kappa = (sum(both[role, role] for role in ROLES) / n - chance / n**2) / (1 - chance / n**2)
-        cells = [path.stem, str(len(rows))]
-        for kind, (same, every) in counts.items():
-            cells += [
-                str(every // 2),
-                f"{same / every:.3f}" if every else "–",
-                *([f"{kappa:.3f}"] if kind == "NAME" else []),
-            ]
-        lines.append([*cells, str(settled)])
-    return lines_of(heads.split("|"), lines)
 
 
 @app.command()
@@ -292,36 +226,6 @@ def score(
                 file.write(json.dumps(look | {"totals": made["sources"]["all"]["names"]}) + "\n")
 
 
-@app.command(name="owners")
-def print_owners(
-    *,
-    folder: FolderOpt = Path("assets/annotations"),
-    texts: TextsOpt = None,
-    part: Annotated[str, typer.Option(help="open, or one half of it: first, second.")] = "open",
-) -> None:
-    """Print whose details the rules say they are, by label and true owner; names and details are those of the annotation."""
-    gold = read_annotated(folder, texts or (), parts=PARTS[part])
-    print("\n".join(owner_table(gold)))
-
-
-def owner_table(gold: Sequence[AnnotatedText]) -> list[str]:
-    """RETURNS (list[str]): A row for each label and true owner: how many details, and how many of them are said to be whose."""
-    kinds = {STUDENT: "student", ORGANISATION_ROLE: "organisation", "": "nothing tells"}
-    counts: Counter[tuple[str, str, str]] = Counter()
-    for one in gold:
-        found = detail_owners(one.labelled.text, one.labelled.spans)
-        for (_, _, label), true, owner in zip(one.labelled.spans, one.owners, found, strict=True):
-            if true:
-                for key in (label, "all"):
-                    counts[key, true, kinds.get(owner.role, "another person")] += 1
-    heads = ("student", "another person", "organisation", "nothing tells")
-    rows = []
-    for label, true in sorted({key[:2] for key in counts}):
-        row = [counts[label, true, head] for head in heads]
-        rows.append([label, true, *map(str, (sum(row), *row))])
-    return lines_of(["label", "true owner", "details", *heads], rows)
-
-
 def measure(nlp: Any, gold: Sequence[AnnotatedText]) -> dict[str, Any]:
     """Totals by source and of all."""
     late = [name for name in nlp.pipe_names if name not in ("transformer", "pii_ner", "pii_ruler")]
@@ -426,7 +330,7 @@ def _summary(rows: Sequence[Counter[str]]) -> dict[str, Any]:
 def print_table(
     files: Annotated[list[Path], typer.Argument(help="Metrics files of `score`.")],
 ) -> None:
-    """Print metrics files as Markdown, as README and MODEL_CARD have them."""
+    """Print metrics files as Markdown, as docs/explanation/evaluation.md and MODEL_CARD.md have them."""
     print("\n".join(table([json.loads(path.read_text("utf8")) for path in files])))
 
 

@@ -1,62 +1,53 @@
-"""Three invented essays before and after, as the README shows them: `python -m scripts.before_after`.
+"""Three invented essays before and after, as docs/explanation/surrogates.md shows them: `python -m scripts.before_after`.
 
-Their spans are marked in resources/demo/before_after_*.txt, so that what is shown depends on the surrogates alone; the component
-gives the same with the same key, wherever the spans come from.
+Their spans are marked in resources/demo/before_after_*.txt, so that what is shown depends on the
+surrogates alone; the component gives the same with the same key, wherever the spans come from.
 """
 
 import re
-import sys
-from dataclasses import dataclass
 from importlib import resources
+from typing import NamedTuple
 
+from pii_components.corpus.noise import Filled
 from pii_components.offsets import apply_replacements
 from pii_components.profiles import Profile
 from pii_components.surrogates.keys import Chance
 from pii_components.surrogates.plan import plan
 from pii_components.surrogates.values import Item
 
-# Everyone may know what the people in our own essays become.
 KEY = b"everyone may know this key"
 COMMAND = "python -m scripts.before_after"
-_MARK = re.compile(r"\{(\w+)\|(.*?)\}", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """An essay."""
+class Example(NamedTuple):
+    """An essay before and after."""
 
     profile: str
     title: str
     text: str
     spans: tuple[tuple[int, int, str], ...]
-
-    @property
-    def after(self) -> str:
-        profile = Profile.load(self.profile)
-        items = [Item(a, b, label, profile.action(label)) for a, b, label in self.spans]
-        chance = Chance(KEY, "document:" + Chance(KEY).digest("document", self.text).hex())
-        return apply_replacements(
-            self.text, plan(self.text, items, profile=profile, chance=chance)
-        )[0]
+    after: str
 
 
 def examples() -> list[Example]:
     """The essays that ship."""
-    folder = resources.files("pii_components") / "resources" / "demo"
-    files = sorted(
-        (f for f in folder.iterdir() if f.name.startswith("before_after_")), key=lambda f: f.name
-    )
     found = []
-    for file in files:
+    folder = resources.files("pii_components") / "resources" / "demo"
+    for file in sorted(folder.glob("before_after_*.txt")):  # type: ignore[attr-defined]
         head, _, marked = file.read_text(encoding="utf8").partition("\n")
-        profile, _, title = head.partition(": ")
-        text, spans, last = "", [], 0
-        for match in _MARK.finditer(marked):
-            text += marked[last : match.start()]
-            spans.append((len(text), len(text) + len(match[2]), match[1]))
-            text += match[2]
-            last = match.end()
-        found.append(Example(profile, title, text + marked[last:], tuple(spans)))
+        # Text and spans in turn: "I am {NAME_STUDENT|Ana}."
+        parts = re.split(r"\{(\w+)\|(.*?)\}", marked, flags=re.DOTALL)
+        pieces = [(piece, "") for piece in parts[::3]]
+        spans = zip(parts[2::3], parts[1::3], strict=True)
+        pairs = zip(pieces, [*spans, ("", "")], strict=True)
+        essay = Filled("").with_pieces(piece for pair in pairs for piece in pair)
+        name, _, title = head.partition(": ")
+        profile = Profile.load(name)
+        items = [Item(a, b, label, profile.action(label)) for a, b, label in essay.spans]
+        chance = Chance(KEY, "document:" + Chance(KEY).digest("document", essay.text).hex())
+        planned = plan(essay.text, items, profile=profile, chance=chance)
+        after = apply_replacements(essay.text, planned)[0]
+        found.append(Example(name, title, essay.text, essay.spans, after))
     return found
 
 
@@ -71,12 +62,13 @@ def as_diff(before: str, after: str) -> str:
 
 
 def markdown() -> str:
-    """What stands in the README."""
-    blocks = [
-        f"`{e.profile}`: {e.title}.\n\n```diff\n{as_diff(e.text, e.after)}\n```" for e in examples()
-    ]
+    """What stands in docs/explanation/surrogates.md; README has the first of them."""
+    blocks = []
+    for essay in examples():
+        diff = as_diff(essay.text, essay.after)
+        blocks.append(f"`{essay.profile}`: {essay.title}.\n\n```diff\n{diff}\n```")
     return "\n\n".join(blocks)
 
 
 if __name__ == "__main__":
-    sys.stdout.write(markdown() + "\n")
+    print(markdown())

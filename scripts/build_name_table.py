@@ -1,10 +1,14 @@
-"""Build the compact name table that ships in `pii_components/resources/names/`.
+"""Build the name tables that ship in `pii_components/resources/names/`.
 
     python -m scripts.build_name_table --out pii_components/resources/names
 
-Needs names-dataset 3.3.1 (the `train` extra) and spacy-lookups-data; takes about a minute and 3 GB. What is written:
-frequent given names and surnames with the gender (given names), up to three countries, a frequency class and a mark for
-those that are good surrogates. No count and no full name of anybody. Deterministic: the same packages give the same bytes.
+Needs names-dataset 3.3.1 (the `train` extra) and spacy-lookups-data; takes about a minute and 3 GB.
+given.tsv.gz and surnames.tsv.gz: frequent names with the gender (given names), up to three countries,
+a frequency class and a mark for those that are good surrogates. No count and no full name of anybody.
+cultures.tsv: names by gender and culture, by the steps of the JEDM paper (section 3.6): countries of a
+culture by the UN's regions, the most frequent names of each country, all countries of a culture in one
+list, names with other than English letters left out. What differs is said in resources/names/README.md.
+Deterministic: the same packages give the same bytes.
 """
 
 import calendar
@@ -21,6 +25,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from pii_components.corpus.people import CULTURES, GENDERS, SURNAMES
 from pii_components.names.letters import fold
 from pii_components.names.table import REGION_OF, TableRow, write_table
 
@@ -41,6 +46,19 @@ _FINAL = (
     r"(?:i?ang?|i?ong|i?ao|[ae]i|ian?|ie|ou|en|eng|ing?|iu|u|ua|ua[in]|uang|uo|ui|un|a|o|e|i|ee)"
 )
 CHINESE_GIVEN = re.compile(rf"(?:(?:[bpmfdtnlgkhjqxrzcsyw]|[zcs]h|ts){_FINAL}){{1,2}}")
+
+
+# Names per list: what Fiji, the only country of Oceania in the source, has of both genders; equal for all, so that no group is
+# measured on rarer names than another.
+PER_LIST = 260
+# Share of a given name's bearers that have the gender. The source's own `get_top_names` takes the gender of most.
+LEAST_SHARE = 0.6
+# The source has few people of some countries, and deep ranks there are what single people called themselves. Of SMALL ones only the
+# first names count, of SPARSE ones those of them that English texts hold; other countries of the culture make up for it.
+ALONE, FIRST = "FJ", 20
+SPARSE = {"SV", "HN", "KH", "BF"}
+SEEN_IN_PRINT = -19.5
+ENGLISH = re.compile(r"[A-Za-z]{3,14}")
 
 
 class Source(NamedTuple):
@@ -235,26 +253,78 @@ def add_extra(rows: list[TableRow], extra: Iterable[TableRow]) -> list[TableRow]
     return [r for r in rows if r.name not in names] + extra
 
 
+def ranked_names(
+    entries: dict[str, dict[str, Any]],
+    country: str,
+    unfit: set[str],
+    probs: dict[str, float],
+    *,
+    gender: str | None = None,
+) -> list[str]:
+    """The names of a country, the most frequent first."""
+    found: list[tuple[int, str]] = []
+    for raw, entry in entries.items():
+        rank = entry["rank"].get(country)
+        if not rank or (gender and entry["gender"].get(gender, 0.0) < LEAST_SHARE):
+            continue
+        name = display(raw)
+        if (
+            name
+            and ENGLISH.fullmatch(name)
+            and fold(name) not in unfit
+            and not RUDE.search(fold(name))
+        ):
+            found.append((rank, name))
+    names = [name for _, name in sorted(found)]
+    if country in SMALL and country != ALONE:
+        names = names[:FIRST]
+    return [
+        name for name in names if country not in SPARSE or probs.get(name, -99.0) > SEEN_IN_PRINT
+    ]
+
+
+def merge(lists: list[list[str]], limit: int) -> list[str]:
+    """The first name of each country, then the second of each, and so on, without doubles, sorted at the end."""
+    merged: dict[str, None] = {}
+    for place in range(max(map(len, lists))):
+        for names in lists:
+            if place < len(names) and len(merged) < limit:
+                merged.setdefault(names[place])
+    return sorted(merged)
+
+
+def culture_lists(source: Source, unfit: set[str]) -> Iterable[tuple[str, str, list[str]]]:
+    """YIELDS (tuple[str, str, list[str]]): Culture, gender or "S" for surnames, names."""
+    for culture, countries in CULTURES.items():
+        for kind in (*GENDERS, SURNAMES):
+            entries, gender = (source.last, None) if kind == SURNAMES else (source.given, kind)
+            ranked = [
+                ranked_names(entries, country, unfit, source.probs, gender=gender)
+                for country in countries.split()
+            ]
+            yield culture, kind, merge(ranked, PER_LIST)
+
+
 def main(
     out: Annotated[Path, typer.Option(help="Folder.")] = Path("pii_components/resources/names"),
 ) -> None:
-    """Write given.tsv.gz and surnames.tsv.gz."""
-    given, last, probs = read_source()
+    """Write given.tsv.gz, surnames.tsv.gz and cultures.tsv."""
+    source = read_source()
+    given, last, probs = source
     common = common_words(probs) | place_names()
     extra = tomllib.loads((HERE / "extra_names.toml").read_text(encoding="utf8"))
-    given_rows = collect(given, last, common, probs, MAX_GIVEN, given=True)
-    last_rows = collect(last, given, common, probs, MAX_SURNAMES, given=False)
-    tables = {
-        "given": add_extra(given_rows, extra_rows(extra["given"], common, rarity=5)),
-        "surnames": add_extra(last_rows, extra_rows(extra["surnames"], common, rarity=2)),
-    }
-    out.mkdir(parents=True, exist_ok=True)
-    for kind, rows in tables.items():
-        path = out / f"{kind}.tsv.gz"
-        write_table(path, rows)
-        print(
-            f"{path.name}: {len(rows)} names, {sum(r.good for r in rows)} good, {path.stat().st_size / 1e6:.2f} MB"
+    for kind, entries, other, limit, rarity in (
+        ("given", given, last, MAX_GIVEN, 5),
+        ("surnames", last, given, MAX_SURNAMES, 2),
+    ):
+        rows = collect(entries, other, common, probs, limit, given=kind == "given")
+        write_table(
+            out / f"{kind}.tsv.gz", add_extra(rows, extra_rows(extra[kind], common, rarity=rarity))
         )
+    unfit = common | JUNK | set(DATA["playful"].split())
+    lists = culture_lists(source, unfit)
+    lines = [f"{culture}\t{kind}\t{' '.join(names)}\n" for culture, kind, names in lists]
+    (out / "cultures.tsv").write_text("".join(lines), encoding="utf8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Fill redacted teacher-student chats with people of a gender and a culture (JEDM paper, section 3.6).
 
     python -m scripts.chats --input assets/chats --out chats.jsonl
-    python -m scripts.chats --input assets/tscc --placeholders mine.toml --out tscc.jsonl --called full
+    python -m scripts.chats --input assets/tscc --out tscc.jsonl --called full
 
 A person has one name in a chat, in every form that the placeholders ask for; no two people share a
 part of theirs, and none has a name that stands in the chat's own words, so that every label is sure.
@@ -101,12 +101,10 @@ Part = tuple[str, Placeholder | None]  # words of a chat, or those of a placehol
 
 
 class Placeholders:
-    """What placeholders stand for: chats.toml, and a user's file of the same form, which goes first."""
+    """What placeholders stand for: chats.toml."""
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self) -> None:
         content = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf8"))
-        for name, value in (tomllib.loads(path.read_text("utf8")) if path else {}).items():
-            content[name] = content[name] | value if isinstance(value, dict) else value
         left, right = map(re.escape, content["brackets"])
         # Three letters at least: `List<T>` is none.
         self.pattern = re.compile(rf"{left}([A-Z](?:[A-Z0-9 '’/_-]|['’]s){{2,60}}){right}")
@@ -231,23 +229,21 @@ def parse_chat(text: str, name: str, table: Placeholders) -> Chat:
 
 
 def assign_groups(
-    chats: Sequence[Chat], *, seed: int, per_group: int | None = None, same_chats: bool = False
+    chats: Sequence[Chat], *, seed: int, per_group: int | None = None
 ) -> list[tuple[Chat, tuple[str, str], int]]:
     """RETURNS (list): Chat, group, and 1, or 2 for the second time in the group; in any order of chats.
 
     per_group (int | None): Chats of each group. None for as many as can be had with no chat in two
         groups, as in the paper (260 chats, 26 in each of 10 groups).
-    same_chats (bool): The same chats in every group: then groups differ by names and nothing else.
     """
     chance = Chance(f"chats|{seed}".encode(), scope="deal")
     deck = sorted(chats, key=lambda chat: chance.order(chat.id))
-    size = per_group or (len(deck) if same_chats else max(1, len(deck) // len(GROUPS)))
+    size = per_group or max(1, len(deck) // len(GROUPS))
     assigned = []
     for place, group in enumerate(GROUPS):
         # The same order again and again: a stretch no longer than the deck holds no chat twice.
-        first = 0 if same_chats else place * size
         for i in range(size):
-            assigned.append((deck[(first + i) % len(deck)], group, 1 + i // len(deck)))
+            assigned.append((deck[(place * size + i) % len(deck)], group, 1 + i // len(deck)))
     return assigned
 
 
@@ -428,15 +424,9 @@ def main(
     per_group: Annotated[
         int, typer.Option(min=0, help="Chats of each group; 0 for no chat in two groups.")
     ] = 0,
-    same_chats: Annotated[
-        bool, typer.Option("--same-chats", help="The same chats in every group.")
-    ] = False,
     called: Annotated[
         str, typer.Option(help="What <STUDENT> becomes: first, or full as in the JEDM paper.")
     ] = "first",
-    placeholders: Annotated[
-        Path | None, typer.Option(help="TOML file that adds to scripts/chats.toml.")
-    ] = None,
     chat_field: Annotated[
         str, typer.Option("--chat-column", help="Tells the chats of a table apart [a file is one].")
     ] = "",
@@ -448,11 +438,11 @@ def main(
         if called not in NAME_FORMS:
             allowed = ", ".join(NAME_FORMS)
             raise PiiError(Errors.E519, value=called, what="form of a name", allowed=allowed)
-        table = Placeholders(placeholders)
+        table = Placeholders()
         chats = read_chats(source, table=table, chat_field=chat_field)
         lines, counts = [], Counter[str]()
         for chat, (gender, culture), number in assign_groups(
-            chats, seed=seed, per_group=per_group or None, same_chats=same_chats
+            chats, seed=seed, per_group=per_group or None
         ):
             filled = fill_chat(
                 chat,

@@ -1,4 +1,4 @@
-"""docs/architecture.md names files and functions that are there, and every room of the package."""
+"""docs/explanation/architecture.md names files and functions that are there, and every room of the package."""
 
 import re
 from configparser import ConfigParser
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs/architecture.md"
+PAGE = ROOT / "docs/explanation/architecture.md"
 pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="docs/ is not in an installed wheel")
 
 

@@ -1,4 +1,4 @@
-"""The README is true: its commands are CI's, its snippets print what it says, its numbers are those of the metrics files."""
+"""The README is true: its commands are CI's, its code prints what it says, its numbers are those of the metrics files."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from pii_components import __version__
 from pii_components.evaluate.tables import markdown_table
 from pii_components.profiles import Profile
 from scripts.annotated import table as annotated_table
-from scripts.before_after import COMMAND, examples, markdown
+from scripts.before_after import COMMAND, as_diff, examples, markdown
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -49,39 +49,23 @@ def test_second_command_is_what_ci_runs():
     assert (ROOT / "constraints.txt").read_text("utf8").startswith("torch==2.13.0\n")
 
 
-def test_commands_of_the_readme_exist():
-    help_text = subprocess.run(
-        [sys.executable, "-m", "pii_components.cli", "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    for name in {m for block in blocks("bash") for m in re.findall(r"pii-edu (\w+)", block)}:
-        assert f"  {name}" in help_text
-    modules = {
-        m
-        for block in blocks("bash")
-        for m in re.findall(r"python -m (pii_components[\w.]+)", block)
-    }
-    assert all((ROOT / Path(*m.split("."))).with_suffix(".py").is_file() for m in modules)
+RESULTS = {"all": "all", "invented, full of people": "new", "school essays (PERSUADE)": "persuade"}
 
 
-def test_table_of_labels_is_what_the_profiles_do():
-    rows = re.findall(
-        r"^\| ([A-Z_]+) \| [^|]+ \| (\w+) \| (\w+) \| (\w+) \| (\w+) \| (\w+) \|$",
-        README.read_text("utf8"),
-        re.MULTILINE,
-    )
-    assert len(rows) == 17
-    profiles = [
-        Profile.load(name)
-        for name in ("crapii", "crapii_strict", "ets", "ferpa_strict", "tags_only")
-    ]
-    for label, *actions in rows:
-        assert [p.action(label) for p in profiles] == actions
+def test_results_are_those_of_the_metrics_file():
+    sources = json.loads((ROOT / "metrics/sealed.json").read_text("utf8"))["sources"]
+    rows = re.findall(r"^\| (.+?) \| (\d+) \| (.+) \|$", README.read_text("utf8"), re.MULTILINE)
+    assert [name for name, *_ in rows] == list(RESULTS)
+    for name, documents, cells in rows:
+        names = sources[RESULTS[name]]["names"]
+        measures = ("protected", "kept_hidden", "precision")
+        shares = [
+            "{:.3f} ({:.3f} to {:.3f})".format(names[key], *names[f"{key}_95"]) for key in measures
+        ]
+        assert (int(documents), cells.split(" | ")) == (names["documents"], shares)
 
 
-@pytest.mark.parametrize("name", ["README.md", "MODEL_CARD.md"])
+@pytest.mark.parametrize("name", ["docs/explanation/evaluation.md", "MODEL_CARD.md"])
 def test_numbers_are_those_of_the_metrics_files(name):
     """What stands between the marks is what the command in the first mark prints."""
     marks = r"<!-- ((?:pii-edu evaluate|python -m scripts.annotated) table [^>]+) -->\n(.*?)\n<!-- end -->"
@@ -109,13 +93,11 @@ def test_version_is_one():
 
 
 def test_essays_before_and_after_are_what_the_command_prints():
-    text = README.read_text("utf8")
-    assert (
-        text[text.index(f"<!-- {COMMAND} -->\n") :]
-        .removeprefix(f"<!-- {COMMAND} -->\n")
-        .split("\n<!-- end -->")[0]
-        == markdown()
-    )
+    page = (ROOT / "docs/explanation/surrogates.md").read_text("utf8")
+    shown = page.partition(f"<!-- {COMMAND} -->\n")[2].partition("\n<!-- end -->")[0]
+    assert shown == markdown()
+    first = examples()[0]
+    assert blocks("diff") == [as_diff(first.text, first.after) + "\n"]
 
 
 def test_essays_before_and_after_lose_nobodys_name():

@@ -39,7 +39,6 @@ _BUILD_EPILOG = (
     "Exit codes: 0 done; 2 refused, nothing was written; 130 interrupted."
 )
 _CHECK_EPILOG = "Exit codes: 0 every essay can be used; 1 an essay is broken or says what another one says; 2 there are none."
-_ASSETS_EPILOG = "Exit codes: 0 nothing is wrong (files may be absent); 1 a file is not what it should be; 2 refused."
 _CONVERT_EPILOG = (
     f"Settings for --config: {_READING}, strict. "
     "Exit codes: 0 all done; 1 done, but records were skipped (they are listed in the report); 2 refused, nothing was written; "
@@ -264,26 +263,6 @@ def check(
             for ident, values in found.names.items():
                 screen.print(f"{ident}: {' | '.join(values)}", markup=False)
     raise typer.Exit(common.exit_code(found.failed))
-
-
-@corpus_app.command(epilog=_ASSETS_EPILOG)
-def assets(
-    *,
-    folder: AssetsArg = Path("assets"),
-    record: bool = Option(
-        False, "--record", help="Write down the checksums of files that have no published one."
-    ),
-) -> None:
-    """Check the user's own files: published checksums, numbers of records, and the checksums that were recorded."""
-    from ..corpus.build import WRONG, verify_assets
-
-    with common.guard():
-        checked = verify_assets(folder, record=record)
-        wrong = any(item.state == WRONG for item in checked)
-        if wrong or not common.global_option("quiet"):
-            rows = ((item.path, item.state, item.sha256[:16], item.reason) for item in checked)
-            common.console().print(common.table_of(rows, "file", "state", "sha256", ""))
-    raise typer.Exit(common.exit_code(wrong))
 
 
 @dataclass(frozen=True, kw_only=True)

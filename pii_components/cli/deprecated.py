@@ -21,6 +21,7 @@ COMMANDS = {
     "vault repair": "vault verify --repair",
 }
 GONE = {
+    "corpus assets": "weasel assets . tells which files are there",
     "utility": "see scripts/utility.py of the repository",
     "corpus chats": "see scripts/chats.py of the repository",
     "evaluate report": "evaluate table prints metrics files",
@@ -39,15 +40,14 @@ OPTIONS = {
     "--no-scenes": "scenes=false",
     "--no-crapii": "crapii=false",
     "--from": "form=",
-    "--id-map": "rename=",  # evaluate score had --map too
     "--allow-host": "allowed_hosts=",
 }
-_FLAGS = "strict allow-remote vault-passphrase uncut reasoning return-cited allow-overlaps"
+_FLAGS = "strict allow-remote vault-passphrase uncut reasoning return-cited"
 _SETTINGS = (
     "id-column text-column encoding operating-point headers headers-out scope thread model batch-size report "
     "vault-key-file labels-out sweep ids llm prices engine workers text-source student-column time-column "
     "per-student max-bytes max-pages language min-words similarity keep contamination pool-below seed scale "
-    "carriers perturbed profile splits names resamples service vault recognizers time-limit analyzer-conf-file "
+    "carriers perturbed profile splits resamples service vault recognizers time-limit analyzer-conf-file "
     "folds method part labels show-leaks"
 )
 OPTIONS |= {f"--{name}": name.replace("-", "_") + "=true" for name in _FLAGS.split()}

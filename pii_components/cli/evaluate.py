@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ..evaluate.gold import Run
 
 EPILOG = (
-    "Settings for --config: profile, form (of GOLD), text_source (of gold with offsets alone), splits, names (table or names-dataset), "
-    "resamples, seed, strict; of score also rename (OLD=NEW) and allow_overlaps. "
+    "Settings for --config: profile, form (of GOLD), text_source (of gold with offsets alone), splits, "
+    "resamples, seed. "
     "Exit codes: 0 all done; 2 refused, nothing was written; 3 an unexpected error; 130 interrupted."
 )
 
@@ -37,23 +37,15 @@ class ScoreSettings:
     form (str): Of GOLD; empty to go by its suffix.
     text_source (str): File or folder with the texts, for gold with offsets alone.
     splits (tuple[str, ...]): Only these parts of the data.
-    names (str): Gender and culture of names: "table" ships; "names-dataset" is the paper's (3 GB, minutes).
     resamples, seed (int): Of the bootstrap over documents; seed 0 is the usual one.
-    strict (bool): Whether gold that cannot be used is refused, rather than passed over.
-    rename (tuple[str, ...]): OLD=NEW, labels of predictions.
-    allow_overlaps (bool): Whether overlapping predictions count, each by itself.
     """
 
     profile: str = key("crapii")
     form: str = key("")
     text_source: str = key("")
     splits: tuple[str, ...] = key(())
-    names: str = key("table")
     resamples: int = key(1000)
     seed: int = key(0)
-    strict: bool = key(False)
-    rename: tuple[str, ...] = key(())
-    allow_overlaps: bool = key(False)
 
     def __post_init__(self) -> None:
         if self.resamples < 1:
@@ -106,10 +98,9 @@ def score(
 ) -> None:
     """Score PREDICTIONS of any system against GOLD; with --against, two of them in pairs."""
     with guard():
-        from ..evaluate.predictions import parse_renames, read_predictions
+        from ..evaluate.predictions import read_predictions
 
         settings = read_settings(ScoreSettings, config)
-        renames = parse_renames(settings.rename)
         job = Job(gold, out, settings)
         files = [Path(predictions), *([Path(against)] if against else [])]
         names = [file.stem for file in files]
@@ -121,10 +112,8 @@ def score(
                 file,
                 job.documents,
                 name=name,
-                allow_overlaps=settings.allow_overlaps,
                 protects=job.profile.protects,
                 data_sha256=job.sha256,
-                rename=renames,
             )
             done.append(found)
         # Predictions are checked against the whole corpus, and scored on these parts of it.
@@ -157,7 +146,7 @@ class Job:
         tally = ReadStats()
         texts = Path(settings.text_source) if settings.text_source else None
         documents = read_gold(self.path, form=settings.form, text_source=texts, tally=tally)
-        self.masked = check_gold(tally, strict=settings.strict)
+        self.masked = check_gold(tally)
         labels = (entity.label for doc in documents for entity in doc.entities)
         check_labels(labels, what=self.path.name)
         self.documents = documents
@@ -201,12 +190,11 @@ class Job:
 
     def finish(self, runs: Sequence["Run"], command: str) -> None:
         """Score, print, write."""
-        from ..evaluate.metrics import SEED, name_source
+        from ..evaluate.metrics import SEED
         from ..evaluate.report import describe_data, score_report, write_report
         from ..evaluate.tables import print_score
 
         settings = self.settings
-        names = name_source(settings.names)
         report: dict[str, Any] = {
             "command": f"pii-edu {command} --config profile={self.profile.name}",
             "data": describe_data(self.documents, file=self.path.name, sha256=self.sha256),
@@ -217,7 +205,6 @@ class Job:
             runs,
             self.documents,
             profile=self.profile,
-            names=names,
             resamples=settings.resamples,
             seed=settings.seed or SEED,
         )
@@ -250,7 +237,12 @@ def read_metrics(path: Path) -> dict[str, Any]:
     except ValueError as err:
         raise PiiError(Errors.E900, file=path.name, kind="metrics file", reason="not JSON") from err
     if not isinstance(content, dict) or not {"systems", "views"} <= content.keys():
-        raise PiiError(Errors.E900, file=path.name, kind="metrics file", reason="no systems in it")
+        raise PiiError(
+            Errors.E900,
+            file=path.name,
+            kind="metrics file",
+            reason="no systems in it",
+        )
     return content
 
 

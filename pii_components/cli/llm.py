@@ -32,7 +32,11 @@ EXPORT_EPILOG = (
 TASKS = DETECTOR, VERIFIER = ("detector", "verifier")
 LlmOpt = Annotated[
     str,
-    Option("--llm", metavar="CONFIG", help="A config with components of spacy-llm (docs/llm.md)."),
+    Option(
+        "--llm",
+        metavar="CONFIG",
+        help="A config with components of spacy-llm (docs/how-to/llm.md).",
+    ),
 ]
 
 llm_app = typer.Typer(

@@ -97,7 +97,7 @@ class RunSettings:
         "", "Secret key (see pii-edu keygen), else PII_EDU_KEY. Same key, same surrogates."
     )
     model: str = key(MODEL, "Name or path of the pipeline.")
-    llm: str = key("", "Language models too: a config of spacy-llm (docs/llm.md).")
+    llm: str = key("", "Language models too: a config of spacy-llm (docs/how-to/llm.md).")
     allow_remote: bool = key(False, "Texts may leave this machine for the servers that llm names.")
     prices: str = key("", "Prices of the models (TOML); empty for those that ship.")
     out: str = key("", "OUTPUT; empty for <INPUT>.deidentified.", section="What is written")
@@ -117,7 +117,9 @@ class RunSettings:
     vault_passphrase: bool = key(False, "Ask for a passphrase that locks the vault.")
     batch_size: int = key(16, "Texts that are processed together.", section="How it runs")
     strict: bool = key(False, "Stop at the first record that cannot be processed.")
-    engine: str = key(LOCAL, "local, ray or spark (docs/scale.md). The output is the same.")
+    engine: str = key(
+        LOCAL, "local, ray or spark (docs/how-to/large-corpora.md). The output is the same."
+    )
     workers: int = key(0, "Processes of ray or spark; 0 for one a core.")
     dry_run: bool = key(False)
     resume: bool = key(False)

@@ -1,4 +1,4 @@
-"""Texts of others that this project annotated (docs/annotation.md): offsets and a hash are kept in assets/annotations/, the texts are the user's.
+"""Texts of others that this project annotated (docs/explanation/annotation.md): offsets and a hash are kept in assets/annotations/, the texts are the user's.
 
     for text in read_annotated(Path("assets/annotations"), [Path("assets/crapii/essays_sample.jsonl")]):
         text.part, text.labelled.spans                  # "sealed", or "first" and "second", the halves of the rest

@@ -11,21 +11,18 @@ import json
 import logging
 import random
 import re
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 
 from ..errors import Errors, PiiError
-from ..files.record import reason_of
-from ..files.writers import replace_file
 from ..labels import DETAIL_LABELS, NAME_CONNECTED, NAME_STUDENT, USERNAME, is_name
 from ..names.table import NameTable, name_table
 from ..ner.loss import ANNOTATED, UNLABELLED_KEY
@@ -36,93 +33,6 @@ from .split import CRAPII_DOCUMENTS, paper_split
 from .templates import Part, Slot, Template, read_fragments, read_tables, read_templates
 
 logger = logging.getLogger(__name__)
-
-# Are the user's own files what they should be? `pii-edu corpus assets`, and the first step of `weasel run corpus`.
-
-TABLE, LOCK = "checksums.toml", "checksums.lock.json"
-# Folders for the user's files; the rest of assets/ is in the repository.
-FOLDERS = ("encoder", "persuade", "crapii", "peers", "tscc", "user")
-OK, WRONG, RECORDED, NEW, ABSENT = "ok", "wrong", "as recorded", "not recorded", "not there"
-
-
-class Checked(NamedTuple):
-    """A file of the assets folder: its state, SHA-256 if it is there, and what is wrong with it."""
-
-    path: str
-    state: str
-    sha256: str = ""
-    reason: str = ""
-
-
-def verify_assets(assets: Path, *, record: bool = False) -> list[Checked]:
-    """Check every file that the table names and every other one in the user's folders.
-
-    record (bool): Write the checksums of files that have no published one into the lock file.
-    RETURNS (list[Checked]): Sorted by path.
-    RAISES (PiiError): E610 for a table or lock file that cannot be read; E501 for a file that cannot.
-    """
-    known = {entry["path"]: entry for entry in _read(assets / TABLE, tomllib.loads).get("file", [])}
-    lock = _read(assets / LOCK, json.loads)
-    if not isinstance(lock, dict) or not all(isinstance(value, str) for value in lock.values()):
-        raise PiiError(Errors.E610, path=LOCK, reason="it is no table of checksums")
-    paths = set(known)
-    for folder in FOLDERS:
-        for path in (assets / folder).rglob("*"):
-            if path.is_file() and not path.name.startswith("."):
-                paths.add(path.relative_to(assets).as_posix())
-    checked = [
-        _check(assets / path, path, known.get(path, {}), lock.get(path, ""))
-        for path in sorted(paths)
-    ]
-    if record:
-        lock |= {item.path: item.sha256 for item in checked if item.state == NEW}
-        replace_file(assets / LOCK, json.dumps(lock, indent=1, sort_keys=True) + "\n")
-    return checked
-
-
-def sha256_of(path: Path) -> str:
-    """RETURNS (str): SHA-256 of a file, in hexadecimal digits. RAISES (PiiError): E501."""
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as err:
-        raise PiiError(Errors.E501, what=f"'{path}'", reason=reason_of(err)) from err
-
-
-def _check(file: Path, path: str, entry: dict[str, Any], recorded: str) -> Checked:
-    if not file.is_file():
-        return Checked(path, ABSENT)
-    found = sha256_of(file)
-    published = entry.get("sha256")
-    if published and published != found:
-        return Checked(path, WRONG, found, "the checksum is another one")
-    if recorded and not published and recorded != found:
-        return Checked(path, WRONG, found, "it has changed since it was recorded")
-    for key in ("records", "lines"):
-        if key in entry and (n := _count(file, key)) != entry[key]:
-            return Checked(path, WRONG, found, f"{n:,} {key} in place of {entry[key]:,}")
-    if entry:
-        return Checked(path, OK, found)
-    return Checked(path, RECORDED if recorded else NEW, found)
-
-
-def _count(path: Path, what: str) -> int:
-    from ..files.json_text import open_json
-
-    if what == "records":
-        return sum(1 for _ in open_json(path, text_field="tokens").objects())
-    with open(path, "rb") as file:
-        return sum(1 for _ in file)
-
-
-def _read(path: Path, loads: Callable[[str], Any]) -> Any:
-    try:
-        return loads(path.read_text("utf8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as err:
-        raise PiiError(Errors.E610, path=path.name, reason=reason_of(err)) from err
-
 
 # Fill the slots of essays with invented people: one essay, many training documents, exact labels.
 

@@ -192,13 +192,13 @@ class TrigramHasher:
 
 
 def duplicates_of(
-    rows: Iterable[Any], *, threshold: float = 0.9, highest: bool = True, block: int = _BLOCK
+    rows: Iterable[Any], *, threshold: float = 0.9, highest: bool = True
 ) -> Duplicates:
     """Find near-duplicates among texts.
 
     rows (Iterable[numpy.ndarray]): Of each text what `TrigramHasher` makes; fewer than three content words are like no other text.
     threshold (float): Cosine above which two texts are copies, 0 to 1. highest (bool): Whether to find each text's highest similarity
-    too; without it, texts whose lengths differ too much are never compared. block (int): Entries of the product held at a time.
+    too; without it, texts whose lengths differ too much are never compared.
     RAISES (PiiError): E650, if the threshold is not above 0 and below 1; E005, if scipy is not installed.
     """
     if not 0 < threshold < 1:
@@ -222,7 +222,7 @@ def duplicates_of(
     best, count, start = np.zeros(len(distinct)), len(distinct), 0
     pairs = [(places[0], i, 1.0) for _, places in distinct for i in places[1:]]
     while start < count:
-        stop = min(count, start + max(1, block // (count - start)))
+        stop = min(count, start + max(1, _BLOCK // (count - start)))
         end = (
             count
             if highest

@@ -13,7 +13,6 @@ student from an author.
 import random
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -703,32 +702,6 @@ def _in_script(language: str, joint: str) -> Callable[[random.Random], OnValue]:
     return make
 
 
-def _exchanged(rng: random.Random) -> OnValue:
-    """Other people's names, word by word the same one throughout (LangTest's swap_entities)."""
-    table, known = name_table(), dict[str, str]()
-
-    def other(word: str, rng: random.Random) -> str:
-        if word.lower() not in known:
-            given = table.is_given(word) and not table.is_surname(word)
-            known[word.lower()] = (table.sample_given if given else table.sample_surname)(rng)
-        new = known[word.lower()]
-        return new.upper() if word.isupper() else new.lower() if word.islower() else new
-
-    return each(_WORD, other)
-
-
-def _inconsistent(rng: random.Random) -> OnValue:
-    """Every second mention of a name with a letter doubled."""
-    seen = Counter[str]()
-
-    def change(value: str, rng: random.Random) -> str:
-        key = value.lower().split()[-1]
-        seen[key] += 1
-        return _double(value, rng) if seen[key] % 2 == 0 else value
-
-    return change
-
-
 _glue = on("names", lambda rng: CHANGES["glued together"])
 
 
@@ -807,12 +780,6 @@ def _signature_block(filled: Filled, rng: random.Random) -> Filled:
     return filled + _with(pattern, name)
 
 
-def _context_added(filled: Filled, rng: random.Random) -> Filled:
-    """A line before and after that has nothing to do with the text."""
-    after, before = rng.choice(_SENTENCES["after"]), rng.choice(_SENTENCES["before"])
-    return Filled(f"{before}\n") + filled + Filled(f"\n{after}")
-
-
 def _instructions(kind: str, where: str) -> Change:
     """A sentence that gives orders, at the "start", "beside" the main person, or at the "end"."""
 
@@ -849,28 +816,13 @@ def _sentences(kind: str, label: str = "", shared: bool = False) -> Change:
     return change
 
 
-def _several(filled: Filled, rng: random.Random) -> Filled:
-    """Typos, no punctuation, lower case."""
-    filled = on("prose", lambda rng: change_of("in words", "typo", 0.1))(filled, rng)
-    filled = filled.map_prose(lambda piece: re.sub(r"[^\w\s]", "", piece))
-    return on("text", lambda rng: CHANGES["lower"])(filled, rng)
-
-
-# Changes of all names of a text, that know what they made of earlier ones.
-PEOPLE: dict[str, Callable[..., Any]] = {
-    "in script": _in_script,
-    "exchanged": _exchanged,
-    "inconsistent": _inconsistent,
-}
 # Changes of a whole text; those whose rows have arguments are made from these.
 DOCUMENT: dict[str, Callable[..., Any]] = {
-    "context added": _context_added,
     "glued to ID": _glued_to_id,
     "header block": _header_block,
     "instructions": _instructions,
     "page header": _page_header,
     "sentences": _sentences,
-    "several": _several,
     "signature block": _signature_block,
     "substitute": _substitute,
     "with others": _with_others,
@@ -925,8 +877,8 @@ def _perturbation(
         change = DOCUMENT[what](*arguments) if arguments else DOCUMENT[what]
         return Perturbation(name, kind, about, change, of)
     if scope == "people":
-        make = PEOPLE[what](*arguments) if arguments else PEOPLE[what]
-        return Perturbation(name, kind, about, on("names", make), "names", rewrites=True)
+        change = on("names", _in_script(*arguments))
+        return Perturbation(name, kind, about, change, "names", rewrites=True)
     value_change = change_of(what, *arguments)
     on_spans = scope not in ("prose", "text")
     counts = ("names" if scope == "names" else "details") if on_spans else "all"

@@ -226,6 +226,7 @@ def read_fragments(folder: Path) -> dict[str, list[tuple[Part, ...]]]:
 PUBLIC_LABELS = frozenset((labels.NAME_CITED, labels.NAME_CHARACTER))
 # Two different essays of ours share under 2 in 100 of the shorter one's trigrams; one that is another with new names shares most.
 NEAR = 0.2
+LEAST_TRIGRAMS = 30  # a shorter text counts as one of so many
 _PAIR = re.compile(r"(?<![.!?:\n\"] )(?<![\w'])([A-Z][a-z]+) ([A-Z][a-z]+)\b")
 _CONTACT = re.compile(r"[\w.+-]+@[\w-]+\.[a-z]{2,}|\(\d{3}\) ?\d{3}-\d{4}")
 
@@ -260,10 +261,8 @@ def _trigrams(template: Template) -> frozenset[tuple[str, ...]]:
     return frozenset(zip(words, words[1:], words[2:], strict=False))
 
 
-def find_near(
-    templates: Sequence[Template], *, least: float = NEAR
-) -> list[tuple[str, str, float]]:
-    """RETURNS (list[tuple[str, str, float]]): Ids of essays that share at least so much of the shorter
+def find_near(templates: Sequence[Template]) -> list[tuple[str, str, float]]:
+    """RETURNS (list[tuple[str, str, float]]): Ids of essays that share more than `NEAR` of the shorter
     one's trigrams, most alike first."""
     grams = [_trigrams(template) for template in templates]
     holders: dict[tuple[str, ...], list[int]] = defaultdict(list)
@@ -275,8 +274,9 @@ def find_near(
         common.update(combinations(found, 2))
     pairs = []
     for (a, b), n in common.items():
-        share = n / min(len(grams[a]), len(grams[b]))
-        if share >= least:
+        # Texts of one line share a few trigrams by chance.
+        share = n / max(min(len(grams[a]), len(grams[b])), LEAST_TRIGRAMS)
+        if share > NEAR:
             pairs.append((templates[a].id, templates[b].id, share))
     return sorted(pairs, key=lambda pair: (-pair[2], pair))
 

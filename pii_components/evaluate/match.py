@@ -37,21 +37,11 @@ class CountTable(NamedTuple):
     labels: tuple[str, ...]
     counts: numpy.ndarray
 
-    def select(
-        self, *, rows: numpy.ndarray | None = None, labels: Sequence[str] | None = None
-    ) -> "CountTable":
-        """RETURNS (CountTable): A slice.
-
-        rows (numpy.ndarray | None): One boolean per document; None for all.
-        labels (Sequence[str] | None): Labels to keep; None for all.
-        """
-        kept = numpy.ones(len(self.documents), dtype=bool) if rows is None else rows
-        columns = [labels is None or label in labels for label in self.labels]
-        return CountTable(
-            tuple(compress(self.documents, kept)),
-            tuple(compress(self.labels, columns)),
-            self.counts[kept][:, columns],
-        )
+    def select(self, *, labels: Sequence[str]) -> "CountTable":
+        """RETURNS (CountTable): The columns of some labels."""
+        columns = [label in labels for label in self.labels]
+        kept = tuple(compress(self.labels, columns))
+        return CountTable(self.documents, kept, self.counts[:, columns])
 
     @property
     def per_document(self) -> numpy.ndarray:

@@ -192,7 +192,6 @@ CATEGORIES: dict[str, tuple[str, ...]] = {
     "gender": (MALE, FEMALE),
     "culture": ("Europe", "Americas", "Asia", "Africa", "Oceania"),
 }
-SOURCES = ("table", "names-dataset")
 
 
 class NameGroup(NamedTuple):
@@ -203,7 +202,7 @@ class NameGroup(NamedTuple):
 
 
 class NameSource(NamedTuple):
-    """One of `SOURCES`: gender_of says Male, Female or nothing for a first name, country_of a code of two letters or nothing for a last name."""
+    """gender_of says Male, Female or nothing for a first name, country_of a code of two letters or nothing for a last name."""
 
     name: str
     gender_of: Callable[[str], str]
@@ -256,51 +255,15 @@ def cultures() -> dict[str, str]:
     return {code: culture for culture, codes in CULTURES.items() for code in codes.split()}
 
 
-def name_source(name: str) -> NameSource:
-    """ "table", the compact one that ships (most frequent names only), or "names-dataset", the paper's.
-    RAISES (PiiError): E519 for another name, E005 if names-dataset is not installed."""
-    if name not in SOURCES:
-        raise PiiError(Errors.E519, value=name, what="source of names", allowed=", ".join(SOURCES))
-    if name == "names-dataset":
-        return _dataset_source()
+def name_source() -> NameSource:
+    """The compact table that ships (most frequent names only)."""
     from ..names.table import name_table
 
     table, genders = name_table(), {"M": MALE, "F": FEMALE, None: ""}
     return NameSource(
-        name,
+        "table",
         lambda first: genders[table.gender(first)],
         lambda last: (table.countries(last) or ("",))[0],
-    )
-
-
-def _dataset_source() -> NameSource:
-    try:
-        import pycountry
-        from names_dataset import NameDataset
-    except ImportError as err:
-        raise PiiError(
-            Errors.E005,
-            package="names-dataset",
-            what="groups of names as in the paper",
-            extra="train",
-        ) from err
-    data = NameDataset()
-
-    @cache
-    def commonest(name: str, kind: str, of: str) -> str:
-        counts = (data.search(name)[kind] or {}).get(of)
-        return str(max(counts, key=counts.get)) if counts else ""
-
-    def country_of(last: str) -> str:
-        try:
-            code = str(pycountry.countries.lookup(commonest(last, "last_name", "country")).alpha_2)
-        except LookupError:
-            return ""
-        # The list of ISO 3166 that the paper used leaves Taiwan without a region.
-        return "" if code == "TW" else code
-
-    return NameSource(
-        SOURCES[1], lambda first: commonest(first, "first_name", "gender"), country_of
     )
 
 

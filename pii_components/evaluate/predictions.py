@@ -3,14 +3,14 @@
     write_run(run, Path("runs/ours.jsonl"), data_sha256=file_sha256(gold_file))
     run = read_predictions(Path("runs/ours.jsonl"), documents, name="ours", protects=protects)
 
-Files hold offsets and labels, no texts. Four forms are read: what `write_run` writes, what
-`pii-edu detect --out` writes, the CSV in which the JEDM paper's predictions were published, and any
-labelled corpus with the texts of the gold.
+Files hold offsets and labels, no texts. Three forms are read: what `write_run` and
+`pii-edu detect --out` write, the CSV in which the JEDM paper's predictions were published, and any
+labelled corpus in the order of the gold.
 """
 
 import json
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -67,21 +67,14 @@ def read_predictions(
     name: str,
     protects: Protects,
     data_sha256: str = "",
-    rename: Mapping[str, str] | None = None,
-    strict: bool = True,
-    allow_overlaps: bool = False,
 ) -> Run:
-    """Read and check predictions of any system.
+    """Read predictions of any system; those of other documents are left out.
 
     documents (Sequence[GoldDocument]): Gold.
     data_sha256 (str): Checksum of the gold file; predictions that were saved for another one are
         refused. Not checked if empty.
-    rename (Mapping[str, str] | None): Labels of the file -> ours.
-    strict (bool): Refuse predictions that do not fit the gold; else those of other documents are
-        left out, and all others count as they are.
-    allow_overlaps (bool): Whether overlapping predictions count, each by itself.
-    RETURNS (Run): With `stored` set.
-    RAISES (PiiError): E501, E705, E701 to E724, E729.
+    RETURNS (Run): With `stored` set. Predictions that overlap count each by itself.
+    RAISES (PiiError): E501, E701, E705, E724, E729.
     """
     if not path.exists():
         raise PiiError(Errors.E501, what=path.name, reason="it does not exist")
@@ -91,21 +84,25 @@ def read_predictions(
         raise PiiError(Errors.E705, file=path.name, reason="another checksum")
     # An empty file of `detect`: nothing was found anywhere.
     if CHECKSUM in head or "start_char" in head or not path.stat().st_size:
-        read = _detected(path, by_id)
+        found = list(_detected(path, by_id))
     elif form_of(path) == "entities":
-        read = _published(path, by_id, rename or {})
+        found = list(_published(path, by_id))
     else:
-        read = _corpus(path, by_id)
-    found = []
-    for entity in read:
-        label = (rename or {}).get(entity.label, entity.label)
-        found.append(Entity(entity.document, entity.start, entity.end, label, entity.text))
+        found = list(_corpus(path, by_id))
     check_labels((entity.label for entity in found), what=path.name)
-    if strict:
-        check_spans(found, by_id, path.name, allow_overlaps=allow_overlaps)
     known = tuple(entity for entity in found if entity.document in by_id)
     if found and not known:
-        check_known([entity.document for entity in found], by_id, path.name)
+        raise PiiError(Errors.E705, file=path.name, reason="it has no document of the gold")
+    for entity in known:
+        length = len(by_id[entity.document].text)
+        if entity.end > length:
+            where = {"document": show_id(entity.document), "start": entity.start}
+            raise PiiError(
+                Errors.E701,
+                **where,
+                end=entity.end,
+                reason=f"the text has {length} characters",
+            )
     times = {key: head.get(key, 0) for key in ("seconds", "cpu_seconds", "words")}
     about = head.get("about", {"file": path.name})
     return Run(name, about, known, protected_labels(known, protects), **times, stored=True)
@@ -142,15 +139,13 @@ def _detected(path: Path, documents: Mapping[str, GoldDocument]) -> Iterator[Ent
         yield doc.entity(start, end, label) if doc else Entity(str(ident), start, end, label)
 
 
-def _published(
-    path: Path, documents: Mapping[str, GoldDocument], rename: Mapping[str, str]
-) -> Iterator[Entity]:
+def _published(path: Path, documents: Mapping[str, GoldDocument]) -> Iterator[Entity]:
     """YIELDS (Entity): Of the CSV in which the JEDM paper's predictions were published."""
     rows: dict[str, list[EntityRow]] = defaultdict(list)
     for row in read_entities(path):
         if isinstance(row, Skip):
             raise row.error
-        label = rename.get(row.label) or TYPES.get(row.label.upper(), row.label)
+        label = TYPES.get(row.label.upper(), row.label)
         rows[row.document].append(replace(row, label=label))
     for ident, found in rows.items():
         yield from located(documents.get(ident, GoldDocument(ident, "")), found)
@@ -174,49 +169,12 @@ def located(document: GoldDocument, rows: Sequence[EntityRow]) -> list[Entity]:
 
 
 def _corpus(path: Path, documents: Mapping[str, GoldDocument]) -> Iterator[Entity]:
-    """YIELDS (Entity): Of a labelled corpus; it must have the documents of the gold, and their texts."""
-    tally = ReadStats()
-    given = {doc.id: doc for doc in read_gold(path, tally=tally)}
-    check_known(documents, given, path.name)
-    for masked in tally.masked:
-        reason = f"{masked.label} of record {masked.number}: {masked.reason}"
-        raise PiiError(Errors.E705, file=path.name, reason=reason)
-    for ident, doc in given.items():
-        if ident in documents and doc.text != documents[ident].text:
-            reason = f"the text of document {show_id(ident)} is another one"
+    """YIELDS (Entity): Of a labelled corpus, whose texts must be those of the gold."""
+    for doc in read_gold(path):
+        if doc.id in documents and doc.text != documents[doc.id].text:
+            reason = f"the text of document {show_id(doc.id)} is another one"
             raise PiiError(Errors.E705, file=path.name, reason=reason)
         yield from doc.entities
-
-
-def check_spans(
-    found: Iterable[Entity],
-    documents: Mapping[str, GoldDocument],
-    file: str,
-    *,
-    allow_overlaps: bool = False,
-) -> None:
-    """RAISES (PiiError): E705 for other documents, E701 outside of the text, E723 for overlaps."""
-    found = sorted(found, key=lambda e: (e.document, e.start, e.end, e.label))
-    check_known([entity.document for entity in found], documents, file)
-    widest = None
-    for entity in found:
-        where = {"document": show_id(entity.document), "start": entity.start, "end": entity.end}
-        length = len(documents[entity.document].text)
-        if entity.end > length:
-            raise PiiError(Errors.E701, **where, reason=f"the text has {length} characters")
-        overlaps = widest and widest.document == entity.document and entity.start < widest.end
-        if overlaps and not allow_overlaps:
-            raise PiiError(Errors.E723, **where)
-        if not overlaps or entity.end > widest.end:
-            widest = entity
-
-
-def check_known(idents: Iterable[str], documents: Container[str], file: str) -> None:
-    """RAISES (PiiError): E705, if some ids are of no document."""
-    unknown = {ident: None for ident in idents if ident not in documents}
-    if unknown:
-        reason = f"{len(unknown)} documents are in one of the two only, such as"
-        raise PiiError(Errors.E705, file=file, reason=f"{reason} {show_id(next(iter(unknown)))}")
 
 
 def check_labels(labels: Iterable[str], *, what: str) -> None:
@@ -232,14 +190,3 @@ def show_id(ident: str) -> str:
     """RETURNS (str): An id for a message, if it is short and plain; anything may stand in its column."""
     plain = ident.lstrip("#").isalnum() and len(ident) <= 12
     return ident if plain and any(char.isdigit() for char in ident) else "(not shown)"
-
-
-def parse_renames(texts: Iterable[str]) -> dict[str, str]:
-    """RETURNS (dict[str, str]): OLD=NEW as a dictionary. RAISES (PiiError): E737."""
-    renames = {}
-    for text in texts:
-        old, _, new = text.partition("=")
-        if not old or new not in LABELS:
-            raise PiiError(Errors.E737, got=text, allowed=", ".join(LABELS))
-        renames[old] = new
-    return renames

@@ -3,8 +3,7 @@
     report = score_report(runs, documents, profile=Profile.load("crapii"))
     write_report(report, Path("metrics/crapii.json"))
 
-Parts of a system's report: `views` (on all documents) and `subsets` (on each part of the data set),
-both by set of labels; `roles` and `names` where gold allows them.
+Parts of a system's report: `views` by set of labels; `roles` and `names` where gold allows them.
 """
 
 import json
@@ -27,7 +26,7 @@ from ..profiles import Profile
 from . import match, metrics
 from .gold import CRAPII_LABELS, FOUR_LABELS, GoldDocument, Protects, Run, masks
 from .match import CountTable
-from .metrics import N_RESAMPLES, SEED, Estimate, GroupTest, NameSource, Score
+from .metrics import N_RESAMPLES, SEED, Estimate, GroupTest, Score
 from .systems import crapii_label, package_version
 
 FORMAT = 1
@@ -50,7 +49,6 @@ def score_report(
     documents: Sequence[GoldDocument],
     *,
     profile: Profile,
-    names: NameSource | None = None,
     resamples: int = N_RESAMPLES,
     seed: int = SEED,
 ) -> dict[str, Any]:
@@ -58,7 +56,6 @@ def score_report(
 
     runs (Sequence[Run]): Predictions with labels as they are, the system of interest first.
     profile (Profile): Says what is hidden.
-    names (NameSource | None): For groups of names; the compact table if None.
     resamples (int), seed (int): Of the bootstrap.
     RAISES (PiiError): E709, if two systems have one name.
     """
@@ -73,13 +70,12 @@ def score_report(
     bootstrap = {"resamples": resamples, "seed": seed}
     weights = metrics.resample(len(gold), n_resamples=resamples, seed=seed)
     systems = {
-        run.name: system_report(run, gold, tables[run.name], views=views, **bootstrap)
-        for run in hidden
+        run.name: system_report(run, gold, tables[run.name], views, weights) for run in hidden
     }
     if match.has_roles(entity for doc in documents for entity in doc.entities):
         for run in runs:
             systems[run.name]["roles"] = roles_report(run, documents, weights)
-    for name, found in names_reports(hidden, gold, names, weights).items():
+    for name, found in names_reports(hidden, gold, weights).items():
         systems[name]["names"] = found
     return {
         "format": FORMAT,
@@ -89,7 +85,6 @@ def score_report(
         "views": {view: list(chosen) for view, chosen in views.items()},
         "systems": systems,
         "differences": differences(tables, views, weights),
-        "speed_ratio": speed_ratios(runs),
     }
 
 
@@ -140,38 +135,30 @@ def system_report(
     run: Run,
     documents: Sequence[GoldDocument],
     tables: Tables,
-    *,
     views: Views,
-    resamples: int,
-    seed: int,
+    weights: numpy.ndarray,
 ) -> dict[str, Any]:
     """RETURNS (dict[str, Any]): All numbers of one system. tables (Tables): From `count_tables`."""
     # "Clean" means: nobody annotated anything in it, whatever labels a view counts, and nobody had
     # to leave anything open.
     clean = numpy.asarray([not doc.entities and not doc.masked for doc in documents])
-    seen = {view: _expose(run, documents, labels) for view, labels in views.items()}
 
-    def part(rows: numpy.ndarray, matchings: Sequence[str]) -> dict[str, Any]:
-        weights = metrics.resample(int(rows.sum()), n_resamples=resamples, seed=seed)
+    def scores(labels: Sequence[str]) -> dict[str, Any]:
+        found = {}
+        for name, table in tables.items():
+            counts = table.select(labels=labels).per_document
+            found[name] = plain(metrics.score(counts, weights))
+        return found
 
-        def scores(labels: Sequence[str]) -> dict[str, Any]:
-            counts = {m: tables[m].select(rows=rows, labels=labels).per_document for m in matchings}
-            return {m: plain(metrics.score(counts[m], weights)) for m in matchings}
-
-        out: dict[str, Any] = {}
-        for view, labels in views.items():
-            coverage = metrics.coverage(seen[view][rows], clean[rows], weights)
-            out[view] = scores(labels) | {"coverage": plain(coverage)}
-            if matchings == MATCHINGS:
-                out[view]["per_label"] = {label: scores([label]) for label in labels}
-                out[view]["exposure"] = plain(metrics.exposure(seen[view], weights))
-        return out
-
-    splits = sorted({doc.split for doc in documents})
-    subsets = {}
-    for split in splits if len(splits) > 1 else ():
-        rows = numpy.asarray([doc.split == split for doc in documents])
-        subsets[split] = part(rows, ("bag", "position"))
+    shown = {}
+    for view, labels in views.items():
+        seen = _expose(run, documents, labels)
+        shown[view] = {
+            **scores(labels),
+            "coverage": plain(metrics.coverage(seen, clean, weights)),
+            "per_label": {label: scores([label]) for label in labels},
+            "exposure": plain(metrics.exposure(seen, weights)),
+        }
     return {
         "about": dict(run.about),
         "protected_labels": sorted(run.protected),
@@ -180,10 +167,9 @@ def system_report(
             "seconds": round(run.seconds, 6),
             "cpu_seconds": round(run.cpu_seconds, 6),
             "stored": run.stored,
-            **{name: round(value, 1) for name, value in _speed(run).items()},
+            "words_per_second": round(run.words / max(run.seconds, 1e-9), 1),
         },
-        "views": part(numpy.ones(len(documents), dtype=bool), MATCHINGS),
-        "subsets": subsets,
+        "views": shown,
     }
 
 
@@ -197,25 +183,6 @@ def _expose(run: Run, documents: Sequence[GoldDocument], labels: Sequence[str]) 
         known=known,
         masked=masks(documents),
     )
-
-
-def _speed(run: Run) -> dict[str, float]:
-    return {
-        "words_per_second": run.words / max(run.seconds, 1e-9),
-        "words_per_cpu_second": run.words / max(run.cpu_seconds, 1e-9),
-    }
-
-
-def speed_ratios(runs: Sequence[Run]) -> dict[str, dict[str, float]]:
-    """RETURNS (dict): How much faster the first system is than each other one that ran here, now."""
-    timed = [run for run in runs if not run.stored]
-    ratios = {}
-    for run in timed[1:]:
-        first, other = _speed(timed[0]), _speed(run)
-        ratios[f"{timed[0].name} / {run.name}"] = {
-            name: round(first[name] / other[name], 2) for name in first
-        }
-    return ratios
 
 
 def differences(
@@ -263,14 +230,13 @@ def roles_report(
 def names_reports(
     runs: Sequence[Run],
     documents: Sequence[GoldDocument],
-    names: NameSource | None,
     weights: numpy.ndarray,
 ) -> dict[str, Any]:
     """RETURNS (dict[str, Any]): By system, recall of students' names by gender and culture."""
     students = [e for doc in documents for e in doc.entities if e.label == NAME_STUDENT]
     if not students:
         return {}
-    source = names or metrics.name_source("table")
+    source = metrics.name_source()
     groups = [source.group(entity.text) for entity in students]
     found = {run.name: metrics.found_in_document(students, run.entities) for run in runs}
     rule = "the same string predicted as a name anywhere in the document"
@@ -362,15 +328,11 @@ def write_report(report: Mapping[str, Any], path: Path) -> None:
         path.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf8")
 
 
-def check_gold(tally: ReadStats, *, strict: bool) -> dict[str, Any]:
+def check_gold(tally: ReadStats) -> dict[str, Any]:
     """RETURNS (dict[str, Any]): What of the gold could not be used, by reason and label.
 
     tally (ReadStats): From `read_gold`.
-    RAISES (PiiError): E727, if there is any and `strict`.
     """
     counts = sorted(Counter((masked.reason, masked.label) for masked in tally.masked).items())
-    if strict and counts:
-        reasons = "; ".join(f"{label} {reason}: {n}" for (reason, label), n in counts)
-        raise PiiError(Errors.E727, n=len(tally.masked), reasons=reasons)
     by_reason = [{"reason": reason, "label": label, "count": n} for (reason, label), n in counts]
     return {"count": len(tally.masked), "by_reason": by_reason}

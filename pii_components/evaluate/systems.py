@@ -445,16 +445,6 @@ def _load_ours(spec: Spec, protects: Protects) -> System:
     return pipeline_system(load_pipeline(spec.argument or OURS), protects, spec.name)
 
 
-def _load_tok2vec(spec: Spec, protects: Protects) -> System:
-    """What `configs/pii_tok2vec.cfg` trains, with the rules that ours has: the two differ in their
-    encoder only."""
-    nlp = load_pipeline(spec.argument)
-    for rule in ("pii_ruler", "pii_context"):
-        if rule not in nlp.pipe_names:
-            nlp.add_pipe(rule)
-    return pipeline_system(nlp, protects, spec.name)
-
-
 def _load_any(spec: Spec, protects: Protects) -> System:
     """A pipeline of the user's own; it is read as one of ours if it has one of our finders."""
     nlp = load_pipeline(spec.argument)
@@ -487,7 +477,6 @@ def _load_llm(spec: Spec, protects: Protects) -> System:
 Loader = Callable[[Spec, Protects], System]
 LOADERS: dict[str, Loader] = {
     OURS: _load_ours,
-    "pii-edu-tok2vec": _load_tok2vec,
     **{f"presidio-{size}": _load_presidio for size in PRESIDIO_MODELS},
     **{f"presidio-{size}-four": _load_presidio for size in PRESIDIO_MODELS},
     "presidio": _load_presidio,
@@ -502,11 +491,10 @@ STORED = "stored"
 _A_PIPELINE = "the folder of a spaCy pipeline, or the name of an installed one"
 # Those that mean nothing without a path, and which one.
 WITH_PATH: dict[str, str] = {
-    "pii-edu-tok2vec": "training/model-best of: weasel run train . --vars.config pii_tok2vec",
     "presidio": _A_PIPELINE,
     "presidio-four": _A_PIPELINE,
     "spacy": _A_PIPELINE,
-    "llm": "a config with components of spacy-llm (docs/llm.md)",
+    "llm": "a config with components of spacy-llm (docs/how-to/llm.md)",
     "llm-remote": "a config with components of spacy-llm that may send texts to its server",
     STORED: "a file of predictions, as `pii-edu evaluate score` reads it",
 }
@@ -546,12 +534,7 @@ def check_spec(spec: Spec) -> None:
     """
     if spec.kind in WITH_PATH and not spec.argument:
         raise PiiError(Errors.E743, name=spec.kind, how=f"it needs {WITH_PATH[spec.kind]}")
-    if spec.kind == STORED:
-        if not Path(spec.argument).exists():
-            raise PiiError(Errors.E501, what=Path(spec.argument).name, reason="no such file")
-    elif spec.kind.startswith("azure"):
-        if spec.argument:
-            raise PiiError(Errors.E743, name=spec.kind, how="it takes none")
+    if spec.kind.startswith("azure"):
         credentials(spec.kind)
     elif spec.kind.startswith("llm"):
         from ..llm.pipeline import read_config
@@ -559,7 +542,9 @@ def check_spec(spec: Spec) -> None:
         read_config(spec.argument)
     elif spec.size and not spec.argument:
         find_model(spec.kind, spec.size)
-    elif spec.argument and not is_pipeline(spec.argument):
+    elif spec.kind == STORED and not Path(spec.argument).exists():
+        raise PiiError(Errors.E501, what=Path(spec.argument).name, reason="no such file")
+    elif spec.kind != STORED and spec.argument and not is_pipeline(spec.argument):
         how = f"'{Path(spec.argument).name}' is neither a folder nor an installed spaCy pipeline"
         raise PiiError(Errors.E743, name=spec.name, how=how)
 
@@ -617,5 +602,4 @@ def run_spec(
         name=spec.name,
         protects=protects,
         data_sha256=data_sha256,
-        strict=False,
     )

@@ -77,7 +77,6 @@ def markdown_table(reports: Sequence[Report], *, subset: str = "") -> str:
     subset (str): A part of the data (seed_split); all if empty.
     """
     rows: dict[tuple[str, str], Row] = {}
-    ratios: dict[str, None] = {}  # each once, in order
     for report in reports:
         for name, system in report["systems"].items():
             ours = "pii_ner" in json.dumps(system["about"])
@@ -90,12 +89,7 @@ def markdown_table(reports: Sequence[Report], *, subset: str = "") -> str:
                 touched = f"{counts['clean_touched']} of {counts['clean_documents']}"
                 row = [shown, view, str(bag["support"]), *numbers, left, touched]
                 rows.setdefault((shown, view), row)
-        for pair, ratio in report["speed_ratio"].items():
-            ratios[f"{pair} {ratio['words_per_second']:.2f}"] = None
-    lines = lines_of(HEAD, rows.values())
-    if ratios and not subset:
-        lines += ["", f"Words per second in the same run: {'; '.join(ratios)}."]
-    return "\n".join(lines)
+    return "\n".join(lines_of(HEAD, rows.values()))
 
 
 # --- the terminal
@@ -105,7 +99,6 @@ EXPOSED = (
     "overlap.f5 exposure.character_recall exposure.label_blind_recall exposure.false_alarms "
     "exposure.false_alarms_per_10000_words coverage.incompletely_covered coverage.clean_touched"
 )
-BY_PART = "bag.support bag.precision bag.recall bag.f5 coverage.incompletely_covered"
 
 
 def print_score(report: Report, *, to: Console | None = None) -> None:
@@ -128,21 +121,17 @@ def print_score(report: Report, *, to: Console | None = None) -> None:
         show(to, f"By label, {title}", of_label, "support tp fp fn precision recall f5")
     all_labels = {name: system["views"]["all"] for name, system in systems.items()}
     show(to, "What stays visible, and what is hidden for nothing", all_labels, EXPOSED)
-    parts, roles, groups = {}, {}, {}
+    roles, groups = {}, {}
     for name, system in systems.items():
-        for part, views in system["subsets"].items():
-            parts[f"{part}, {name}"] = views["all"]
         for role, found in system.get("roles", {"per_role": {}})["per_role"].items():
             roles[f"{role}, {name}"] = found
         for row in system.get("names", {"rows": ()})["rows"]:
             groups[f"{row['group']}, {name}"] = row
-    show(to, "By part of the data set (seed_split), all labels", parts, BY_PART)
     show(to, "Roles of names", roles, "support precision recall f1")
     title = "Recall by gender and culture of the name; Mann-Whitney against the rest"
     show(to, title, groups, "total recall gap u p significance")
     gains = {pair: views["all"]["bag"] for pair, views in report["differences"].items()}
     show(to, "Differences, all labels; paired bootstrap", gains, "f5 precision recall p_f5")
-    show(to, "Speed", report["speed_ratio"], "words_per_second words_per_cpu_second")
 
 
 def show(to: Console, title: str, entries: Mapping[str, Any] | Iterable[Any], keys: str) -> None:

@@ -41,7 +41,7 @@ _ONE_THING = (
     EMPLOYER,
     OTHER,
 )  # neighbours among these are parts of one name: "Lakeford" "High School"
-# What an indirect identifier does not begin with (docs/annotation.md: without article and preposition).
+# What an indirect identifier does not begin with (docs/explanation/annotation.md: without article and preposition).
 _BEFORE = frozenset(("a", "an", "at", "by", "from", "in", "of", "on", "since", "the", "to"))
 _SURER = 4.0  # times that an indirect identifier must be likelier than a name or a direct one that reaches its threshold, too
 _SPLIT = 0.6  # share of B among B and I above which a second name starts within a run

@@ -4,7 +4,7 @@
     pii-edu serve                                                   # settings from options
 
 The answers have the bytes of Presidio's own two services (presidio-analyzer/app.py and
-presidio-anonymizer/app.py, 2.2.366), with the same status for the same mistake; docs/serve.md lists what
+presidio-anonymizer/app.py, 2.2.366), with the same status for the same mistake; docs/how-to/serve.md lists what
 differs. Starlette's middleware limits bodies and hosts, uvicorn's options limit connections.
 """
 # ruff: noqa: E402 - what keeps Presidio offline runs before Presidio is imported

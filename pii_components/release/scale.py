@@ -1,4 +1,4 @@
-"""The pipeline on many machines, by Ray or by Spark: the same bytes as on one (docs/scale.md).
+"""The pipeline on many machines, by Ray or by Spark: the same bytes as on one (docs/how-to/large-corpora.md).
 
     with spread(engine, RAY, model="en_pii_edu", key=key) as spreading: ...     # --engine ray
     safe = deidentify_frame(spark.read.parquet("essays"), "text", id="essay", key_file="secret.key")

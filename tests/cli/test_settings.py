@@ -92,7 +92,6 @@ def test_help_is_short():
             "evaluate run g --pipeline p --profile ets",
             "evaluate run g --systems p --config profile=ets",
         ),
-        ("evaluate score g p --map A=B", "evaluate score g p --config rename=A=B"),
         ("vault info v --passphrase", "vault info v"),
         ("corpus convert a b --from csv", "corpus convert a b --from csv"),
         ("corpus build --no-crapii --seed 3", "corpus build --config crapii=false --config seed=3"),

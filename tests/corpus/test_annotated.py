@@ -21,7 +21,7 @@ from pii_components.corpus.annotated import (
 from pii_components.errors import PiiError
 from pii_components.files.formats.base import LabelledText
 from pii_components.labels import LABELS, is_name
-from scripts.annotated import agreement_table, measure, owner_table, table
+from scripts.annotated import measure, table
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "assets" / "annotations"
@@ -166,39 +166,3 @@ def test_scores_are_totals_of_mentions():
     ) == (1.0, 1.0, 0.5, 1)
     assert made["labels"]["EMAIL"]["recall"] == 0.0 and made["labels"]["EMAIL"]["support"] == 1
     assert "0.500" in table([{"pipeline": "x", "sources": {"all": made}}])[2]
-
-
-def test_agreement_by_hand(tmp_path):
-    both = [[0, 3, "NAME", "STUDENT"], [5, 8, "NAME", "CITED"]]
-    one = [[0, 3, "NAME", "STUDENT"], [5, 8, "NAME", "CONNECTED"], [9, 12, "AGE", ""]]
-    rows = [
-        {"id": "1", "spans": both, "first": None, "second": one},
-        {"id": "2", "spans": one, "first": [], "second": None},
-    ]
-    (tmp_path / "new.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    cells = [cell.strip() for cell in agreement_table(tmp_path)[2].strip("|").split("|")]
-    # names: 2 of both and 2 more of the second; roles agree once of two, by chance once in four
-    assert cells == ["new", "2", "3", "0.667", "0.333", "0", "–", "1", "0.000", "6"]
-
-
-def test_the_page_shows_how_far_readers_agree():
-    page, mark = (
-        (ROOT / "docs" / "annotation.md").read_text("utf8"),
-        "<!-- python -m scripts.annotated agreement -->\n",
-    )
-    assert page.split(mark)[1].split("\n<!-- end -->")[0].splitlines() == agreement_table(SHIPPED)
-
-
-def test_owners_are_counted_by_label():
-    text = "Ana Lopez, ana.lopez@x.edu. Call the office at 555-0142 or me."
-    found = ("Ana Lopez", "NAME_STUDENT"), ("ana.lopez@x.edu", "EMAIL"), ("555-0142", "PHONE_NUM")
-    spans = [(*at(text, value), label) for value, label in found]
-    gold = read_annotated(SHIPPED)[0].__class__(
-        "1", "new", FIRST, LabelledText("1", text, tuple(spans)), ("", "author", "org")
-    )
-    assert owner_table([gold])[2:] == [
-        "| EMAIL | author | 1 | 1 | 0 | 0 | 0 |",
-        "| PHONE_NUM | org | 1 | 0 | 0 | 1 | 0 |",
-        "| all | author | 1 | 1 | 0 | 0 | 0 |",
-        "| all | org | 1 | 0 | 0 | 1 | 0 |",
-    ]

@@ -15,14 +15,12 @@ pytest.importorskip("sklearn", reason="needs the extra 'corpus'")
 from pii_components.cli import clean as clean_run  # noqa: E402
 from pii_components.cli.app import app  # noqa: E402
 from pii_components.corpus.clean import (  # noqa: E402
-    COLUMNS,
     STEPS,
     CleaningOptions,
     character_counts,
     check_corpus,
     check_record,
     choose_submissions,
-    columns_of,
     detect_language,
     find_anomalies,
     step_of,
@@ -188,20 +186,6 @@ def test_anomalies_are_found():
     assert set(np.flatnonzero(find_anomalies(counts, contamination=0.02, pool_below=0))) >= bad
 
 
-def test_columns_are_the_ascii_signs():
-    assert len(COLUMNS) == 96 and len(character_counts("")) == 97
-    counts = character_counts("Éa a\n~\t€")
-    assert {COLUMNS[i]: int(n) for i, n in enumerate(counts[:-1]) if n} == {
-        "E": 1,
-        "a": 2,
-        " ": 1,
-        "\n": 1,
-        "~": 1,
-    }
-    assert counts[-1] == 3  # the accent of É, tab and euro
-    assert columns_of(np.stack([counts, counts])).shape == (2, 0)
-
-
 def test_too_few_texts_for_anomalies_and_bad_contamination():
     for n in (0, 1, 2, 20):
         texts = [essay(i) for i in range(n)]
@@ -345,23 +329,6 @@ def test_refused_before_anything_is_written(tmp_path, args, code):
     assert [p.name for p in tmp_path.iterdir()] == ["in.jsonl"]
 
 
-def test_places_that_are_taken(tmp_path):
-    path, out = put_jsonl(tmp_path / "in.jsonl", [essay(1)]), tmp_path / "o.jsonl"
-    assert "E472" in run(path, "--out", path).output
-    out.write_text("mine")
-    assert "E510" in run(path, "--out", out).output
-    assert out.read_text() == "mine"
-    assert run(path, "--out", out, "--overwrite").exit_code == 0
-    write_pdf(tmp_path / "in" / "a.pdf", essay(1))
-    assert "E472" in run(tmp_path / "in", "--out", tmp_path / "in" / "o.jsonl").output
-    assert (
-        "E651"
-        in run(
-            tmp_path / "in", "--out", tmp_path / "p.jsonl", "--config", "student_column=s"
-        ).output
-    )
-
-
 @pytest.mark.parametrize("form", ["jsonl", "pdf"])
 def test_an_interrupted_run_leaves_nothing_and_the_next_is_whole(tmp_path, monkeypatch, form):
     texts = [essay(i % 12) if i != 5 else "short" for i in range(14)]
@@ -394,3 +361,20 @@ def test_codes_of_steps():
         "text",
         "language",
     ]
+
+
+def test_places_that_are_taken(tmp_path):
+    path, out = put_jsonl(tmp_path / "in.jsonl", [essay(1)]), tmp_path / "o.jsonl"
+    assert "E472" in run(path, "--out", path).output
+    out.write_text("mine")
+    assert "E510" in run(path, "--out", out).output
+    assert out.read_text() == "mine"
+    assert run(path, "--out", out, "--overwrite").exit_code == 0
+    write_pdf(tmp_path / "in" / "a.pdf", essay(1))
+    assert "E472" in run(tmp_path / "in", "--out", tmp_path / "in" / "o.jsonl").output
+    assert (
+        "E651"
+        in run(
+            tmp_path / "in", "--out", tmp_path / "p.jsonl", "--config", "student_column=s"
+        ).output
+    )

@@ -126,16 +126,6 @@ def test_equals_brute_force():
         assert value == pytest.approx(max(v for pair, v in expected.items() if i in pair), abs=1e-6)
 
 
-def test_blocks_and_length_bound_make_no_difference():
-    texts = [essay(i // 3, n=40 + i // 3 * 7) + f" word{i}" for i in range(60)]
-    whole = find_duplicates(texts)
-    assert len(whole.groups) == 20
-    for block in (1, 61, 500):
-        assert find_duplicates(texts, block=block) == whole
-    bounded = find_duplicates(texts, highest=False, block=50)
-    assert bounded.pairs == whole.pairs and bounded.highest == ()
-
-
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 40)), max_size=14),

@@ -33,7 +33,6 @@ from pii_components.corpus.noise import (
     Perturbation,
     choose,
     hard_negative,
-    main_span,
     native_person,
     native_sentence,
     noisy_detail,
@@ -297,16 +296,6 @@ def test_long_essays(place, share):
     one = perturb(f"long_people_{place}")
     assert LONG * 0.97 <= len(one.text) <= LONG * 1.06 and values(one) == values(ESSAY)
     assert one.spans[0][0] / len(one.text) == pytest.approx(share, abs=0.06)
-
-
-def test_the_main_span():
-    def main(*found):
-        span = main_span(Filled("x" * 9, tuple((i, i + 1, la) for i, la in enumerate(found))))
-        return span and span[0]
-
-    assert main("NAME_CITED", "NAME_CONNECTED", "NAME_STUDENT") == 2
-    assert main("EMAIL", "NAME_INSTRUCTOR") == 1 and main("NAME_CITED", "EMAIL") == 1
-    assert main("NAME_CITED", "AGE") is None
 
 
 @pytest.mark.parametrize(

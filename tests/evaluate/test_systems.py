@@ -241,7 +241,7 @@ def test_a_run_comes_back(nlp, gold, tmp_path):
     read = read_predictions(path, gold, name="older", protects=protects, data_sha256="ab")
     assert read == replace(run, name="older", stored=True)
     assert [entity.text for entity in read.entities] == ["Dana Vell", "Oskar Tamm", "Smith"]
-    lenient = read_predictions(path, gold[1:], name="a", protects=protects, strict=False)
+    lenient = read_predictions(path, gold[1:], name="a", protects=protects)
     assert {entity.document for entity in lenient.entities} == {"2", "4"}
 
 
@@ -344,11 +344,9 @@ def trained(tmp_path_factory):
     return folder / "model-best"
 
 
-def test_a_trained_one_is_a_system_with_the_rules_behind_it(trained, gold):
-    system = make_system(f"pii-edu-tok2vec:{trained}")
-    assert system.about["components"] == ["pii_ner", "pii_ruler", "pii_context"]
+def test_a_trained_one_is_a_system(trained, gold):
+    system = make_system(str(trained))
+    assert system.about["components"] == ["pii_ner"]
     assert not any(
         node.shims for node in spacy.load(trained).get_pipe("pii_ner").model.walk()
     )  # no torch
-    run = run_system(system, gold)
-    assert run.name == "pii-edu-tok2vec" and ("1", 19, 35, "EMAIL") in offsets(run.entities)

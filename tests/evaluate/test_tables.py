@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from pii_components.cli.app import app
 from pii_components.evaluate.gold import CRAPII_LABELS, Run
 from pii_components.evaluate.report import score_report
-from pii_components.evaluate.tables import markdown_table, split_list
+from pii_components.evaluate.tables import split_list
 from pii_components.profiles import Profile
 from scripts.common import shown_command
 
@@ -41,11 +41,7 @@ def test_metrics_files_become_one_table(gold, tmp_path):
         "| ours, profile crapii",
         "| peer",
         "| peer",
-        "",
-        "Words per second in the same run: ours / peer 2.00.",
     ]
-    lines = markdown_table([report], subset="test").splitlines()
-    assert len(lines) == 6 and lines[4].endswith("| 2 of 2 | 0 of 0 |")
     assert (
         CliRunner().invoke(app, ["evaluate", "table", str(tmp_path / "none.json")]).exit_code == 2
     )

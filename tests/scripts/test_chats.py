@@ -49,16 +49,6 @@ def test_an_unknown_placeholder_is_an_error():
     assert "BOB" not in str(error.value)
 
 
-def test_a_users_table_adds_people_and_details(tmp_path):
-    own = '[persons]\n"TUTEE" = { role = "STUDENT", gender = "group" }\n'
-    own += '[details]\n"PET" = { values = ["Rex"], label = "" }\n'
-    (tmp_path / "own.toml").write_text(own, "utf8")
-    table = Placeholders(tmp_path / "own.toml")
-    chat = parse_chat("teacher: <TUTEE> has <PET>", "c", table)
-    filled = fill_chat(chat, gender="M", culture="Africa", seed=1, table=table)
-    assert filled.placeholders == ("TUTEE",) and filled.text.endswith(" has Rex\n")
-
-
 @pytest.mark.parametrize("gender, culture", GROUPS)
 def test_people_have_names_of_their_group(gender, culture):
     found = values(fill(TALK, gender, culture))

@@ -93,9 +93,8 @@ def synthetic_release(missed, *, n=40, odd=0.0):
 )  # an address may keep a word
 def test_items_are_surrogates_and_leaks(original, released, gold, expected):
     document = Document("1", original, released, tuple(map(tuple, gold)))
-    assert [
-        [released[item.start : item.end], item.leak, item.partial] for item in document.items
-    ] == expected
+    found = [[released[item.start : item.end], bool(item.leak)] for item in document.items]
+    assert found == [row[:2] for row in expected]
 
 
 def test_texts_that_do_not_belong_together_are_a_coded_error():
@@ -108,31 +107,24 @@ def test_texts_that_do_not_belong_together_are_a_coded_error():
         ).items
 
 
-def test_leaks_outside_of_the_surrogates_are_found_whatever_the_order_of_the_documents():
+def test_what_was_missed_by_chance_looks_like_what_was_not_whatever_the_order():
     documents = synthetic_release(0.1)
-    found = release_report(documents, n_resamples=50)["attacks"]
-    labels, reader = found["labels"], found["reader"]
-    assert labels["recall"] > 0.8 and labels["precision"] > 0.8
-    assert labels["lift_95"][0] > 2 and labels["p_value"] < 1e-6
-    # What was missed by chance looks like what was not: a reader without the spans cannot tell.
-    assert reader["auc_95"][0] < 0.65 and reader["auc_95"][1] > 0.35 and reader["p_value"] > 0.01
-    again = release_report(documents[::-1], n_resamples=5)["attacks"]["labels"]
-    assert {
-        key: value for key, value in labels.items() if not key.endswith("_95")
-    }.items() <= again.items()
+    found = release_report(documents, n_resamples=50)["attack"]
+    assert found["auc"] < 0.65 and found["p_value"] > 0.01
+    again = release_report(documents[::-1], n_resamples=5)["attack"]
+    assert [again[name] for name in ("found", "auc")] == [found[name] for name in ("found", "auc")]
 
 
 def test_a_reader_finds_leaks_in_odd_places():
-    reader = release_report(synthetic_release(None, odd=0.06), n_resamples=50)["attacks"]["reader"]
-    assert reader["auc"] > 0.8 and reader["auc_95"][0] > 0.5
+    found = release_report(synthetic_release(None, odd=0.06), n_resamples=50)["attack"]
+    assert found["auc"] > 0.8 and found["p_value"] < 0.01
 
 
 def test_a_release_without_leaks_gives_nothing_away():
     report = release_report(synthetic_release(0, n=30), n_resamples=50)
-    assert report["leaks"] == 0
-    for row in report["attacks"].values():
-        assert (row["found"], row["p_value"], row["chance_precision"]) == (0, 1, 0)
-        assert "lift" not in row and "auc" not in row
+    row = report["attack"]
+    assert (report["leaks"], row["found"], row["p_value"], row["chance_precision"]) == (0, 0, 1, 0)
+    assert "auc" not in row
     with pytest.raises(PiiError, match=r"\[E771\]"):
         release_report(synthetic_release(0, n=3))
 
@@ -163,10 +155,8 @@ def files(tmp_path):
 def test_texts_are_joined_by_id_and_only_what_the_profile_hides_can_leak(files, tmp_path):
     hidden = study.read_release(*files, hides=lambda label: label != NAME)
     assert not any(item.leak for document in hidden for item in document.items)
-    assert any(
-        document.spans(leak=True)
-        for document in study.read_release(*files, hides=lambda label: True)
-    )
+    everything = study.read_release(*files, hides=lambda label: True)
+    assert any(item.leak for document in everything for item in document.items)
     fewer = tmp_path / "fewer.jsonl"
     fewer.write_text("".join(line + "\n" for line in files[1].read_text().splitlines()[:-2]))
     with pytest.raises(PiiError, match=r"\[E770\] 2 documents"):
@@ -177,7 +167,7 @@ def test_the_command_writes_numbers_and_no_text(command, files, tmp_path):
     out = tmp_path / "release.json"
     result = command(study.main, *files, "--out", out, "--resamples", 20)
     assert result.exit_code == 0, result.output
-    assert set(json.loads(out.read_text())["release"]["attacks"]) == {"reader", "labels"}
+    assert json.loads(out.read_text())["release"]["attack"]["leaks"] > 0
     assert "Parrot attack" in result.output
     values = {
         r["text"][s:e]

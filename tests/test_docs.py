@@ -1,0 +1,285 @@
+"""The documentation is true: code and commands run, links and files exist, what is generated covers everything.
+
+Fences say what runs: `python` and `bash` do, `py` and `sh` do not (they need a server, a cluster or a browser). A `text`
+block right behind a `python` block is what it prints. A `diff` or `toml` block with a title is a change to that file.
+"""
+
+import csv
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import zipfile
+from configparser import ConfigParser
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from pii_components.cli.app import app
+from pii_components.errors import Errors
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="docs/ is not in an installed wheel")
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+COMMANDS = typer.main.get_command(app)
+MARK = "--- end of a block"
+FENCE = re.compile(r"^```(\w+)(?: title=\"(.+?)\")?\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def name_of(page):
+    return str(page.relative_to(ROOT))
+
+
+def blocks(page):
+    """RETURNS (list[tuple[str, str, str]]): Language, title and content of each fence."""
+    return FENCE.findall(page.read_text("utf8"))
+
+
+def programs(page):
+    """RETURNS (list[tuple[str, str | None]]): Each block of Python that runs, and what it prints, if the page says it."""
+    pattern = re.compile(
+        r"^```python\n(.*?)^```(?:\n\n```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL
+    )
+    return [(found[1], found[2]) for found in pattern.finditer(page.read_text("utf8"))]
+
+
+def with_code():
+    """Pages with Python that runs; those that load the pipeline are slow. tests/presidio has its own."""
+    for page in PAGES[2:]:
+        code = "".join(code for code, _ in programs(page))
+        if not code or page.stem.startswith(("presidio", "add-")):
+            continue
+        marks = [pytest.mark.slow] if "spacy.load" in code else []
+        yield pytest.param(page, id=name_of(page), marks=marks)
+
+
+def write_files(page, folder):
+    """Write each file that a page shows as a whole."""
+    for language, title, body in blocks(page):
+        if title and language == "toml":
+            (folder / title).write_text(body, "utf8")
+
+
+def run_programs(page, folder, **environment):
+    """Run the blocks of a page in one process. RETURNS (list[tuple[str, str]]): What each printed, and what it should."""
+    code = "".join(f"{code}\nprint({MARK!r})\n" for code, _ in programs(page))
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env=os.environ | environment,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    printed = done.stdout.split(f"{MARK}\n")
+    return [(out, text) for out, (_, text) in zip(printed, programs(page)) if text is not None]
+
+
+@pytest.mark.parametrize("page", list(with_code()))
+def test_python_prints_what_the_page_says(page, tmp_path):
+    write_files(page, tmp_path)
+    if page.stem == "reidentify":
+        make_vault(tmp_path)
+    for printed, told in run_programs(page, tmp_path, PYTHONPATH=str(ROOT)):
+        assert printed == told
+
+
+def make_vault(folder):
+    pytest.importorskip("cryptography")
+    from pii_components.vault.keys import VaultKey
+    from pii_components.vault.vault import Vault
+
+    (folder / "secret.key").write_bytes(b"0123456789abcdef0123456789abcdef")
+    Vault.create(folder / "essays.vault", VaultKey.from_file(folder / "secret.key")).close()
+
+
+def change(folder, title, body):
+    """Apply a diff without line numbers: the old lines of each part, split by @@, must stand in the file exactly once."""
+    file = folder / title
+    text = file.read_text("utf8")
+    for part in body.split("@@\n"):
+        lines = part.rstrip("\n").split("\n")
+        old = [line[1:] for line in lines if line[:1] != "+"]
+        new = [line[1:] for line in lines if line[:1] != "-"]
+        before, after = ("\n".join(some) + "\n" for some in (old, new))
+        assert text.count(before) == 1, (title, before)
+        text = text.replace(before, after)
+    file.write_text(text, "utf8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["add-label", "add-profile"])
+def test_a_change_made_from_the_page_alone_works(name, tmp_path):
+    page = DOCS / f"how-to/{name}.md"
+    ignore = shutil.ignore_patterns("__pycache__")
+    for package in ("pii_components", "en_pii_edu"):
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=ignore)
+    write_files(page, tmp_path)
+    for language, title, body in blocks(page):
+        if title and language == "diff":
+            change(tmp_path, title, body)
+    for printed, told in run_programs(page, tmp_path, PYTHONPATH=str(tmp_path)):
+        assert printed == told
+
+
+# --- commands
+
+
+def commands(page):
+    """RETURNS (list[list[str]]): The words of each call of pii-edu in the page's shell blocks and in its text."""
+    text = page.read_text("utf8")
+    shell = "\n".join(body for language, _, body in blocks(page) if language in ("bash", "sh"))
+    lines = shell.replace("\\\n", " ").split("\n") + re.findall(r"`(pii-edu [^`]+)`", text)
+    calls = []
+    for line in lines:
+        for part in re.split(r"&&|\|", line):
+            words = shlex.split(part, comments=True)
+            if words[:1] == ["pii-edu"]:
+                calls.append(words[1:])
+    return calls
+
+
+def check_call(words):
+    """The command exists, and has each option."""
+    command, rest = COMMANDS, list(words)
+    while rest and rest[0] in getattr(command, "commands", {}):
+        command = command.commands[rest.pop(0)]
+    assert command is not COMMANDS and not getattr(command, "commands", {}), words
+    options = {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
+    options.add("--help")
+    assert {word.partition("=")[0] for word in rest if word.startswith("--")} <= options, words
+
+
+GROUPS = ("pii-edu", "pii-edu vault", "pii-edu corpus", "pii-edu evaluate", "pii-edu llm")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_commands_and_options_exist(page):
+    for words in commands(page):
+        if " ".join(["pii-edu", *words]) not in GROUPS:
+            check_call(words)
+
+
+def make_files(folder):
+    """What the pages of the command line are about: essays, a course with its class list, a forum, gold."""
+    samples = ROOT / "assets/samples"
+    shutil.copy(samples / "essays.csv", folder / "essays.csv")
+    with open(samples / "essays.csv", encoding="utf8", newline="") as file:
+        texts = {row["id"]: row["text"] for row in csv.DictReader(file)}
+    gold = [json.loads(line) for line in (samples / "gold.jsonl").read_text("utf8").splitlines()]
+    gold = [{**record, "text": texts[record["id"]]} for record in gold]
+    (folder / "gold.jsonl").write_text("\n".join(map(json.dumps, gold)), "utf8")
+    shutil.copy(ROOT / "tests/data/class/roster.csv", folder / "class.csv")
+    posts = (ROOT / "tests/data/forum.jsonl").read_text("utf8")
+    (folder / "forum.jsonl").write_text(re.sub(r"\{\w+:\w+ ([^}]*)\}", r"\1", posts), "utf8")
+    shutil.copytree(ROOT / "configs", folder / "configs")
+    lines = (ROOT / "tests/data/class/documents.jsonl").read_text("utf8").splitlines()
+    with zipfile.ZipFile(folder / "course.zip", "w") as course:
+        for number, line in enumerate(lines):
+            course.writestr(f"essay{number}.txt", json.loads(line)["text"])
+    tokens = ["By", "Ana", "Lopez"]
+    kaggle = {
+        "document": 7,
+        "full_text": "By Ana Lopez",
+        "tokens": tokens,
+        "trailing_whitespace": [True, True, False],
+        "labels": ["O", "B-NAME_STUDENT", "I-NAME_STUDENT"],
+    }
+    (folder / "train.json").write_text(json.dumps([kaggle]))
+
+
+def shell_of(page):
+    """RETURNS (str): The commands of a page that run, but for installing."""
+    shell = [body for language, _, body in blocks(page) if language == "bash"]
+    return "\n".join(body for body in shell if "pip install" not in body)
+
+
+SHELL = [page for page in [ROOT / "README.md", *PAGES[2:]] if "pii-edu" in shell_of(page)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", SHELL, ids=name_of)
+def test_commands_run(page, tmp_path):
+    make_files(tmp_path)
+    write_files(page, tmp_path)
+    ours = f'pii-edu() {{ {shlex.quote(sys.executable)} -m pii_components.cli "$@"; }}\n'
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", ours + shell_of(page)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+
+
+# --- what is named exists
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "MODEL_CARD.md"], ids=name_of)
+def test_links_lead_somewhere(page):
+    generated = {"cli", "labels", "profiles", "errors"}
+    text = FENCE.sub("", page.read_text("utf8"))
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", text):
+        path = page.parent / target
+        assert path.exists() or path.stem in generated, target
+
+
+def test_pages_that_the_code_names_exist():
+    for folder in ("pii_components", "scripts", "configs"):
+        for path in (ROOT / folder).rglob("*.*"):
+            if path.suffix not in (".py", ".md", ".cfg", ".toml"):
+                continue
+            for page in re.findall(r"\bdocs/[\w/-]+\.md", path.read_text("utf8")):
+                assert (ROOT / page).is_file(), (path.name, page)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_codes_that_are_named_exist(page):
+    for code in re.findall(r"\bE\d{3}\b", page.read_text("utf8")):
+        assert getattr(Errors, code)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_extras_that_are_named_exist(page):
+    text = page.read_text("utf8")
+    config = ConfigParser()
+    config.read(ROOT / "setup.cfg", "utf8")
+    extras = set(config["options.extras_require"])
+    for named in re.findall(r'"\.\[([\w,]+)\]"', text):
+        assert set(named.split(",")) <= extras
+
+
+def test_reference_has_every_command_label_profile_and_code():
+    pytest.importorskip("mkdocs")
+    from pii_components.errors import Warnings
+    from pii_components.labels import LABELS
+    from pii_components.profiles import shipped_profiles
+    from scripts.reference import LABEL_MEANINGS, PAGES
+
+    made = {name: make() for name, make in PAGES.items()}
+    assert all(f"## `pii-edu {name}`" in made["cli"] for name in COMMANDS.commands)
+    assert all(f"`{label}`" in made["labels"] for label in LABELS)
+    assert list(LABEL_MEANINGS) == list(LABELS)
+    assert all(f"`{name}`" in made["profiles"] for name in shipped_profiles())
+    codes = [name for group in (Errors, Warnings) for name in vars(group)]
+    codes = [name for name in codes if re.fullmatch(r"[EW]\d{3}", name)]
+    assert all(f">{code}<" in made["errors"] for code in codes)
+
+
+def test_docstrings_become_lists():
+    pytest.importorskip("mkdocs")
+    from scripts.reference import as_list
+
+    written = "Find spans.\n\nthreshold (float): Least\n    probability.\nRETURNS (list[Span]): Sorted.\nRAISES (PiiError): E650."
+    assert as_list(written) == (
+        "Find spans.\n\n- **`threshold`** (`float`): Least\n    probability.\n\n"
+        "- **Returns** (`list[Span]`): Sorted.\n- **Raises** (`PiiError`): E650."
+    )
