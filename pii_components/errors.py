@@ -294,7 +294,6 @@ class Errors(metaclass=_Codes):
     E902 = "Example {number} does not hold the same words in its text and its answer, marks aside."
     E903 = "A context of {length} tokens is too short for the instructions and {needed} characters of text; use a model with a longer one."
     E904 = "There is no mode '{value}' of {name}; use one of: {allowed}."
-    E905 = "{name} is {value}; use {allowed}."
     E910 = "'{endpoint}' is no address of a server; give one such as https://api.openai.com/v1."
     E911 = "Text would leave this machine for {host}, which nobody has allowed; give --allow-remote, or allow_remote = true in Python."
     E912 = "The environment variable {name} holds no key for {host}; set it."

@@ -4,8 +4,7 @@
     report(nlp, Prices.load(), words=12_000)
 
 The file is a spaCy config as spacy-llm's documentation has it. The components with the factory "llm" are taken; where they go says `[nlp]
-pipeline`, which may list components of the pipeline at hand too. Not listed, a verifier stands before the surrogates and a marker behind
-`pii_ner`.
+pipeline`, which may list components of the pipeline at hand too; what is not listed stands before the surrogates.
 """
 
 import warnings
@@ -20,7 +19,7 @@ from .cost import Prices, total
 if TYPE_CHECKING:
     from spacy.language import Language
 
-FACTORY = "llm"
+FACTORY, SURROGATES = "llm", "hips_surrogate"
 SERVER, PANEL = "pii_edu.OpenAICompatible.v1", "pii_edu.Panel.v1"
 
 
@@ -38,7 +37,7 @@ def load_with(
             "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
         )
     else:
-        nlp = spacy.load(model, exclude=["hips_surrogate"])
+        nlp = spacy.load(model, exclude=[SURROGATES])
     add_components(nlp, path, allow_remote=allow_remote, dry=dry)
     return nlp
 
@@ -93,8 +92,7 @@ def add_components(
         settings = {key: value for key, value in part.items() if key != "factory"}
         model = settings.get("model", {})
         settings["model"] = _allowed(model, name, allow_remote=allow_remote or dry, dry=dry)
-        place = _place(nlp, name, order, settings)
-        made = _add(nlp, name, settings, place, file=Path(path).name)
+        made = _add(nlp, name, settings, _place(nlp, name, order), file=Path(path).name)
         if dry:
             made._model.rehearse()
     return list(parts)
@@ -136,21 +134,12 @@ def _allowed(
     return model | {"allow_remote": allow_remote} | ({"key_env": ""} if dry else {})
 
 
-def _place(
-    nlp: "Language", name: str, order: list[str], settings: dict[str, Any]
-) -> dict[str, Any]:
-    """RETURNS (dict): Where a component goes: as the config lists it, else a verifier before the surrogates, a marker before
-    what reads its names."""
+def _place(nlp: "Language", name: str, order: list[str]) -> dict[str, Any]:
+    """RETURNS (dict): Where a component goes: as the config lists it, else before the surrogates."""
     if name in order:
         before = [other for other in order[: order.index(name)] if other in nlp.pipe_names]
         return {"after": before[-1]} if before else {"first": True}
-    behind = ["hips_surrogate"]
-    if "Verifier" not in settings.get("task", {}).get("@llm_tasks", ""):
-        behind = ["pii_ruler", "pii_context", *behind]
-    for other in behind:
-        if other in nlp.pipe_names:
-            return {"before": other}
-    return {}
+    return {"before": SURROGATES} if SURROGATES in nlp.pipe_names else {}
 
 
 def report(nlp: "Language", prices: Prices, *, words: int) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from ..errors import Errors, PiiError
 from ..labels import DETAIL_LABELS, NAME_CHARACTER, NAME_CITED, NAME_STUDENT, is_name
 from ..spans import ENTS, SPANS_KEY, read_spans, write_ents, write_spans
 from . import Note, Prompt, read_toml
-from .marker import add_notes, fence_of
+from .marker import Task, add_notes, fence_of
 
 VOTES = VETO, MAJORITY = ("veto", "majority")
 KEPT = (NAME_CITED, NAME_CHARACTER)
@@ -78,7 +78,7 @@ class Question(NamedTuple):
     control: bool = False
 
 
-class VerifierTask:
+class VerifierTask(Task):
     """Registered as `pii_edu.Verifier.v1` of `llm_tasks`.
 
     reasoning (bool): Whether the model reasons before it answers.
@@ -86,8 +86,8 @@ class VerifierTask:
     votes (str): With a panel of models, "veto": F if all say so, or "majority".
     control (bool): Whether an invented student is asked about too.
     window (int): Characters around a mention.
-    contexts (int): Passages at most.
-    RAISES (PiiError): E904, E905.
+    contexts (int): Passages at most; one at least.
+    RAISES (PiiError): E904.
     """
 
     def __init__(
@@ -101,12 +101,9 @@ class VerifierTask:
     ) -> None:
         if votes not in VOTES:
             raise PiiError(Errors.E904, name="votes", value=votes, allowed=", ".join(VOTES))
-        for name, number in (("window", window), ("contexts", contexts)):
-            if number < 1:
-                raise PiiError(Errors.E905, name=name, value=number, allowed="1 or more")
         self._data = read_toml("verifier.toml")
         self.reasoning, self.votes, self.control = reasoning, votes, control
-        self.window, self.contexts = window, contexts
+        self.window, self.contexts = window, max(contexts, 1)
         self.labels_asked = labels
 
     def generate_prompts(
@@ -160,14 +157,8 @@ class VerifierTask:
         line = self._data["control"].format(name=name)
         return self.prompt(name, f"{line}\n{context}", NAME_STUDENT)
 
-    def parse_responses(
-        self, shards: Iterable[Iterable[Doc]], responses: Iterable[Iterable[Any]]
-    ) -> Iterable[Doc]:
-        """As spacy-llm asks; takes what is not personal out of the spans. RETURNS (list[Doc]): In order."""
-        pairs: Any = zip(shards, responses, strict=True)
-        return [self._parse(list(some), list(replies)) for some, replies in pairs]
-
     def _parse(self, questions: list[Question], replies: list[str]) -> Doc:
+        """Take what is not personal out of the spans."""
         doc = questions[0].doc
         changed: set[tuple[int, int]] = set()
         # A document without questions has no replies.
