@@ -537,17 +537,3 @@ def test_the_command_listens_on_loopback_under_a_new_token(made, pii_edu, monkey
         and all(len(a.rstrip("/\n").rpartition("/")[2]) > 30 for a in addresses)
     )
     assert not Path(f"{RUN}.decisions.jsonl.lock").exists()
-
-
-def test_the_spool_keeps_no_text_in_clear(opened, made):
-    opened.spool._file.seek(0)
-    assert b"Sorel" not in opened.spool._file.read() and opened.spool.get(
-        opened.entries[1].text
-    ) == ["d1", TEXTS[1]]
-    assert sorted(p.name for p in made.parent.iterdir()) == [
-        "clean.csv",
-        "in.csv",
-        "report.html",
-        "report.json",
-        RUN,
-    ]
