@@ -1,5 +1,5 @@
-"""`deidentify_frame` (Spark) and `deidentify_dataset` (Ray), for a job of one's own: docs/scale.md."""
+"""`deidentify_frame` (Spark), for a job of one's own: docs/scale.md."""
 
-from .release.scale import deidentify_dataset, deidentify_frame
+from .release.scale import deidentify_frame
 
-__all__ = ["deidentify_dataset", "deidentify_frame"]
+__all__ = ["deidentify_frame"]

@@ -237,17 +237,6 @@ def open_decoded(
             yield stream, codec, bom
 
 
-def read_bytes(path: Path) -> bytes:
-    """The content of a file. RAISES (OSError, PiiError): If it cannot be opened or read; see `cause_of`."""
-    with open_binary(path) as file:
-        return file.read()
-
-
-def cause_of(err: BaseException) -> str:
-    """The system's reason behind an error of `read_bytes`."""
-    return reason_of(err.__cause__ or err)
-
-
 def show_fields(fields: Iterable[str]) -> str:
     """Names of columns for a message: "id, essay, (column 3)"."""
     names = [safe_name(name, i) for i, name in enumerate(fields, 1)]

@@ -41,9 +41,7 @@ class Reply(str):
     code: str
     votes: tuple["Reply", ...]
 
-    def __new__(
-        cls, text: str = "", *, code: str = "", votes: Sequence["Reply"] = ()
-    ) -> "Reply":
+    def __new__(cls, text: str = "", *, code: str = "", votes: Sequence["Reply"] = ()) -> "Reply":
         made = super().__new__(cls, votes[0] if votes else text)
         made.code, made.votes = votes[0].code if votes else code, tuple(votes)
         return made

@@ -164,7 +164,9 @@ class OpenAIModel(ChatModel):
         """Up to `concurrency` calls at a time. RAISES (PiiError): E913, for what would fail every call."""
         with ThreadPoolExecutor(self._concurrency) as pool:
             answers = pool.map(self._one, prompts)  # an error calls off what has not begun
-            return [self.counted(prompt, *found) for prompt, found in zip(prompts, answers, strict=True)]
+            return [
+                self.counted(prompt, *found) for prompt, found in zip(prompts, answers, strict=True)
+            ]
 
     def _one(self, prompt: str) -> tuple[Reply, Any]:
         """RETURNS (tuple): The reply, and the server's count of tokens, if it gave one."""

@@ -406,21 +406,10 @@ def test_docbin_without_gold_or_with_odd_gold_is_skipped(tmp_path):
     assert len(essays) == 2 and skips == [(2, "E632"), (3, "E624"), (4, "E657")]
 
 
-def test_document_that_breaks_in_a_docbin_does_not_end_it(tmp_path):
-    made = DocBin(docs=[make_doc(pii=[]) for _ in range(6)])
+def test_broken_docbin_is_refused(tmp_path):
+    made = DocBin(docs=[make_doc(pii=[]), make_doc(pii=[])])
+    data = made.to_bytes()
     made.span_groups[1] = b"\xc1"
-    made.span_groups[4] = b"\xc1"
-    made.to_disk(tmp_path / "a.spacy")
-    essays, skips, _ = read(tmp_path / "a.spacy")
-    assert [essay[0] for essay in essays] == ["1", "3", "4", "6"] and skips == [
-        (2, "E657"),
-        (5, "E657"),
-    ]
-
-
-def test_cut_docbin_is_refused(tmp_path):
-    DocBin(docs=[make_doc(pii=[])]).to_disk(tmp_path / "a.spacy")
-    data = (tmp_path / "a.spacy").read_bytes()
-    with pytest.raises(PiiError) as err:
-        read(put(tmp_path / "b.spacy", data[: len(data) // 2]))
-    assert err.value.code == "E631"
+    for broken in (data[: len(data) // 2], made.to_bytes()):
+        with pytest.raises(PiiError, match="E631"):
+            read(put(tmp_path / "a.spacy", broken))
