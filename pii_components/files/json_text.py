@@ -188,7 +188,7 @@ class JsonSource(Source):
         if has_half_pair(text):
             return Skip.of(Errors.E520, number=number, id=ident, encoding=HALF_ESCAPE)
         has_tokens = "tokens" in values
-        if has_tokens and "tokens" not in self.drop and not _tokens_fit(values, text):
+        if has_tokens and "tokens" not in self.drop and not tokens_fit(values, text):
             return Skip.of(Errors.E529, number=number, id=ident)
         hidden = self.fields_not_passed_on(values)
         self._seen.update(name for name in values if name not in hidden)
@@ -226,7 +226,8 @@ def join_tokens(tokens: list[str], spaces: list[bool]) -> str:
     )
 
 
-def _tokens_fit(values: dict[str, Any], text: str) -> bool:
+def tokens_fit(values: dict[str, Any], text: str) -> bool:
+    """Whether the tokens of a record are those of its text, and its labels as many, if it has any."""
     tokens, spaces, labels = (values.get(name) for name in TOKEN_FIELDS)
     if not isinstance(tokens, list) or not isinstance(spaces, list) or len(tokens) != len(spaces):
         return False

@@ -81,7 +81,9 @@ class FolderSource(Source):
     def __iter__(self) -> Iterator[Record | Skip]:
         for number in range(self.done + 1, len(self.files) + 1):
             self.done, name = number, self.files[number - 1]
-            item = Skip.of(Errors.E551, number=number, allowed=" or ".join(DOCUMENT_SUFFIXES))
+            item: Record | Skip = Skip.of(
+                Errors.E551, number=number, allowed=" or ".join(DOCUMENT_SUFFIXES)
+            )
             if self.reads(name):
                 item = self.read(number, name)
             yield item if isinstance(item, Record) else replace(item, id=name)

@@ -72,22 +72,24 @@ class Threads:
     def _known(self, thread: str) -> Known:
         learnt = self._learnt.get(thread, _Learnt())
         people = link_people(person for person, _ in learnt.people)
-        labels: list[set[str]] = [set() for _ in people]
-        for person, label in learnt.people:
+        chosen = [""] * len(people)
+        for person, label in sorted(learnt.people, key=lambda known: known[1]):
             for n in fits(person, people):
-                labels[n].add(label)
-        # A student for one text is a student for all.
-        chosen = [NAME_STUDENT if NAME_STUDENT in one or not one else min(one) for one in labels]
+                # A student for one text is a student for all.
+                chosen[n] = label if label == NAME_STUDENT else chosen[n] or label
         members = [_member(person) for person in people]
         members += [Member.of({label: value}) for label, value in sorted(learnt.values)]
-        everyone = Everyone(tuple(people), tuple(chosen), frozenset(learnt.words))
+        labels = tuple(label or NAME_STUDENT for label in chosen)
+        everyone = Everyone(tuple(people), labels, frozenset(learnt.words))
         return Known(everyone, Roster(members, where="known from the thread"), learnt.cited)
 
     def add_known(self, thread: str, doc: "Doc", profile: Profile) -> None:
         """Mark in a document who is known from others of its thread."""
         known, spans, text = self.known(thread), _spans(doc, profile), doc.text
-        cited = known.cited | _cited_here(known, text, spans)
-        cands = [cand for cand, *_ in spans]
+        cited, cands = set(known.cited), [cand for cand, *_ in spans]
+        for cand, start, end, is_hidden in spans:
+            if is_name(cand.label) and not is_hidden and _is_others(known, text, start, end):
+                cited |= _surnames(text[start:end])
         safe = {i for c, *_, is_hidden in spans if is_hidden for i in range(c.start, c.end)}
         for hit in known.roster.find(text):
             name = text[hit.start : hit.end]
@@ -105,15 +107,6 @@ class Threads:
             cands.append(Candidate(start, end, label, hit.score, THREAD, hit.reason))
             safe.update(range(start, end))
         write_spans(doc, cands)
-
-
-def _cited_here(known: Known, text: str, spans: list[tuple[Candidate, int, int, bool]]) -> set[str]:
-    """RETURNS (set[str]): Words of names that this text has from somebody outside of the thread."""
-    words = set[str]()
-    for cand, start, end, is_hidden in spans:
-        if is_name(cand.label) and not is_hidden and _is_others(known, text, start, end):
-            words |= _surnames(text[start:end])
-    return words
 
 
 def _is_others(known: Known, text: str, start: int, end: int) -> bool:

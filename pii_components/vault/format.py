@@ -202,7 +202,4 @@ def _sign(keys: Keys, what: bytes, data: bytes) -> bytes:
 
 
 def _zeros(file: BinaryIO) -> bool:
-    while chunk := file.read(1 << 20):
-        if any(chunk):
-            return False
-    return True
+    return not any(any(chunk) for chunk in iter(lambda: file.read(1 << 20), b""))

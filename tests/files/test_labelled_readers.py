@@ -161,22 +161,6 @@ def test_file_of_another_form_is_refused(tmp_path, form, content, code):
     assert err.value.code == code
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-@pytest.mark.parametrize("form", ["kaggle", "jsonl", "csv"])
-def test_byte_order_marks_are_seen(tmp_path, encoding, form):
-    content = {
-        "kaggle": json.dumps([KAGGLE]),
-        "jsonl": json.dumps(LINE),
-        "csv": f'id,text,spans\n7,{TEXT},"{json.dumps(LINE["spans"])}"\n'.replace(
-            '"NAME_STUDENT"', '""NAME_STUDENT""'
-        ),
-    }[form]
-    assert read(put(tmp_path / "a", content.encode(encoding)), form)[:2] == (
-        [("7", TEXT, GOLD, ())],
-        [],
-    )
-
-
 @pytest.mark.parametrize(
     ("values", "ident"),
     [
@@ -231,19 +215,6 @@ ENTITY_ROWS = [
 def test_rows_of_entities(tmp_path, row, valid):
     (item,) = read_entities(put(tmp_path / "e.csv", ENTITY_HEAD + row + "\n"))
     assert isinstance(item, EntityRow) if valid else isinstance(item, Skip) and item.code == "E639"
-
-
-def test_rows_of_entities_that_csv_refuses(tmp_path):
-    path = put(
-        tmp_path / "e.csv",
-        ENTITY_HEAD.encode() + b'7,"I"na,X,"(0, 1)"\n\n8,\xff,X,"(0, 1)"\n9,I,X,"(0, 1)"\n',
-    )
-    items = list(read_entities(path))
-    assert [(item.number, getattr(item, "code", "")) for item in items] == [
-        (1, "E524"),
-        (2, "E520"),
-        (3, ""),
-    ]
 
 
 def entities(tmp_path, rows, texts, name="texts.jsonl"):

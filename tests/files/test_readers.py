@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from pii_components.errors import PiiError
 from pii_components.files.json_text import parse_object
-from pii_components.files.labelled import read_labelled
 from pii_components.files.record import Record, Skip, detect_encoding, show_fields
 from pii_components.files.sources import open_source
 from pii_components.files.tables import plain_cell, safe_cell
@@ -475,51 +474,3 @@ def test_output_of_another_form_is_refused(tmp_path, name, out):
     with pytest.raises(PiiError) as err:
         open_writer(source, tmp_path / out)
     assert err.value.code == "E511"
-
-
-ESSAY = {
-    "document": 7,
-    "full_text": "I am Ina Sorel.\n\nInk, ina@example.edu",
-    "tokens": ["I", "am", "Ina", "Sorel", ".", "\n\n", "Ink", ",", "ina@example.edu"],
-    "trailing_whitespace": [True, True, True, False, False, False, False, True, False],
-    "labels": ["O", "O", "B-NAME_STUDENT", "I-NAME_STUDENT", "O", "O", "O", "O", "B-EMAIL"],
-}
-
-
-@pytest.mark.parametrize("form", ["array", "lines"])
-def test_labelled_essays(tmp_path, form):
-    rows = [ESSAY, {**ESSAY, "full_text": "I am Ino Sorel."}, {**ESSAY, "document": None}]
-    content = (
-        json.dumps(rows) if form == "array" else "".join(json.dumps(row) + "\n" for row in rows)
-    )
-    path = put(tmp_path / ("a.json" if form == "array" else "a.jsonl"), content)
-    skips: list[Skip] = []
-    essays = list(read_labelled(path, on_skip=skips.append))
-    assert [essay.id for essay in essays] == ["7", "3"]
-    assert (essays[0].text, essays[0].spans) == (
-        ESSAY["full_text"],
-        ((5, 14, "NAME_STUDENT"), (22, 37, "EMAIL")),
-    )
-    assert [(skip.number, skip.code) for skip in skips] == [(2, "E537")] and "Sorel" not in str(
-        skips[0].error
-    )
-    with pytest.raises(PiiError) as err:
-        list(read_labelled(path))
-    assert err.value.code == "E537"
-
-
-@pytest.mark.parametrize(
-    ("labels", "expected"),
-    [
-        (["B-X", "B-X", "O"], ((0, 1, "X"), (2, 3, "X"))),
-        (["B-X", "I-X", "O"], ((0, 3, "X"),)),
-        (["I-X", "I-X", "O"], ((0, 3, "X"),)),
-        (["B-X", "I-Y", "O"], ((0, 1, "X"), (2, 3, "Y"))),
-        (["O", "I-X", "I-X"], ((2, 5, "X"),)),
-        (["O", "O", "O"], ()),
-    ],
-)
-def test_bio_to_spans(tmp_path, labels, expected):
-    row = {"tokens": ["a", "b", "c"], "trailing_whitespace": [True, True, False], "labels": labels}
-    (essay,) = read_labelled(put(tmp_path / "a.jsonl", json.dumps(row)))
-    assert (essay.text, essay.spans) == ("a b c", expected)

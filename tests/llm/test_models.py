@@ -74,28 +74,6 @@ def test_one_bad_answer_spoils_no_other(status, body, headers, code, calls):
     assert model.usage.errors == {code: 1}
 
 
-def test_a_server_that_recovers_is_asked_again_after_the_time_it_names():
-    def answer(body, number):
-        return (
-            (429, {}, {"Retry-After": "0.3"})
-            if number == 1
-            else (503, {})
-            if number == 2
-            else echo(body, number)
-        )
-
-    replies, fake, _ = asking(answer, ["one"])
-    times = [asked[3] for asked in fake.asked]
-    assert replies == [["said one"]] and 0.25 < times[1] - times[0] < 2
-
-
-def test_a_server_that_does_not_answer_in_time():
-    replies, _, _ = asking(
-        lambda body, number: (200, echo(body, number), {}, 1.0), ["one"], timeout=0.1, tries=2
-    )
-    assert replies[0][0].code == "E914"
-
-
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_what_fails_every_call_ends_the_run_at_once(status):
     with pytest.raises(PiiError) as err:

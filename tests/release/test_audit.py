@@ -1,7 +1,6 @@
 """Estimates against brute force and scipy, digests against sha256sum's definition, and the page. No text of anybody."""
 
 import hashlib
-import json
 import os
 from itertools import combinations
 
@@ -17,8 +16,7 @@ from pii_components.release.audit import (
     review_plan,
     sample_records,
 )
-from pii_components.release.report import build_page, digest, find_report
-from tests.page import Page
+from pii_components.release.report import digest, find_report
 
 
 def test_hypergeometric_is_what_counting_all_draws_gives():
@@ -172,21 +170,3 @@ def test_no_report_is_a_coded_error(tmp_path):
         == tmp_path / "report.json"
         == find_report(tmp_path / "report.json")[0]
     )
-
-
-def test_page_of_an_empty_report_is_whole():
-    report = {
-        "spans": [],
-        "sources": [],
-        "actions": {},
-        "skipped": {"count": 0, "records": []},
-        "documents": 0,
-        "key": "random",
-    }
-    report |= {
-        "risk": {"least": [0] * 10, "in_clear": [0] * 10, "unsure": [0] * 11},
-        "documents_changed": 0,
-        "profile": "<i>",
-    }
-    page = build_page(json.loads(json.dumps(report)))
-    assert "<i>" not in page and "&lt;i&gt;" in page and len(set(Page(page).ids)) == 10
