@@ -128,6 +128,17 @@ class Source:
         """All columns or fields of texts; those of a record are read as one text, joined by `FIELD_SEPARATOR`."""
         return (self.text_field, *self.more)
 
+    def choose(self, fields: list[str]) -> None:
+        """Find the columns that the user named, or a usual one for the text; the others pass through.
+
+        RAISES (PiiError): E505 to E507.
+        """
+        self.text_field, *more = [choose_text_field(fields, name) for name in self.text_fields]
+        self.more = tuple(more)
+        check_fields(fields, self.id_field, *self.drop)
+        hidden = {*self.text_fields, *self.drop}
+        self.others = [name for name in fields if name not in hidden]
+
     def position(self) -> int:
         """How much of `size` has been read."""
         return self.raw.tell() if self.raw is not None and not self.raw.closed else 0

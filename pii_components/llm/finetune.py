@@ -111,6 +111,3 @@ def part_of(documents: Sequence[LabelledText], part: str) -> list[LabelledText]:
     if part == "all":
         return list(documents)
     return [documents[i] for i in paper_split(len(documents))[part]]
-
-
-__all__ = ["ATTEMPTS", "detector_examples", "part_of", "reason", "verifier_examples"]

@@ -230,5 +230,3 @@ class Panel(ChatModel):
 
 # As setup.cfg registers them.
 make_openai_compatible, make_panel = OpenAIModel, Panel
-
-__all__ = ["ChatModel", "OpenAIModel", "Panel", "make_openai_compatible", "make_panel"]

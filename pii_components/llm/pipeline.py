@@ -146,6 +146,3 @@ def report(nlp: "Language", prices: Prices, *, words: int) -> dict[str, Any]:
     """RETURNS (dict): What was sent, where to, and what it costs; see `cost.total`. words (int): Of the corpus."""
     used = [usage for _, part in llm_parts(nlp) for usage in part._model.usages()]
     return total(used, prices, words=words)
-
-
-__all__ = ["add_components", "llm_parts", "load_with", "read_config", "report"]
