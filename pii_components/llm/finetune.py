@@ -101,12 +101,12 @@ def reason(prompt: Any, truth: str, model: ChatModel, counts: "Counter[str]") ->
 
 
 def part_of(documents: Sequence[LabelledText], part: str) -> list[LabelledText]:
-    """The documents of a part of the paper's split, "base_train", "verifier_train" or "test"; or "all". RAISES (PiiError): E650, E904."""
+    """The documents of a part of the paper's split, "base_train", "verifier_train" or "test"; or "all". RAISES (PiiError): E650, E801."""
     from ..corpus.split import PAPER_PARTS, paper_split
 
     if part not in ("all", *PAPER_PARTS):
         raise PiiError(
-            Errors.E904, name="--part", value=part, allowed=", ".join(("all", *PAPER_PARTS))
+            Errors.E801, name="--part", value=part, allowed=", ".join(("all", *PAPER_PARTS))
         )
     if part == "all":
         return list(documents)

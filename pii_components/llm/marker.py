@@ -89,7 +89,7 @@ class MarkerTask(Task):
     more (dict): Label -> {"signs": [before, behind], "what": ...}.
     examples (str | None): TOML file of few-shot examples; "" for none.
     max_shard (int | None): Characters in a prompt at most.
-    RAISES (PiiError): E900, a file; E901, a label without signs; E902, an example whose answer is not its text; E905.
+    RAISES (PiiError): E801, a label without signs; E900, a file, or an example whose answer is not its text; E903.
     """
 
     def __init__(
@@ -107,7 +107,8 @@ class MarkerTask(Task):
         for label in labels:
             signs = [sign for sign in known.get(label, {}).get("signs", ()) if sign]
             if len(signs) != 2 or taken & {*signs}:
-                raise PiiError(Errors.E901, label=label, known=", ".join(known))
+                allowed = ", ".join(known) + ", or give each label signs of its own in `more`"
+                raise PiiError(Errors.E801, name="labels", value=label, allowed=allowed)
             taken |= {*signs}
             self.marks[label] = (signs[0], signs[1])
         self._max_shard = max_shard or SHARD
@@ -122,7 +123,8 @@ class MarkerTask(Task):
                 text = entry.get("text", "")
                 aligned = align(text, entry.get("answer", ""), every)
                 if aligned.same < 1 or aligned.lost or not text:
-                    raise PiiError(Errors.E902, number=number)
+                    reason = f"the answer of example {number} is not its text"
+                    raise PiiError(Errors.E900, file="examples", reason=reason)
                 self._examples.append((text, aligned.spans))
 
     def prompt(self, text: str, marks: Mapping[str, tuple[str, str]]) -> Prompt:

@@ -223,7 +223,7 @@ class Vault:
 
         write (bool): Whether documents will be added. What a crash has left is put right then, with a warning.
         unfinished (bool): Whether a vault whose last session was not closed may be read.
-        RAISES (PiiError): E450 to E452, E468 for the file; E453 or E454 for the key; E457, if a record was changed; for
+        RAISES (PiiError): E450, E451, E468 for the file; E453 or E454 for the key; E457, if a record was changed; for
         reading, E455 if the file ends inside a record and E456 if it was not closed; for writing, E462 if another process does."""
         path = Path(path)
         with refusals(path, "opened"):
@@ -458,7 +458,7 @@ def reidentify(
 
 
 def vault_kind(path: str | Path) -> str:
-    """ "key" or "passphrase": what opens a vault. RAISES (PiiError): E450 to E452, E468."""
+    """ "key" or "passphrase": what opens a vault. RAISES (PiiError): E450, E451, E468."""
     with refusals(Path(path), "opened"), open(path, "rb") as file:
         return kind_of(read_header(file, Path(path)).lock, path=Path(path))
 

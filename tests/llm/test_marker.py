@@ -56,12 +56,12 @@ def test_other_labels_and_examples_come_from_the_config(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "code"),
     [
-        ({"labels": ["SHOE_SIZE"]}, "E901"),
-        ({"labels": ["NAME_STUDENT", "X"], "more": {"X": {"signs": ["@@@", "+++"]}}}, "E901"),
+        ({"labels": ["SHOE_SIZE"]}, "E801"),
+        ({"labels": ["NAME_STUDENT", "X"], "more": {"X": {"signs": ["@@@", "+++"]}}}, "E801"),
         ({"examples": "no/such.toml"}, "E900"),
         (
             {"examples": '[[examples]]\ntext = "Bo sings."\nanswer = "@@@Bo### sang."\n'},
-            "E902",
+            "E900",
         ),  # an answer that is not its text
         ({"max_shard": 100}, "E903"),
     ],
