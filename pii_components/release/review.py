@@ -31,6 +31,8 @@ from .sweep import HIGH, LOW, MEDIUM
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
+    from ..spans import Candidate
+
 ACCEPT, REJECT, RELABEL, ADD = VERDICTS = ("accept", "reject", "relabel", "add")
 REVIEWED, REOPENED, UNDO = ("reviewed", "reopened", "undo")
 # What nobody has decided about: what was found, and what was not though it stands elsewhere as part of what was hidden.
@@ -44,6 +46,7 @@ ORDER = (
     "1, 0.5 or 0.1, as its risk is high, medium or low."
 )
 _AROUND = 40  # characters that are shown on either side of a mention
+_ITEM = ("start", "end", "label", "role", "score", "source", "reason", "action")
 _DECISIONS, _REVIEW = "pii_edu_decisions", "pii_edu_review"
 
 
@@ -91,29 +94,24 @@ def apply_decisions(doc: "Doc", decided: Sequence[Decided]) -> None:
         if not span:  # white space
             continue
         if not label:
-            cands = [
-                c
-                for c in cands
-                if not (start <= doc[c.start].idx and doc[c.end - 1 : c.end].end_char <= end)
-            ]
+            cands = [c for c in cands if not _is_inside(doc, c, start, end)]
             continue
-        same = next((c for c in cands if (c.start, c.end) == (span.start, span.end)), None)
-        new = Candidate(
-            span.start, span.end, label, 1.0, SOURCE, _REASON, person=same.person if same else None
-        )
-        taken = set(range(span.start, span.end))
-        cands = [
-            piece
-            for c in cands
-            for piece in (
-                [c] if taken.isdisjoint(range(c.start, c.end)) else uncovered(doc, c, taken)
-            )
-        ]
-        cands.append(new)
+        people = (c.person for c in cands if (c.start, c.end) == (span.start, span.end))
+        about = (label, 1.0, SOURCE, _REASON)
+        new = Candidate(span.start, span.end, *about, person=next(people, None))
+        taken, others, cands = set(range(span.start, span.end)), cands, [new]
+        for other in others:
+            overlaps = not taken.isdisjoint(range(other.start, other.end))
+            cands += uncovered(doc, other, taken) if overlaps else [other]
         roles[new.start, new.end] = "" if is_name(label) else role
     write_spans(doc, cands)
     for span in doc.spans["pii"]:
         span._.pii_role = roles.get((span.start, span.end)) or span._.pii_role
+
+
+def _is_inside(doc: "Doc", cand: "Candidate", start: int, end: int) -> bool:
+    last = doc[cand.end - 1]
+    return start <= doc[cand.start].idx and last.idx + len(last) <= end
 
 
 @dataclass(slots=True)
@@ -288,24 +286,16 @@ class ReviewFile:
         found = [(span[0], span[1]) for span in row["spans"]]
         old, new = row["length"]
         offsets = OffsetMap(old, new, tuple(Edit(*edit) for edit in row["edits"])).inverse()
-        here = [
-            (*where, risk, "a part of what is hidden in this document")
-            for *where, risk in row["parts"]
-        ]
-        there = [
-            (*offsets.span_to_new(a, b), risk, "hidden in another document")
-            for a, b, risk in swept
-            if b <= new
-        ]
+        places = [(*place, "a part of what is hidden in this document") for place in row["parts"]]
+        there = [(*offsets.span_to_new(a, b), risk) for a, b, risk in swept if b <= new]
+        places += [(*place, "hidden in another document") for place in sorted(there)]
         out: list[dict[str, Any]] = []
-        for start, end, risk, why in [*here, *sorted(there)]:
+        for start, end, risk, why in places:
             if all(end <= a or start >= b for a, b in found):
                 found.append((start, end))
-                about = {"score": None, "source": "sweep", "risk": risk, "action": KEEP}
-                about["reason"] = f"in clear, {why}; risk {risk}"
-                out.append(
-                    {"start": start, "end": end, "label": "", "role": "", "state": SUSPECT} | about
-                )
+                reason = f"in clear, {why}; risk {risk}"
+                item = _item(start, end, "", "", None, "sweep", reason, KEEP, state=SUSPECT)
+                out.append(item | {"risk": risk})
         return out
 
     def items(
@@ -315,39 +305,22 @@ class ReviewFile:
         swept: Sequence[Sequence[Any]] = (),
     ) -> list[dict[str, Any]]:
         """RETURNS (list[dict]): What there is to see in a document: found, suspected, decided; sorted, without overlaps."""
-        names = ("start", "end", "label", "role", "score", "source", "reason", "action")
-        items = [
-            dict(zip(names, span, strict=False), state=FOUND) for span in row["spans"]
-        ] + self.suspects(row, swept)
+        items = [_item(*span[:8], state=FOUND) for span in row["spans"]]
+        items += self.suspects(row, swept)
         for start, end, label, role, verdict in decided:
             if not label:
+                reason = "a person says: nothing personal"
+                blank = _item(start, end, "", "", None, SOURCE, reason, KEEP, state=REJECTED)
                 inside = [item for item in items if start <= item["start"] and item["end"] <= end]
-                blank = {"start": start, "end": end, "label": "", "role": "", "score": None}
-                for item in inside or [blank]:
-                    item |= {
-                        "state": REJECTED,
-                        "action": KEEP,
-                        "source": SOURCE,
-                        "reason": "a person says: nothing personal",
-                    }
+                for item in inside:
+                    item |= {name: blank[name] for name in ("state", "action", "source", "reason")}
                 items += [] if inside else [blank]
                 continue
-            score = next(
-                (i["score"] for i in items if (i["start"], i["end"]) == (start, end)), None
-            )
+            scores = (i["score"] for i in items if (i["start"], i["end"]) == (start, end))
+            about = (role_of(label) or role, next(scores, None), SOURCE, _REASON)
+            action = self.profile.action(label, role)
             items = [item for item in items if item["end"] <= start or item["start"] >= end]
-            new = {
-                "start": start,
-                "end": end,
-                "label": label,
-                "role": role_of(label) or role,
-                "score": score,
-                "source": SOURCE,
-            }
-            items.append(
-                new
-                | {"reason": _REASON, "action": self.profile.action(label, role), "state": verdict}
-            )
+            items.append(_item(start, end, label, *about, action, state=verdict))
         return sorted(items, key=lambda item: (item["start"], item["end"]))
 
     @staticmethod
@@ -360,6 +333,11 @@ class ReviewFile:
             for item in items
             if item["state"] in VERDICTS and item["action"] != KEEP
         )
+
+
+def _item(*values: Any, state: str) -> dict[str, Any]:
+    """RETURNS (dict): What there is to see at one place."""
+    return dict(zip(_ITEM, values, strict=True), state=state)
 
 
 def decisions_path(run: Path) -> Path:

@@ -1,13 +1,11 @@
 """Threads: names found in one text of a forum topic or a group's files are searched for in all of them.
 
-    threads = Threads()
     threads.learn("7", doc, profile)                # first reading: who is hidden in thread 7
     threads.add_known("7", doc, profile)            # second reading: "Ana", where Ana Lopez signs another
-    hips.using(thread="7", everyone=threads.known("7").everyone)
 
-Names, addresses and numbers of each thread are kept in memory, no text. They are found as those of a class
-list are (ruler/roster.py). A name that the profile keeps is hidden, too, if it is somebody's of the thread,
-unless a year stands behind it in some text, or this text has it from the full name of somebody else.
+Names, addresses and numbers of each thread are kept in memory, no text. They are found as those of a class list are
+(ruler/roster.py). A name that the profile keeps is hidden, too, if it is somebody's of the thread, unless a year stands
+behind it in some text, or this text has it from the full name of somebody else.
 """
 
 from dataclasses import dataclass, field
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 _KEPT_OPEN = 16  # threads whose people are linked and indexed at a time
+_Place = tuple[Candidate, int, int, bool]  # a span, its characters, whether it is hidden
 
 
 class Known(NamedTuple):
@@ -86,10 +85,8 @@ class Threads:
     def add_known(self, thread: str, doc: "Doc", profile: Profile) -> None:
         """Mark in a document who is known from others of its thread."""
         known, spans, text = self.known(thread), _spans(doc, profile), doc.text
-        cited, cands = set(known.cited), [cand for cand, *_ in spans]
-        for cand, start, end, is_hidden in spans:
-            if is_name(cand.label) and not is_hidden and _is_others(known, text, start, end):
-                cited |= _surnames(text[start:end])
+        cited = known.cited | _cited_here(known, text, spans)
+        cands = [cand for cand, *_ in spans]
         safe = {i for c, *_, is_hidden in spans if is_hidden for i in range(c.start, c.end)}
         for hit in known.roster.find(text):
             name = text[hit.start : hit.end]
@@ -109,11 +106,16 @@ class Threads:
         write_spans(doc, cands)
 
 
-def _is_others(known: Known, text: str, start: int, end: int) -> bool:
-    """Whether a name that the profile keeps stands before a year, or is another full name."""
-    name = text[start:end]
-    people = link([read_mention(name)]).people if " " in name else []
-    return is_cited(text, end) or bool(people and not fits(people[0], known.everyone.people))
+def _cited_here(known: Known, text: str, spans: list[_Place]) -> set[str]:
+    """RETURNS (set[str]): Words of names that the profile keeps and that stand before a year, or are another full name than the thread's."""
+    words = set[str]()
+    for cand, start, end, is_hidden in spans:
+        if is_name(cand.label) and not is_hidden:
+            name = text[start:end]
+            people = link([read_mention(name)]).people if " " in name else []
+            is_others = people and not fits(people[0], known.everyone.people)
+            words |= _surnames(name) if is_others or is_cited(text, end) else set()
+    return words
 
 
 def _member(person: Person) -> Member:
@@ -123,8 +125,7 @@ def _member(person: Person) -> Member:
     return Member.of({FIRST: " ".join(words[GIVEN]), LAST: " ".join(words[FAMILY])})
 
 
-def _spans(doc: "Doc", profile: Profile) -> list[tuple[Candidate, int, int, bool]]:
-    """RETURNS (list): Each span with its characters, and whether it is hidden."""
+def _spans(doc: "Doc", profile: Profile) -> list[_Place]:
     found = []
     for cand in read_spans(doc):
         span = doc[cand.start : cand.end]
