@@ -175,11 +175,6 @@ def test_delimiter_is_found(tmp_path, delimiter, wanted):
     assert source.others == ["id", "x, y; z"]
 
 
-def test_tsv_with_commas_in_its_header(tmp_path):
-    source = open_source(put(tmp_path / "a.tsv", "a,b,c,d\ttext\n1,2,3,4\tfine\n"))
-    assert [item.text for item in source] == ["fine"]
-
-
 @pytest.mark.parametrize(
     ("head", "given_encoding", "expected"),
     [
@@ -228,23 +223,6 @@ def test_quoted_header_means_quoted_cells(tmp_path):
     path = put(tmp_path / "in.csv", '"id","text"\n"1","fine"\n')
     copy(path, tmp_path / "out.csv", str.upper)
     assert (tmp_path / "out.csv").read_text() == '"id","text"\n"1","FINE"\n'
-
-
-def test_dropped_columns_and_fields_do_not_come_out(tmp_path):
-    copy(
-        put(tmp_path / "in.csv", "id,name,text\n1,Ana,fine\n"),
-        tmp_path / "out.csv",
-        str.upper,
-        drop=["name"],
-    )
-    assert (tmp_path / "out.csv").read_text() == "id,text\n1,FINE\n"
-    copy(
-        put(tmp_path / "in.jsonl", '{"id": 1.0, "name": "Ana", "text": "fine"}\n'),
-        tmp_path / "out.jsonl",
-        str.upper,
-        drop=["name"],
-    )
-    assert (tmp_path / "out.jsonl").read_text() == '{"id": 1.0, "text": "FINE"}\n'
 
 
 def test_headers_that_hold_a_text_are_not_shown():

@@ -12,12 +12,11 @@ from presidio_analyzer.nlp_engine import (
     NerModelConfiguration,
     NlpEngineProvider,
 )
-from presidio_analyzer.predefined_recognizers import SpacyRecognizer, UsSsnRecognizer
+from presidio_analyzer.predefined_recognizers import SpacyRecognizer
 
 from pii_components.errors import PiiError
 from pii_components.presidio import build_analyzer
 from pii_components.presidio.engine import PiiEduNlpEngine, check_source, memory_zone, open_pipeline
-from pii_components.presidio.recognizer import StudentPiiRecognizer
 
 from .common import (
     CASES,
@@ -192,17 +191,6 @@ def test_empty_text_and_one_megabyte(nlp):
     assert analyzer.analyze("", "en") == analyzer.analyze(" \n ", "en") == []
     text = ("word " * 199 + "\n") * 1000 + "Ana Lopez"
     assert found(analyzer.analyze(text, "en"), text) == [("PERSON", "Ana Lopez")]
-
-
-def test_context_words_of_other_recognizers_work(nlp):
-    """Without lemmas, Presidio's enhancer would find no word near a number."""
-    registry = RecognizerRegistry([StudentPiiRecognizer(pipeline=nlp), UsSsnRecognizer()])
-    analyzer = AnalyzerEngine(nlp_engine=PiiEduNlpEngine(pipeline=nlp), registry=registry)
-    scores = [
-        analyzer.analyze(text, "en", entities=["US_SSN"])[0].score
-        for text in ("It is 231-45-6789 so.", "My SSN is 231-45-6789.")
-    ]
-    assert scores[1] > scores[0]
 
 
 def test_surrogates_are_not_made():

@@ -250,19 +250,6 @@ def test_essays_become_the_same_texts(n, profile, scope, options):
     assert differing(texts, engine, component(profile, scope), **options) == []
 
 
-def test_actions_by_label_and_role_agree():
-    crapii = Profile.load("crapii")
-    profile = replace(
-        crapii,
-        actions={**crapii.actions, "EMAIL/INSTRUCTOR": "keep", "NAME_CONNECTED/CONNECTED": "tag"},
-    )
-    essay = filled(ESSAY + " Dr. {NAME_INSTRUCTOR|Hartwell}: {EMAIL|t.hartwell@stateu.edu}.")
-    got = PiiEduAnonymizer(key=KEY, profile=profile).anonymize(essay.text, as_results(essay)).text
-    assert got == component(profile)(as_doc(essay))._.deidentified
-    assert "t.hartwell@stateu.edu" in got
-    assert "ana.lopez7@stateu.edu" not in got
-
-
 @pytest.mark.filterwarnings("ignore:.*W402")
 def test_operators_made_for_a_text_agree_in_presidios_own_engine():
     engine, hips = AnonymizerEngine(), component()
@@ -271,16 +258,6 @@ def test_operators_made_for_a_text_agree_in_presidios_own_engine():
         results = as_results(essay)
         got = engine.anonymize(essay.text, results, hips_operators(essay.text, results, key=KEY))
         assert got.text == hips(as_doc(essay))._.deidentified
-
-
-def test_merged_neighbours_stay_two_people():
-    essay = filled(ESSAY)
-    with_merging = PiiEduAnonymizer(key=KEY).anonymize(essay.text, as_results(essay))
-    without = PiiEduAnonymizer(key=KEY).anonymize(
-        essay.text, as_results(essay), merge_entities_with_spaces=False
-    )
-    assert with_merging.text == without.text == component()(as_doc(essay))._.deidentified
-    assert len(with_merging.items) == len(without.items) - 1
 
 
 def test_one_text_two_people(engine):
