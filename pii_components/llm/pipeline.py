@@ -124,10 +124,9 @@ def _allowed(
     """RETURNS (dict): The config of a model, with what the user allowed. RAISES (PiiError): E918."""
     kind = model.get("@llm_models")
     if kind == PANEL:
-        inner = {
-            name: _allowed(one, component, allow_remote=allow_remote, dry=dry)
-            for name, one in model.get("models", {}).items()
-        }
+        inner = {}
+        for name, one in model.get("models", {}).items():
+            inner[name] = _allowed(one, component, allow_remote=allow_remote, dry=dry)
         return model | {"models": inner}
     if kind != SERVER:
         raise PiiError(Errors.E918, name=component, allowed=f"{SERVER}, {PANEL}")

@@ -149,11 +149,9 @@ class VerifierTask(Task):
 
     def _control(self, text: str, context: str) -> Prompt:
         """RETURNS (Prompt): The question about an invented student, whose name is not in the text."""
-        *others, name = self._data["control_names"]
-        for other in others:
-            if not any(part in text for part in other.split()):
-                name = other
-                break
+        *others, last = self._data["control_names"]
+        free = (other for other in others if not any(part in text for part in other.split()))
+        name = next(free, last)
         line = self._data["control"].format(name=name)
         return self.prompt(name, f"{line}\n{context}", NAME_STUDENT)
 
@@ -178,10 +176,8 @@ class VerifierTask(Task):
     def _decide(self, reply: str, control: str | None) -> tuple[bool, list[str]]:
         """RETURNS (tuple): Whether it is F, and codes of answers that did not count. A vote is paired with the same model's vote
         on the control."""
-        votes = _votes(reply)
-        checks: Sequence[str | None] = [control] * len(votes)
-        if getattr(control, "votes", ()):
-            checks = _votes(control or "")
+        votes = getattr(reply, "votes", ()) or (reply,)
+        checks = getattr(control, "votes", ()) or [control] * len(votes)
         n_false, codes = 0, []
         for vote, check in zip(votes, checks, strict=True):
             answer = verdict(vote, reasoning=self.reasoning)
@@ -196,10 +192,6 @@ class VerifierTask(Task):
         if self.votes == MAJORITY:
             return n_false * 2 > len(votes), codes
         return n_false == len(votes), codes
-
-
-def _votes(reply: str) -> Sequence[str]:
-    return getattr(reply, "votes", ()) or (reply,)
 
 
 def _keep(doc: Doc, places: set[tuple[int, int]]) -> None:
