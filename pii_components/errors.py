@@ -72,7 +72,6 @@ class Errors(metaclass=_Codes):
     E425 = "There is no profile '{profile}'; give the path of a TOML file in UTF-8, or one of: {allowed}."
     E450 = "Vault {path} cannot be {done} ({reason}); check the path and your right to it."
     E451 = "{path} is no vault of this program, or its header is damaged; give the file that --vault wrote, or a copy of it."
-    E452 = "{path} is a vault of version {version}; this program reads version {allowed}."
     E453 = "The {kind} does not fit vault {path}, or the vault's header was changed; give the one that the vault was made with."
     E454 = "Vault {path} is locked with a {wanted}, and a {got} was given; see: pii-edu vault info --help"
     E455 = "Vault {path} ends in the middle of record {record}: a write was broken off, or its end was cut off. See: pii-edu vault verify --repair"
@@ -189,7 +188,6 @@ class Errors(metaclass=_Codes):
     E631 = "{what} is no DocBin ({reason}); make one with spaCy 3 or: pii-edu corpus convert"
     E632 = 'Record {number} has neither doc.spans["{key}"] nor doc.ents: it is not labelled.'
     E635 = "Gold or a masked stretch at characters [{start}, {end}) overlaps, is out of order or outside of {length} characters; use resolve_gold_overlaps()."
-    E639 = "Row {number} of the entities is not of the form: id, text, type and positions as (start, end)."
     E640 = "Record {number} cannot be written as {form} ({reason})."
     E650 = "{name} is {value}; use {allowed}."
     E651 = "{option} needs columns, and {kind} has none; leave it out, or give a table (.csv, .tsv, .jsonl, .json)."
@@ -256,7 +254,6 @@ class Errors(metaclass=_Codes):
     E812 = "{path} is no YAML file with a mapping in it ({reason}); compare with: pii-edu presidio config"
     # operators from 830, presidio_source from 840
     E830 = "Operator '{operator}' has no key; give the parameter key with {least} bytes or more, or set {env} (pii-edu keygen makes one)."
-    E831 = "Operator '{operator}' has no parameter or value '{name}'; use one of: {allowed}."
     E832 = "Parameter '{name}' of operator '{operator}' is of type {type}; use {expected}."
     E833 = "Scope '{scope}' of operator '{operator}' lacks what it is named after: a document takes PiiEduAnonymizer, a thread its id (thread:ID)."
     E834 = "Profile '{profile}' removes headers, and an operator sees one span at a time; use PiiEduAnonymizer, or a profile with header = \"keep\"."
@@ -273,11 +270,7 @@ class Errors(metaclass=_Codes):
     E859 = "'{host}' port {port} cannot be listened on ({reason}); choose another with --host and --port."
     # 9 language models
     E900 = "'{file}' is no TOML file of the form that is needed ({reason}); compare with those in pii_components/resources/llm."
-    E901 = "Label '{label}' has no signs of its own; use some of: {known}; or give more = {{LABEL = {{signs = [before, behind], what = ...}}}}."
-    E902 = "Example {number} does not hold the same words in its text and its answer, marks aside."
     E903 = "A context of {length} tokens is too short for the instructions and {needed} characters of text; use a model with a longer one."
-    E904 = "There is no mode '{value}' of {name}; use one of: {allowed}."
-    E905 = "{name} is {value}; use {allowed}."
     E910 = "'{endpoint}' is no address of a server; give one such as https://api.openai.com/v1."
     E911 = "Text would leave this machine for {host}, which nobody has allowed; give --config allow_remote=true."
     E912 = "The environment variable {name} holds no key for {host}; set it."
@@ -294,7 +287,6 @@ class Errors(metaclass=_Codes):
     E934 = "The text steers the model: it calls an invented student's name not personal."
     E942 = "Reasoning has to be written by a model; name a config with one: --llm."
     E943 = "{path} names no component with the factory 'llm'; see docs/how-to/llm.md."
-    E944 = "The config lists '{name}', which pipeline '{model}' does not have; it has: {pipes}."
     E945 = "{part} of {corpus} holds nothing to write."
 
 

@@ -96,5 +96,5 @@ def test_the_papers_split():
         part: len(part_of(essays, part)) for part in ("base_train", "verifier_train", "test", "all")
     }
     assert sizes == {"base_train": 25, "verifier_train": 15, "test": 60, "all": 100}
-    with pytest.raises(PiiError, match="E904"):
+    with pytest.raises(PiiError, match="E801"):
         part_of(essays, "dev")
