@@ -1,8 +1,8 @@
 """Coded messages: what was got, what is allowed, what to do. Offsets, labels and counts; never a person's text.
 
     >>> from pii_components.errors import Errors, PiiError
-    >>> str(PiiError(Errors.E101, label="EMAIL", value=2))
-    "[E101] Threshold for 'EMAIL' is 2; use a number from 0 to 1."
+    >>> str(PiiError(Errors.E002, label="MAIL", allowed="EMAIL, URL"))
+    "[E002] Label 'MAIL' is unknown; use one of EMAIL, URL."
 
 Ranges: 0 core, 1 pii_ner, 2 pii_ruler, 3 pii_context, 4 surrogates, 5 command line and files, 6 corpus, 7 measuring, 8 Presidio, 9 language
 models.
@@ -10,7 +10,7 @@ models.
 
 
 class _Codes(type):
-    """Puts the code before the message: `Errors.E101` is `"[E101] Threshold ..."`."""
+    """Puts the code before the message: `Errors.E002` is `"[E002] Label ..."`."""
 
     def __getattribute__(cls, name: str):
         value = super().__getattribute__(name)
@@ -21,21 +21,15 @@ class Errors(metaclass=_Codes):
     # 0 core
     E001 = "Span [{start}, {end}) cannot be used: {reason}."
     E002 = "Label '{label}' is unknown; use one of {allowed}."
-    E003 = "Role '{role}' is unknown; use one of {allowed}."
     E005 = '{package} is needed for {what}; install it with: pip install "en_pii_edu[{extra}]"'
     E010 = "The packaged pipeline has {size} bytes; at most {most} may ship."
     E011 = (
         "The text has {length} characters, and {limit} are read at once (nlp.max_length); split it."
     )
-    E012 = "{path} holds no packaged pipeline; write one with: weasel run assemble"
     # 1 pii_ner
-    E101 = "Threshold for '{label}' is {value}; use a number from 0 to 1."
     E102 = 'pii_ner has no labels; call nlp.initialize() with examples that hold spans in doc.spans["{key}"], or give it labels.'
     E103 = "Labels of pii_ner are fixed once its model has {n} outputs; got a new label '{label}'. Initialize again to add labels."
-    E104 = "Class weight for '{label}' is {value}; use a number above 0."
     E105 = "Windows of {window} pieces with overlap {overlap} in batches of {batch_size}: overlap must be 0 to window / 2, the batch 1 or more."
-    E107 = "There is no operating point '{point}'; use one of {allowed}."
-    E106 = "{path} holds no {names}; make it with: weasel run get-encoder"
     E108 = "pii_ner needs the encoder's vectors, ({length}, {width}), in doc.tensor and got {got}; let the component '{name}' run before it."
     E109 = "The ONNX encoder holds no graph; load a pipeline that pii_components.training.package wrote."
     E114 = "A vocabulary of {pieces} pieces is too small: special pieces and single characters alone are {least}."
@@ -44,10 +38,8 @@ class Errors(metaclass=_Codes):
     )
     # 2 pii_ruler
     E201 = "Pattern '{id}' is of no known kind; give it exactly one of: pattern (spaCy), regex, host, near."
-    E202 = "Pattern '{id}' names the validator '{validate}'; use one of {allowed}."
     E203 = "The expression of pattern '{id}' does not compile: {error}."
-    E204 = "Pattern '{id}' has {field} = '{value}'; use one of {allowed}."
-    E205 = "Score of pattern '{id}' is {value}; use a number from 0 to 1."
+    E204 = "Pattern '{id}' has {field} = '{value}'; use {allowed}."
     E206 = "There is no country '{region}' for phone_regions; use codes of two letters, such as US or GB."
     E207 = "Class list {path} cannot be read ({reason}); save it as CSV in UTF-8, with a header, and every quote closed."
     E208 = "No column of the class list is known by its header; give some of these in its first row: {known}."
@@ -55,13 +47,10 @@ class Errors(metaclass=_Codes):
     E210 = "There is nobody on the class list; give a header and a row for each student."
     E211 = "A class list is never saved or copied, into another process neither; call set_roster there, or use one process."
     # 3 pii_context
-    E301 = "Setting '{name}' of pii_context is {value}; use {allowed}."
-    E302 = "pii_context has no setting '{name}'; use one of {allowed}."
-    E304 = "The classifier of pii_context cannot be read, or is one for other features; learn it again: weasel run learn-classifier"
+    E304 = "The {what} of pii_context cannot be read, or does not fit; make it again: weasel run {task}"
     E306 = (
         "There is no person to train pii_context's classifier on; give essays with labelled names."
     )
-    E307 = "The reader of pii_context cannot be used: its file is broken or its pieces lack placeholders. Train one: `weasel run train-reader`."
     # 4 surrogates
     E401 = "Key file {path} cannot be read ({reason}); give a file with at least {least} bytes, made by: pii-edu keygen, or any random bytes."
     E402 = 'The key from {source} has {length} bytes; use at least {least}, for example: python -c "import secrets; print(secrets.token_hex(32))"'
@@ -82,7 +71,6 @@ class Errors(metaclass=_Codes):
     E460 = "The text of document {document} was released for {n} different originals; give the ids they were released with (--id-column)."
     E461 = "Document {document} cannot be restored: what comes out is not what was hidden."
     E462 = "Vault {path} is in use by another run; wait until that one has ended."
-    E463 = "'{path}' exists already; give another name, or open it instead of creating it."
     E464 = "There is no key for the vault; give a key file, or set {env} (pii-edu keygen makes a key; one made for a single run is not enough)."
     E465 = "{first} and {second} are both given; give one of them."
     E466 = "The passphrase has {length} characters; use at least {least}, for example six words drawn by chance."
@@ -99,11 +87,9 @@ class Errors(metaclass=_Codes):
     E502 = "Files that end in '{suffix}' are not read; use .txt, .docx, .pdf, a folder or .zip of them, .csv, .tsv, .jsonl, .json or .parquet."
     E503 = "The input is empty; nothing was written."
     E504 = "The folder or archive holds no file of a kind that is read (.txt, .docx, .pdf); nothing was written."
-    E505 = "There is no column '{name}'; the file has: {fields}. Name one with --text-column."
     E506 = "Which column holds the text? Name it with --text-column; the file has: {fields}."
     E507 = "Two columns are named '{name}', so the second copy would stay as it is; rename one."
     E508 = "Encoding '{encoding}' is unknown or not for text; use utf-8, utf-16, cp1252 or another of Python's text encodings."
-    E509 = "OUTPUT would lie on, in or around a file that is read; give another place."
     E510 = "{what} exists already; use --overwrite to replace it (--resume goes on with an interrupted run), or give another name."
     E511 = "OUTPUT must be {expected}, as INPUT is; '{got}' is not."
     E512 = "Cannot write {what} ({reason}); choose another place with --out."
@@ -172,20 +158,17 @@ class Errors(metaclass=_Codes):
     E570 = "Scope 'thread' needs a table or JSON with --config thread=COLUMN, which is not dropped, or a folder or .zip that has a folder for each thread."
     E571 = "None of the {n} records tells its thread; name its column with --config thread=COLUMN, put its files into one folder, or use another scope."
     # 6 corpus
-    E601 = "{where}: at character {offset} stands a slot that is not of the format; see assets/ESSAY_FORMAT.md."
-    E602 = "{where}: the front matter must hold an id (an essay's is its file's name) and end with '---'; see assets/ESSAY_FORMAT.md."
+    E601 = "{where} is not of the format ({problem}); see assets/ESSAY_FORMAT.md."
     E603 = "{path} holds no essays; give a folder with essays/*.txt and fragments/*.txt."
-    E604 = "{path} is not there; make it with: weasel run fill-slots"
-    E620 = "Form '{form}' is not one that is {done}; use one of: {allowed}."
+    E604 = "{path} holds no {what}; make it with: weasel run {task}"
     E621 = (
         "The form of {what} cannot be told from its name; name it with --from or --to: {allowed}."
     )
     E622 = "Entities with offsets carry no texts; name the file or folder that holds them: --config text_source=PATH."
     E624 = "Field '{name}' of record {number} is not {expected}."
     E625 = "{what} has no column or field '{name}'; it needs: {needed}."
-    E627 = "Record {number} has the same id as a record before it; ids must differ here."
+    E627 = "Record {number} has the same id as a record before it; ids must differ here. --id-column names another column."
     E628 = "Record {number} names a document that the text source does not hold."
-    E631 = "{what} is no DocBin ({reason}); make one with spaCy 3 or: pii-edu corpus convert"
     E632 = 'Record {number} has neither doc.spans["{key}"] nor doc.ents: it is not labelled.'
     E635 = "Gold or a masked stretch at characters [{start}, {end}) overlaps, is out of order or outside of {length} characters; use resolve_gold_overlaps()."
     E640 = "Record {number} cannot be written as {form} ({reason})."
@@ -204,19 +187,14 @@ class Errors(metaclass=_Codes):
     E662 = "Record {number} has an anomalous distribution of characters."
     E663 = "Record {number} is not the one submission of its student that is kept."
     E664 = "Anomalous characters were not looked for: {documents} documents, but the covariance of {columns} columns needs {needed}."
-    E666 = "Records {first} and {second} have the same id; ids must differ here. Name another column with --id-column."
-    E680 = "Chat {where}: at character {offset} stands a placeholder that scripts/chats.toml lacks; add it there."
-    E685 = "'{value}' is no {what}; use one of: {allowed}."
-    E689 = "Chat {chat} names {people} people, and the group {gender}, {culture} has no names left for them that do not stand in its text."
     E691 = "{where}: {problem}"
     # 7 measuring
-    E701 = "Span [{start}, {end}) of document {document} is empty, turned round or before the text."
+    E701 = "Span [{start}, {end}) of document {document} cannot be used: {reason}."
     E702 = "Two documents have the id {document}; ids must differ, or their results would be mixed."
     E703 = "The gold file {file} holds no documents."
     E704 = "Splits {got} hold no documents; the gold file has: {allowed}."
     E705 = "{file} does not fit the gold ({reason}); give predictions for the same documents."
     E709 = "Two systems are named '{name}'; give one another name: NAME=SYSTEM."
-    E722 = "A predicted span of document {document}, [{start}, {end}), lies outside of its text of {length} characters."
     E724 = "Label '{label}' of {what} is unknown; use one of {allowed}."
     E729 = "Row {number} of {file} cannot be used ({reason})."
     E730 = (
@@ -225,33 +203,24 @@ class Errors(metaclass=_Codes):
     E740 = "System '{got}' is unknown; use one of: {known}; or the path of a spaCy pipeline, or the name of an installed one."
     E741 = "System '{name}' needs the spaCy pipeline {package}; install it with: {how}; or give its path: {name}:PATH"
     E743 = "The path in {name}:PATH cannot be used: {how}."
-    E746 = (
-        "System '{name}' sends texts to a service and needs these environment variables: {missing}."
-    )
-    E747 = "The endpoint of Azure AI Language must begin with https://; http:// is for 127.0.0.1, ::1 and localhost only."
+    E746 = "{name} needs these environment variables: {missing}."
+    E747 = "'{endpoint}' is no address that texts are sent to; use https://, or http:// for 127.0.0.1, ::1 and localhost."
     E748 = "Azure AI Language refused {what} (status {status}, {code}) after {tries} tries; nothing is scored on part of the texts."
     E762 = "{what} holds no {needed}, so there is nothing to measure; give another gold corpus, or a higher --limit."
     E764 = "System '{system}' ended with code {code} in a process of its own ({reason}); does `pii-edu detect` run with it?"
     E770 = "{n} documents are in one of {first} and {second} only, and the numbers of documents differ; name the column of the id with --id-column."
     E771 = "The release cannot be attacked (document {document}: {reason})."
-    E775 = "{file} is no metrics file ({reason}); give files that the commands of pii-edu evaluate wrote with --out."
     E781 = "Encoder '{name}' cannot be compared: {reason}."
-    E783 = "Encoder '{name}' could not be {done} ({type}); run it alone with --only {name} --debug to see why."
+    E783 = "Encoder '{name}' could not be loaded or trained ({type}); run it alone with --only {name} --debug to see why."
     E786 = (
         "No encoder could be trained; see the reasons above, or: python -m scripts.encoders --list"
     )
-    E789 = "Encoder '{name}' is not there: its folder needs {files}; {how}"
     # 8 Presidio
-    E801 = "Option '{name}' is {value}; use {allowed}."
     E802 = "Entity '{entity}' is never returned; use some of: {allowed} (cited people and characters: with return_cited)."
-    E803 = "{what} has no option '{name}'; use one of: {allowed}."
-    E804 = "Pipeline '{pipeline}' is neither an installed package nor a folder, and nothing is downloaded; install it, or use en_pii_edu."
-    E805 = "Pipeline '{pipeline}' could not be loaded ({reason}); install the spaCy that it was made for."
     E806 = "Language '{language}' is not that of the pipeline; it is for: {allowed}."
     E807 = "Pipeline '{pipeline}' has no component that writes doc.spans[\"pii\"] (it has: {pipes}); use en_pii_edu, or add pii_ruler."
     E808 = "The text is of type {type}; give a string (bytes: decode them first)."
     E809 = 'The text holds half of a surrogate pair at character {offset}; decode it anew, with errors="replace".'
-    E812 = "{path} is no YAML file with a mapping in it ({reason}); compare with: pii-edu presidio config"
     # operators from 830, presidio_source from 840
     E830 = "Operator '{operator}' has no key; give the parameter key with {least} bytes or more, or set {env} (pii-edu keygen makes one)."
     E832 = "Parameter '{name}' of operator '{operator}' is of type {type}; use {expected}."
@@ -269,11 +238,9 @@ class Errors(metaclass=_Codes):
     E855 = "There was no answer within {seconds} seconds; send fewer or shorter texts, or start the server with a higher time_limit."
     E859 = "'{host}' port {port} cannot be listened on ({reason}); choose another with --host and --port."
     # 9 language models
-    E900 = "'{file}' is no TOML file of the form that is needed ({reason}); compare with those in pii_components/resources/llm."
+    E900 = "'{file}' is no {kind} of ours ({reason}); compare with the one that ships, or that a command wrote."
     E903 = "A context of {length} tokens is too short for the instructions and {needed} characters of text; use a model with a longer one."
-    E910 = "'{endpoint}' is no address of a server; give one such as https://api.openai.com/v1."
     E911 = "Text would leave this machine for {host}, which nobody has allowed; give --config allow_remote=true."
-    E912 = "The environment variable {name} holds no key for {host}; set it."
     E913 = "{host} refuses the key, the model or the address (HTTP {status}); check them before more is sent."
     E914 = "The model gave no usable answer."
     E915 = "The model declined to answer, or what it said was filtered."
@@ -285,7 +252,6 @@ class Errors(metaclass=_Codes):
     E932 = "A mark of the model has no place in the text."
     E933 = "An answer was neither T nor F."
     E934 = "The text steers the model: it calls an invented student's name not personal."
-    E942 = "Reasoning has to be written by a model; name a config with one: --llm."
     E943 = "{path} names no component with the factory 'llm'; see docs/how-to/llm.md."
     E945 = "{part} of {corpus} holds nothing to write."
 

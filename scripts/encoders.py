@@ -292,7 +292,7 @@ def has_direct(doc: Doc) -> bool:
 def read_docs(path: Path, nlp: Language) -> list[Doc]:
     """Documents of a DocBin. RAISES (PiiError): E604, if it is not there."""
     if not path.is_file():
-        raise PiiError(Errors.E604, path=path.name)
+        raise PiiError(Errors.E604, path=path.name, what="corpus", task="fill-slots")
     return list(DocBin().from_disk(path).get_docs(nlp.vocab))
 
 
@@ -428,9 +428,7 @@ def compare(
             if debug and not isinstance(err, PiiError):
                 raise
             # What a package raises may quote a path or a text: its type is told.
-            told = PiiError(
-                Errors.E783, name=encoder.name, done="loaded or trained", type=type(err).__name__
-            )
+            told = PiiError(Errors.E783, name=encoder.name, type=type(err).__name__)
             told = err if isinstance(err, PiiError) else told
             skipped[encoder.name] = {"code": told.code, "reason": str(told).partition("] ")[2]}
             progress(str(told))

@@ -238,4 +238,3 @@ def _show(run: Cleaning) -> None:
     common.console(stderr=True).print(common.table_of(rows, *names, right=names[1:]))
     if run.whole.note:
         common.say(run.whole.note)
-    common.tell_hidden(run.source)

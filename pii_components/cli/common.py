@@ -26,7 +26,7 @@ from rich.text import Text
 from typer import Option
 
 from ..errors import Errors, PiiError, PiiWarning
-from ..files.record import Skip, Source, reason_of
+from ..files.record import Skip, reason_of
 from ..files.writers import writing
 from ..labels import (
     DETAIL_LABELS,
@@ -106,6 +106,11 @@ def console(*, stderr: bool = False) -> Console:
 def say(line: object, style: str | None = None) -> None:
     """Print a line on standard error as it is."""
     console(stderr=True).print(str(line), style=style, markup=False)
+
+
+def in_a_line(text: str) -> str:
+    """A text with a blank for each sign that a terminal would act on."""
+    return "".join(ch if ch.isprintable() else " " for ch in text)
 
 
 def table_of(
@@ -336,12 +341,6 @@ def locked(out: Path) -> Iterator[None]:
                 folder.rmdir()  # nothing was written there
 
 
-def tell_hidden(source: Source) -> None:
-    """Say how many files of a folder were passed over."""
-    if n := getattr(source, "hidden", 0):
-        tell(f"passed over: {n} files that no user wrote (hidden, ~$ locks, Thumbs.db, our report)")
-
-
 def exit_code(skipped: object) -> int:
     """`DONE_WITH_SKIPS`, if records were left out."""
     return DONE_WITH_SKIPS if skipped else DONE
@@ -369,7 +368,7 @@ def check_free(*places: Path) -> None:
             raise PiiError(Errors.E510, what=f"'{place}'")
 
 
-def check_outputs(source: Path, *places: Path, overwrite: bool) -> None:
+def check_outputs(source: Path | None, *places: Path, overwrite: bool) -> None:
     """Refuse to write on, in or around INPUT, and over what exists. RAISES (PiiError): E472, E510."""
     for place in places:
         check_apart("output", place, input=source)

@@ -14,7 +14,6 @@ from typer import Argument, Option
 from .. import __version__
 from ..corpus.clean import TrigramHasher, duplicates_of
 from ..corpus.split import (
-    PartCounts,
     check_ids,
     count_parts,
     group_documents,
@@ -53,7 +52,6 @@ _SPLIT_EPILOG = (
     "Beside folds.jsonl, folds.split.json holds what each part has; no text."
 )
 METHODS = FOLDS, PAPER = ("folds", "paper")
-_ROWS = 14
 _WRITTEN = ", ".join(form.name for form in FORMS.values() if form.writer)
 
 AssetsArg = Annotated[
@@ -133,7 +131,8 @@ def convert(
         )
         head = {"program": "pii-edu", "version": __version__, "from": from_form, "to": to_form}
         _write_json(report_path, head | _as_report(tally, skips))
-        _tell_tally(tally)
+        for name, n in sorted(tally.notes.items()):
+            common.tell(f"{name}: {n}")
         common.tell(
             f"{tally.documents} documents, {len(skips)} skipped, {len(tally.masked)} labels masked"
         )
@@ -143,20 +142,6 @@ def convert(
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:
     replace_file(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
-
-
-def _tell_tally(tally: ReadStats) -> None:
-    if common.global_option("quiet"):
-        return
-    masked = Counter(found.label for found in tally.masked)
-    labels = sorted(tally.labels.keys() | masked.keys())
-    if labels:
-        rows = ((label, tally.labels[label], masked[label]) for label in labels)
-        table = common.table_of(rows, "label", "spans", "masked", right=("spans", "masked"))
-        common.console(stderr=True).print(table)
-    for name, n in sorted(tally.notes.items()):
-        if n:
-            common.say(f"{name}: {n}")
 
 
 def _as_report(tally: ReadStats, skips: list[Skip]) -> dict[str, Any]:
@@ -220,24 +205,10 @@ def build(
             from ..corpus.noise import training_change
 
             options["change"] = training_change(perturbed)
-        stats, distribution = build_corpus(assets, out, **options)
-        if not common.global_option("quiet"):
-            _show_build(stats, distribution["train"])
+        stats, _ = build_corpus(assets, out, **options)
+        for name, counts in stats.items():
+            common.tell(f"{name}: {counts['documents']} documents, {counts['tokens']} tokens")
     raise typer.Exit(common.DONE)
-
-
-def _show_build(
-    stats: Mapping[str, Mapping[str, int]], filled: Mapping[str, Mapping[str, int]]
-) -> None:
-    keys = {name for counts in stats.values() for name in counts}
-    rows = []
-    for name in sorted(keys, key=lambda name: (name.isupper(), name)):
-        rows.append((name, *(f"{counts.get(name, 0):,}" for counts in stats.values())))
-    screen = common.console()
-    screen.print(common.table_of(rows, "", *stats, right=stats, title="What was written"))
-    frequent = ((kind, len(found), _first(found)) for kind, found in filled.items())
-    title = "train: what was filled in"
-    screen.print(common.table_of(frequent, title, "values", "most frequent"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,11 +231,6 @@ class BuildSettings:
         ):
             if not fits:
                 raise PiiError(Errors.E650, name=name, value=getattr(self, name), allowed=allowed)
-
-
-def _first(found: Mapping[str, int]) -> str:
-    shown = ", ".join(f"{value} {n:,}" for value, n in list(found.items())[:_ROWS])
-    return shown + (f" and {len(found) - _ROWS} more" if len(found) > _ROWS else "")
 
 
 @corpus_app.command(epilog=_CHECK_EPILOG)
@@ -420,8 +386,10 @@ def split(
             row_of.update(dict.fromkeys(part, row))
         lines = [json.dumps({"id": name} | row_of[i]) for i, name in enumerate(documents.ids)]
         replace_file(out, "".join(line + "\n" for line in lines))
-        if not common.global_option("quiet"):
-            _tell_split(counts, documents.skips)
+        for skip in documents.skips[:10]:
+            common.say(skip.error)
+        sizes = ", ".join(f"{name} {part.documents}" for name, part in counts.items())
+        common.tell(f"documents: {sizes}; {len(documents.skips)} records skipped")
         common.tell(f"wrote '{out}' and '{report_path}'")
     raise typer.Exit(common.exit_code(documents.skips))
 
@@ -445,20 +413,3 @@ def make_parts(
     for k in range(settings.folds):
         parts[f"fold_{k}"] = tuple(i for i, fold in enumerate(fold_of) if fold == k)
     return groups, parts
-
-
-def _tell_split(counts: dict[str, PartCounts], skips: list[Skip]) -> None:
-    parts = list(counts.values())
-    rows: dict[str, list[int]] = {
-        "documents": [part.documents for part in parts],
-        "groups": [part.groups for part in parts],
-        "documents with labels": [part.with_pii for part in parts],
-    }
-    for label in sorted({label for part in parts for label in part.spans}):
-        rows[label] = [part.spans.get(label, 0) for part in parts]
-    shown = ((title, *(f"{value:,}" for value in values)) for title, values in rows.items())
-    common.console(stderr=True).print(common.table_of(shown, "", *counts, right=counts))
-    for skip in skips[:10]:
-        common.say(skip.error)
-    if skips:
-        common.say(f"{len(skips)} records skipped")

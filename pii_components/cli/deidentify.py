@@ -11,9 +11,9 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -30,6 +30,9 @@ from ..files.record import Record, Skip, Source
 from ..files.sources import REPORT_NAME, FolderSource, open_source
 from ..files.writers import Writer, check_column, open_writer, partial_path
 from ..llm import CODES
+from ..llm.cost import Prices
+from ..llm.pipeline import add_components, read_config
+from ..llm.pipeline import report as llm_report
 from ..profiles import HEADERS, Profile
 from ..release.audit import BOUNDS, review_plan
 from ..release.columns import KEEP_IDS, PSEUDONYM, THREAD, Columns, Ids, ThreadOf
@@ -151,33 +154,6 @@ def decisions_file(place: Path) -> Path:
     return decisions_path(review_file(place)) if place.is_dir() else place
 
 
-@dataclass(frozen=True)
-class LanguageModels:
-    """The models of the setting `llm`. prices (Prices): What they cost."""
-
-    prices: Any
-    extend: Callable[[Any], object]
-
-    @classmethod
-    def of(cls, settings: RunSettings) -> "LanguageModels | None":
-        """None if none are asked for. RAISES (PiiError): What the files raise, before a pipeline is loaded."""
-        if not settings.llm:
-            return None
-        from ..llm.cost import Prices
-        from ..llm.pipeline import add_components, read_config
-
-        read_config(settings.llm)
-        extend = partial(add_components, path=settings.llm, allow_remote=settings.allow_remote)
-        return cls(Prices.load(settings.prices or None), extend)
-
-    def report(self, engine: Engine, counts: Report) -> dict[str, Any]:
-        """What was sent, what it costs, and in how many documents answers did not count."""
-        from ..llm.pipeline import report
-
-        notes = {code: n for code, n in sorted(counts.notes.items()) if code in CODES}
-        return report(engine.nlp, self.prices, words=counts.words) | {"documents_with_notes": notes}
-
-
 class Job:
     """One call: its settings, and what they name.
 
@@ -190,7 +166,10 @@ class Job:
         self.path = Path(source)
         self.key = common.load_key(settings.key_file)
         settings.refuse_in_workers(common.global_option("debug"), "--debug")
-        self.models = LanguageModels.of(settings)
+        self.prices: Prices | None = None
+        if settings.llm:
+            read_config(settings.llm)
+            self.prices = Prices.load(settings.prices or None)
         self.roster = read_roster(settings.roster)
         self.in_threads = (settings.scope or Profile.load(settings.profile).scope) == THREAD
         need(settings.thread, "thread", self.in_threads, "scope = thread")
@@ -231,6 +210,10 @@ class Job:
             "data": self.data,
         }
 
+    def extend(self, nlp: Any) -> None:
+        """Add the language models to a pipeline."""
+        add_components(nlp, self.settings.llm, allow_remote=self.settings.allow_remote)
+
     def load(self) -> Engine:
         """The pipeline, with workers where there are some."""
         settings = self.settings
@@ -242,7 +225,7 @@ class Job:
             headers=settings.headers,
             operating_point=settings.operating_point,
             debug=common.global_option("debug"),
-            extend=self.models.extend if self.models else None,
+            extend=self.extend if settings.llm else None,
         )
         removes = engine.profile.header != HEADERS[0]
         need(settings.headers_out, "headers_out", removes, "headers = remove")
@@ -282,7 +265,9 @@ class Job:
         source = self.open_input()
         writer = open_writer(source, self.target, safe=settings.spreadsheet_safe)
         if not (settings.overwrite or settings.resume):
-            check_free(self.target, *self.beside.values())
+            common.check_free(self.target, partial_path(self.target), *self.beside.values())
+            if state_path(self.target).exists():
+                raise PiiError(Errors.E510, what="An interrupted run for this OUTPUT")
         if settings.dry_run:
             return self.rehearse(source)
         labels = self.beside.get("labels")
@@ -390,6 +375,7 @@ class Job:
         vault = None
         if self.vault is not None and secret is not None:
             vault = common.open_for_run(self.vault, secret, resume=resume)
+            self.stack.callback(vault.close, seal=False)  # where the run does not begin
         same = self.same_settings(source, engine) | {"vault": vault.vault_id if vault else ""}
         state = RunState(same, self.key.fingerprint, replace=settings.overwrite)
         counts = Report()
@@ -473,10 +459,12 @@ class Job:
         common.say(
             f"{n} documents of {words} words would be de-identified and {len(skips)} set aside; {renamed} would get another name"
         )
-        summary.tell_unread(unread)
+        if unread:
+            common.say(summary.unread(unread))
         if self.thread_of:
             self.thread_of.check()
-            summary.tell_without_thread(self.thread_of.without)
+            if n_without := self.thread_of.without:
+                common.say(summary.without_thread(n_without))
         common.say(f"nothing was written; a run would write '{self.target}'")
         return common.exit_code(skips) if n else common.REFUSED
 
@@ -491,8 +479,10 @@ class Job:
         if self.decisions:
             not_read = lacking.code if lacking else ""
             head["decisions"] = {"documents": len(run.engine.decisions), "not_read": not_read}
-        if self.models:
-            head["llm"] = self.models.report(run.engine, counts)
+        if self.prices:
+            head["llm"] = llm_report(run.engine.nlp, self.prices, words=counts.words)
+            notes = {code: n for code, n in sorted(counts.notes.items()) if code in CODES}
+            head["llm"]["documents_with_notes"] = notes
         swept = run.sweep.sweep(run.source) if run.sweep is not None else None
         if swept is not None:
             head["sweep"] = swept.as_json(self.settings.sweep)
@@ -505,7 +495,7 @@ class Job:
             summary.tell_end(run, report_path, swept)
         if swept is not None and swept.n_found and self.settings.show_leaks:
             summary.show_leaks(swept)
-        if self.models:
+        if self.prices:
             summary.tell_sent(head["llm"])
         if lacking:
             common.say(lacking)
@@ -541,16 +531,6 @@ class Job:
         if run.review is not None:
             head["review"] = digest(run.review.out)
         return head
-
-
-def check_free(out: Path, *beside: Path) -> None:
-    """Refuse to write over what exists. RAISES (PiiError): E510."""
-    for place in beside:
-        if place.exists():
-            raise PiiError(Errors.E510, what=f"'{place}'")
-    common.check_free(out, partial_path(out))
-    if state_path(out).exists():
-        raise PiiError(Errors.E510, what="An interrupted run for this OUTPUT")
 
 
 def save_report(path: Path, run: Run, head: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,20 +13,16 @@ from rich.table import Table
 from rich.text import Text
 from typer import Argument, Option
 
-from ..errors import Errors, PiiError
 from ..files.record import Record, Skip, Source
 from ..files.sources import open_source
-from ..files.writers import GrowingFile, Output
+from ..files.writers import Output
 from ..release.engine import Engine, Found, Result, load_engine, read_roster, use_roster
 from ..release.run import batches
 from . import common
 from .deidentify import INPUT_HELP
 from .settings import RunSettings, read_settings
 
-EPILOG = (
-    "Exit codes: 0 all done; 1 done, but records were skipped (each is told); 2 refused, nothing was written; "
-    "3 stopped before the end, what was done stays."
-)
+EPILOG = "Exit codes: 0 all done; 1 done, but records were skipped (each is told); 2 refused, nothing was written."
 
 
 def detect(
@@ -41,13 +38,12 @@ def detect(
     overwrite: common.OverwriteOpt = False,
 ) -> None:
     """Show or write what is found in INPUT: offsets (characters, end exclusive), label, role, score, source, reason."""
-    with common.guard(), ExitStack() as locks:
+    with common.guard(), ExitStack() as stack:
         settings = read_settings(
             RunSettings, config, text_column=text_column, roster=roster, overwrite=overwrite
         )
-        target = Path(out) if out else None
-        if target is not None:
-            locks.enter_context(common.locked(target))
+        if out:
+            stack.enter_context(common.locked(Path(out)))
         data = sys.stdin.buffer.read() if source == "-" else None
         opened = open_source(
             Path(source),
@@ -56,10 +52,11 @@ def detect(
             encoding=settings.encoding,
             data=data,
         )
-        if target is not None:
-            common.check_apart("output", target, input=None if data is not None else Path(source))
-            if not settings.overwrite:
-                common.check_free(target)
+        output = None
+        if out:
+            given = None if data is not None else Path(source)
+            common.check_outputs(given, Path(out), overwrite=settings.overwrite)
+            output = Output(Path(out))
         listed = read_roster(settings.roster)
         engine = load_engine(
             settings.model,
@@ -68,74 +65,55 @@ def detect(
             debug=common.global_option("debug"),
         )
         use_roster(engine.nlp, listed)
-        pairs = _pairs(opened, engine, settings.batch_size)
-        listing = Listing(strict=settings.strict, show_text=show_text)
-        code = listing.show(pairs) if target is None else _write(listing, pairs, target)
-    raise typer.Exit(code)
+        skips = common.Skips(common.say, strict=settings.strict, named=True)
+        found = _found(opened, engine, settings.batch_size, skips)
+        n = _show(found, show_text) if output is None else _write(found, output, show_text)
+        if skips and not n:
+            raise typer.Exit(common.REFUSED)
+    raise typer.Exit(common.exit_code(skips))
 
 
-def _write(
-    listing: "Listing", pairs: Iterable[tuple[Record | Skip, Result | Skip]], target: Path
-) -> int:
-    """RETURNS (int): Exit code. What a run that stopped had written stays in the partial file."""
-    output = Output(target)
-    output.start()
-    listing.file = output.file
-    try:
-        code = listing.show(pairs)
-        if code in (common.DONE, common.DONE_WITH_SKIPS):
-            output.finish()
-            common.tell(f"wrote '{target}'")
-    finally:
-        output.file.stop()
-    if code == common.REFUSED:
-        output.discard()
-    return code
-
-
-def _pairs(
-    source: Source, engine: Engine, size: int
-) -> Iterator[tuple[Record | Skip, Result | Skip]]:
-    """YIELDS (tuple): Each item of the input with what became of it."""
+def _found(
+    source: Source, engine: Engine, size: int, skips: common.Skips
+) -> Iterator[tuple[Record, Result]]:
+    """YIELDS (tuple): Each record with what was found in it; the others are skips."""
     for batch in batches(iter(source), size):
         results = iter(engine.results([item for item in batch if isinstance(item, Record)]))
         for item in batch:
-            yield item, item if isinstance(item, Skip) else next(results)
+            result = item if isinstance(item, Skip) else next(results)
+            if isinstance(result, Skip):
+                skips(replace(result, id="" if item.id == str(item.number) else item.id))
+            elif isinstance(item, Record):
+                yield item, result
     source.close()
 
 
-class Listing:
-    """Shows what was found, or writes it to `file`."""
-
-    def __init__(self, *, strict: bool, show_text: bool) -> None:
-        self.strict, self.show_text = strict, show_text
-        self.file: GrowingFile | None = None
-        self.screen = common.console()
-
-    def show(self, pairs: Iterable[tuple[Record | Skip, Result | Skip]]) -> int:
-        """RETURNS (int): Exit code."""
-        n_skips = n_done = 0
-        for item, result in pairs:
-            if isinstance(result, Skip):
-                if self.strict:
-                    common.say(PiiError(Errors.E532, skip=result.error))
-                    return common.STOPPED
-                unnamed = item.id in ("", str(item.number))
-                common.say(result.error if unnamed else f"{result.error} ({item.id})")
-                n_skips += 1
-            elif isinstance(item, Record):
-                n_done += 1
-                self._one(item, result)
-        return common.exit_code(n_skips) if n_done or not n_skips else common.REFUSED
-
-    def _one(self, record: Record, result: Result) -> None:
-        if self.file is not None:
-            self.file.write("".join(_rows(record, result, self.show_text)).encode("utf-8"))
-        elif result.spans:
-            text = record.text if self.show_text else None
-            self.screen.print(spans_table(record.id, result.spans, text))
+def _show(found: Iterable[tuple[Record, Result]], show_text: bool) -> int:
+    """RETURNS (int): Number of records."""
+    n, screen = 0, common.console()
+    for record, result in found:
+        n += 1
+        if result.spans:
+            screen.print(spans_table(record.id, result.spans, record.text if show_text else None))
         else:
-            self.screen.print(f"{record.id}: nothing found", markup=False)
+            screen.print(f"{record.id}: nothing found", markup=False)
+    return n
+
+
+def _write(found: Iterable[tuple[Record, Result]], output: Output, show_text: bool) -> int:
+    """RETURNS (int): Number of records; if there are none, nothing is written."""
+    n = 0
+    output.start()
+    try:
+        for record, result in found:
+            n += 1
+            output.file.write("".join(_rows(record, result, show_text)).encode("utf-8"))
+        if n:
+            output.finish()
+            common.tell(f"wrote '{output.out}'")
+    finally:
+        output.discard()
+    return n
 
 
 def _rows(record: Record, result: Result, show_text: bool) -> Iterator[str]:

@@ -229,15 +229,15 @@ def systems() -> None:
 
 
 def read_metrics(path: Path) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): A metrics file. RAISES (PiiError): E501, if it cannot be read; E775, if it holds something else."""
+    """RETURNS (dict[str, Any]): A metrics file. RAISES (PiiError): E501, if it cannot be read; E900, if it holds something else."""
     try:
         content = json.loads(path.read_text(encoding="utf8"))
     except OSError as err:
         raise PiiError(Errors.E501, what=f"'{path}'", reason=reason_of(err)) from err
     except ValueError as err:
-        raise PiiError(Errors.E775, file=path.name, reason="not JSON") from err
+        raise PiiError(Errors.E900, file=path.name, kind="metrics file", reason="not JSON") from err
     if not isinstance(content, dict) or not {"systems", "views"} <= content.keys():
-        raise PiiError(Errors.E775, file=path.name, reason="no systems in it")
+        raise PiiError(Errors.E900, file=path.name, kind="metrics file", reason="no systems in it")
     return content
 
 

@@ -77,12 +77,12 @@ class PersonModel:
                 names = json.loads(bytes(arrays["names"]))
                 model = cls(**{key: arrays[key] for key in cls.__dataclass_fields__})
         except Exception as err:  # of broken bytes, zlib, zipfile and numpy raise what they like
-            raise PiiError(Errors.E304) from err
+            raise PiiError(Errors.E304, what="classifier", task="learn-classifier") from err
         if names != [list(features()), list(CLASSES)] or model.weights.shape != (
             len(features()),
             len(CLASSES),
         ):
-            raise PiiError(Errors.E304)
+            raise PiiError(Errors.E304, what="classifier", task="learn-classifier")
         return model
 
 

@@ -74,7 +74,7 @@ class PiiContext(Configured, Pipe):
     spans_key (str): The span group that is read and written.
     settings (dict[str, Any] | None): Thresholds, see `ContextSettings`; what is missing has its default.
     ents_filter (Callable): As that of spaCy's SpanRuler: who wins in `doc.ents` where entities of others overlap what is protected; ours.
-    RAISES (PiiError): E301, E302 for settings."""
+    RAISES (PiiError): E650, E546 for settings."""
 
     def __init__(
         self,
@@ -286,7 +286,7 @@ class PiiContext(Configured, Pipe):
         return util.to_bytes({name: partial(self._part, name) for name in _PARTS}, exclude)
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        """Load what `to_bytes` returned. RAISES (PiiError): E304 for a classifier of another version, E307 for a broken reader."""
+        """Load what `to_bytes` returned. RAISES (PiiError): E304 for a classifier of another version, E304 for a broken reader."""
         with self.loading():
             util.from_bytes(
                 bytes_data, {name: partial(self._read_part, name) for name in _PARTS}, exclude
@@ -300,7 +300,7 @@ class PiiContext(Configured, Pipe):
         util.to_disk(path, writers, exclude)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
-        """Load what `to_disk` saved. RAISES (PiiError): E304 for a classifier of another version, E307 for a broken reader."""
+        """Load what `to_disk` saved. RAISES (PiiError): E304 for a classifier of another version, E304 for a broken reader."""
         parts = {
             n: lambda p: self._read_part(p.name, p.read_bytes() if p.is_file() else b"")
             for n in _PARTS

@@ -170,7 +170,7 @@ class Head:
 
 
 class PersonReader:
-    """An encoder (an ONNX graph), its vocabulary (WordPiece, uncased) and a head; E307, if the vocabulary has no placeholders."""
+    """An encoder (an ONNX graph), its vocabulary (WordPiece, uncased) and a head; E304, if the vocabulary has no placeholders."""
 
     def __init__(self, graph: bytes, vocabulary: list[str], head: Head) -> None:
         self.head = head
@@ -178,7 +178,7 @@ class PersonReader:
         self.shim = OnnxShim(graph)
         number = {piece: n for n, piece in enumerate(vocabulary)}
         if not number.keys() >= set(PLACEHOLDERS):
-            raise PiiError(Errors.E307)
+            raise PiiError(Errors.E304, what="role encoder", task="train-reader")
         self.placeholders = numpy.asarray([number[piece] for piece in PLACEHOLDERS], dtype="i8")
         self.pieces = pieces_of(vocabulary)
 
@@ -235,14 +235,14 @@ class PersonReader:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "PersonReader":
-        """RETURNS (PersonReader): What `to_bytes` wrote. RAISES (PiiError): E307, if it cannot be read."""
+        """RETURNS (PersonReader): What `to_bytes` wrote. RAISES (PiiError): E304, if it cannot be read."""
         try:
             content = srsly.msgpack_loads(data)
             with numpy.load(BytesIO(content["head"]), allow_pickle=False) as arrays:
                 head = Head(**{name: arrays[name].astype("f4") for name in HEAD})
             return cls(content["graph"], content["vocabulary"].split("\n"), head)
         except (OSError, ValueError, KeyError, TypeError) as err:
-            raise PiiError(Errors.E307) from err
+            raise PiiError(Errors.E304, what="role encoder", task="train-reader") from err
 
 
 def pieces_of(vocabulary: Sequence[str]) -> Model:

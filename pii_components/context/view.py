@@ -171,7 +171,7 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class ContextSettings:
     """From which probability of being a student or somebody connected a name is protected, per operating point; and what counts as the head and the
-    end of a text. RAISES (PiiError): E301 for a value out of range."""
+    end of a text. RAISES (PiiError): E650 for a value out of range."""
 
     protect_recall: float = 0.15
     protect: float = 0.25
@@ -182,10 +182,10 @@ class ContextSettings:
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
             if name.startswith("protect") and not 0 <= value <= 1:
-                raise PiiError(Errors.E301, name=name, value=value, allowed="a number from 0 to 1")
+                raise PiiError(Errors.E650, name=name, value=value, allowed="a number from 0 to 1")
             if name.endswith("lines") and (not isinstance(value, int) or value < 0):
                 raise PiiError(
-                    Errors.E301, name=name, value=value, allowed="a whole number, 0 or more"
+                    Errors.E650, name=name, value=value, allowed="a whole number, 0 or more"
                 )
 
     def protect_at(self, point: str) -> float:
@@ -196,13 +196,13 @@ class ContextSettings:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "ContextSettings":
-        """Settings from a config; what is missing has its default. RAISES (PiiError): E301, E302."""
+        """Settings from a config; what is missing has its default. RAISES (PiiError): E650, E546."""
         known = [f.name for f in fields(cls)]
         for name, value in values.items():
             if name not in known:
-                raise PiiError(Errors.E302, name=name, allowed=", ".join(known))
+                raise PiiError(Errors.E546, key=name, where="pii_context", allowed=", ".join(known))
             if isinstance(value, bool) or not isinstance(value, int | float):
-                raise PiiError(Errors.E301, name=name, value=value, allowed="a number")
+                raise PiiError(Errors.E650, name=name, value=value, allowed="a number")
         return cls(**values)
 
 

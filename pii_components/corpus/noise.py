@@ -918,12 +918,12 @@ def choose(found: dict[str, Perturbation], names: Iterable[str]) -> dict[str, Pe
     """RETURNS (dict[str, Perturbation]): Some of the perturbations, in their order.
 
     names (Iterable[str]): Names of perturbations or of classes; none for all.
-    RAISES (PiiError): E685, for a name that is neither.
+    RAISES (PiiError): E519, for a name that is neither.
     """
     wanted = set(names)
     for name in sorted(wanted - found.keys() - set(CLASSES)):
         allowed = ", ".join((*CLASSES, *found))
-        raise PiiError(Errors.E685, value=name, what="perturbation", allowed=allowed)
+        raise PiiError(Errors.E519, value=name, what="perturbation", allowed=allowed)
     return {
         name: p for name, p in found.items() if not wanted or name in wanted or p.kind in wanted
     }

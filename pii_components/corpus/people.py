@@ -55,21 +55,21 @@ MONTHS = (
 
 
 def check_group(gender: str, culture: str) -> None:
-    """RAISES (PiiError): E685, if the gender or the culture is unknown."""
+    """RAISES (PiiError): E519, if the gender or the culture is unknown."""
     if gender not in GENDERS:
-        raise PiiError(Errors.E685, value=gender, what="gender", allowed=", ".join(GENDERS))
+        raise PiiError(Errors.E519, value=gender, what="gender", allowed=", ".join(GENDERS))
     if culture not in CULTURES:
-        raise PiiError(Errors.E685, value=culture, what="culture", allowed=", ".join(CULTURES))
+        raise PiiError(Errors.E519, value=culture, what="culture", allowed=", ".join(CULTURES))
 
 
 def given_names(gender: str, culture: str) -> tuple[str, ...]:
-    """RETURNS (tuple[str, ...]): Given names of a group, sorted. RAISES (PiiError): E685, if there is no such group."""
+    """RETURNS (tuple[str, ...]): Given names of a group, sorted. RAISES (PiiError): E519, if there is no such group."""
     check_group(gender, culture)
     return _lists()[culture, gender]
 
 
 def surnames(culture: str) -> tuple[str, ...]:
-    """RETURNS (tuple[str, ...]): Surnames of a culture, sorted. RAISES (PiiError): E685, if there is no such culture."""
+    """RETURNS (tuple[str, ...]): Surnames of a culture, sorted. RAISES (PiiError): E519, if there is no such culture."""
     check_group("F", culture)
     return _lists()[culture, SURNAMES]
 

@@ -80,7 +80,7 @@ def stratified_folds(
     spans of each label it has. ids (Sequence[str]): Per document, all different; they break ties, so that the order of the corpus
     makes no difference. folds (int): How many. seed (int): Another one gives other folds.
     RETURNS (list[int]): The fold of each document, from 0.
-    RAISES (PiiError): E666, if two ids are equal; E650, if there are fewer groups than folds, or fewer than 2 folds.
+    RAISES (PiiError): E627, if two ids are equal; E650, if there are fewer groups than folds, or fewer than 2 folds.
     """
     check_ids(ids)
     if not 2 <= folds <= len(groups):
@@ -141,8 +141,9 @@ def count_parts(
 
 
 def check_ids(ids: Sequence[str]) -> None:
-    """RAISES (PiiError): E666, with the numbers of two records that share an id."""
-    seen: dict[str, int] = {}
+    """RAISES (PiiError): E627, with the number of a record whose id another one has."""
+    seen: set[str] = set()
     for number, name in enumerate(ids, 1):
-        if seen.setdefault(name, number) != number:
-            raise PiiError(Errors.E666, first=seen[name], second=number)
+        if name in seen:
+            raise PiiError(Errors.E627, number=number)
+        seen.add(name)

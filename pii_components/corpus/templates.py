@@ -127,9 +127,8 @@ def parse_parts(text: str, *, where: str = "") -> tuple[Part, ...]:
     for match in (*_SLOT.finditer(text), None):
         said = text[at : match.start() if match else None]
         if "{{" in said or "}}" in said:
-            raise PiiError(
-                Errors.E601, where=where, offset=at + max(said.find("{{"), said.find("}}"))
-            )
+            offset = at + max(said.find("{{"), said.find("}}"))
+            raise PiiError(Errors.E601, where=where, problem=f"the slot at character {offset}")
         if said:
             parts.append(said)
         if match:
@@ -148,7 +147,7 @@ def _slot(match: re.Match[str], where: str) -> Slot:
             and case in CASES
         )
     if not known:
-        raise PiiError(Errors.E601, where=where, offset=match.start())
+        raise PiiError(Errors.E601, where=where, problem=f"the slot at character {match.start()}")
     return Slot(who, what, case) if who else Slot(role, "literal", "", literal)
 
 
@@ -166,7 +165,7 @@ def _template(text: str, where: str) -> Template:
         for key, _, value in (line.partition(":") for line in head.splitlines())
     }
     if not mark or not meta.get("id"):
-        raise PiiError(Errors.E602, where=where)
+        raise PiiError(Errors.E601, where=where, problem="its id")
     genders = dict(
         pair.split("=", 1)
         for pair in meta.get("persons", "").replace(",", " ").split()
@@ -179,20 +178,20 @@ def read_file(path: Path) -> list[Template]:
     """RETURNS (list[Template]): The essay of a file, which has its name, as assets/ESSAY_FORMAT.md says.
 
     Of a file in scenes/ the short texts, each with its front matter, `%%` on a line of its own between two; every id begins with the file's
-    stem and an underscore. RAISES (PiiError): E501, if the file cannot be read as UTF-8; E601, E602 for a slot or a front matter that is
-    not of the format, with the id it follows; E602 also for an id of another file or one that stands there twice.
+    stem and an underscore. RAISES (PiiError): E501, if the file cannot be read as UTF-8; E601 for a slot or a front matter that is
+    not of the format, with the id it follows; E601 also for an id of another file or one that stands there twice.
     """
     if path.parent.name != "scenes":
         template = _template(_text_of(path), path.name)
         if template.id != path.stem:
-            raise PiiError(Errors.E602, where=path.name)
+            raise PiiError(Errors.E601, where=path.name, problem="its id")
         return [template]
     found: dict[str, Template] = {}
     for block in filter(str.strip, SEPARATOR.split(_text_of(path))):
         where = f"{path.name} after {next(reversed(found), 'the start')}"
         template = _template(block.lstrip("\n"), where)
         if template.id in found or not template.id.startswith(f"{path.stem}_"):
-            raise PiiError(Errors.E602, where=where)
+            raise PiiError(Errors.E601, where=where, problem="its id")
         found[template.id] = template
     return list(found.values())
 

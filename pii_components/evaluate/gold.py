@@ -59,7 +59,13 @@ class Entity:
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end:
-            raise PiiError(Errors.E701, start=self.start, end=self.end, document=self.document)
+            raise PiiError(
+                Errors.E701,
+                start=self.start,
+                end=self.end,
+                document=self.document,
+                reason="it is empty, turned round or before the text",
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ def read_predictions(
     data_sha256 (str): Checksum of the gold file; predictions that were saved for another one are
         refused. Not checked if empty.
     RETURNS (Run): With `stored` set. Predictions that overlap count each by itself.
-    RAISES (PiiError): E501, E705, E722, E724, E729.
+    RAISES (PiiError): E501, E701, E705, E724, E729.
     """
     if not path.exists():
         raise PiiError(Errors.E501, what=path.name, reason="it does not exist")
@@ -97,7 +97,8 @@ def read_predictions(
         length = len(by_id[entity.document].text)
         if entity.end > length:
             where = {"document": show_id(entity.document), "start": entity.start}
-            raise PiiError(Errors.E722, **where, end=entity.end, length=length)
+            reason = f"the text has {length} characters"
+            raise PiiError(Errors.E701, **where, end=entity.end, reason=reason)
     times = {key: head.get(key, 0) for key in ("seconds", "cpu_seconds", "words")}
     about = head.get("about", {"file": path.name})
     return Run(name, about, known, protected_labels(known, protects), **times, stored=True)

@@ -409,7 +409,7 @@ def check_endpoint(endpoint: str) -> None:
     parts = urlsplit(endpoint)
     local = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "::1", "localhost")
     if not parts.hostname or not (parts.scheme == "https" or local):
-        raise PiiError(Errors.E747)
+        raise PiiError(Errors.E747, endpoint=parts.hostname or "that")
 
 
 # --- names of systems

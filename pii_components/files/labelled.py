@@ -49,11 +49,11 @@ _LOOKED_AT = 1_000_000  # characters
 
 
 def form_named(name: str, *, written: bool = False) -> Form:
-    """The form of that name. RAISES (PiiError): E620, if there is none, or none that is written."""
+    """The form of that name. RAISES (PiiError): E519, if there is none, or none that is written."""
     allowed = [form.name for form in FORMS.values() if form.writer or not written]
     if name not in allowed:
-        done = "written" if written else "read"
-        raise PiiError(Errors.E620, form=name, done=done, allowed=", ".join(allowed))
+        what = "form that is written" if written else "form"
+        raise PiiError(Errors.E519, value=name, what=what, allowed=", ".join(allowed))
     return FORMS[name]
 
 
@@ -101,7 +101,7 @@ def read_corpus(
     tally (ReadStats | None): Gets counts and what is masked; without it one warning (W620) says how
         much was.
     YIELDS (LabelledText): In the order of the corpus.
-    RAISES (PiiError): E501 to E508, E620 to E634; those of a record only without `on_skip`.
+    RAISES (PiiError): E501 to E508, E519 to E634; those of a record only without `on_skip`.
     """
     counts = tally if tally is not None else ReadStats()
     options = ReadOptions(encoding, text_field, id_field, text_source, counts)
@@ -152,7 +152,7 @@ def open_corpus_writer(
     out (Path): The file.
     form (str): A name in `FORMS`; empty to go by the suffix.
     tally (ReadStats | None): Gets what is masked on the way to tokens.
-    RAISES (PiiError): E620, E621.
+    RAISES (PiiError): E519, E621.
     """
     if not form:
         by_suffix = [known.name for known in FORMS.values() if out.suffix.lower() in known.suffixes]
@@ -178,7 +178,7 @@ def write_corpus(
     on_skip (Callable[[Skip], None] | None): Called with every record that the form cannot hold; without it the first one raises.
     tally (ReadStats | None): Gets what is masked, since it begins or ends inside a token.
     RETURNS (int): Number of records that were written.
-    RAISES (PiiError): E512, E620, E621, E640.
+    RAISES (PiiError): E512, E519, E621, E640.
     """
     return _write(
         enumerate(essays, 1), out, form, on_skip, tally if tally is not None else ReadStats()
@@ -229,7 +229,7 @@ def convert(
     from_form, to_form (str): Names in `FORMS`; empty to go by the suffix. overwrite (bool): Whether what stands at `out` is replaced.
     The others (encoding, text_field, id_field) as in `read_corpus`.
     RETURNS (ReadStats): Documents and labels that came through, all that was masked on the way in and out.
-    RAISES (PiiError): E503 if no record could be used; E509, E510; else as `read_corpus` and `write_corpus`.
+    RAISES (PiiError): E503 if no record could be used; E472, E510; else as `read_corpus` and `write_corpus`.
     """
     check_places(source, out, text_source, overwrite=overwrite)
     options = ReadOptions(text_source=text_source, tally=ReadStats(), **reading)
@@ -245,14 +245,14 @@ def convert(
 
 
 def check_places(source: Path, out: Path, *others: Path | None, overwrite: bool) -> None:
-    """Refuse to write on, in or around what is read, and over what exists. RAISES (PiiError): E509, E510."""
+    """Refuse to write on, in or around what is read, and over what exists. RAISES (PiiError): E472, E510."""
     target = out.resolve()
     for origin in (path.resolve() for path in (source, *others) if path is not None):
         places = (target, partial_path(target))
         is_same = any(p.exists() and origin.exists() and p.samefile(origin) for p in places)
         is_inside = origin.is_dir() and origin in target.parents
         if is_same or is_inside or origin in places or target in origin.parents:
-            raise PiiError(Errors.E509)
+            raise PiiError(Errors.E472, what="output", other="a file that is read")
     for place in (out, partial_path(out)):
         is_empty = place.is_dir() and not any(place.iterdir())
         if place.exists() and not (overwrite or is_empty):

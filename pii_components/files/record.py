@@ -262,7 +262,7 @@ def safe_name(name: str, number: int) -> str:
 def choose_text_field(fields: list[str], wanted: str) -> str:
     """The column that holds the text. wanted (str): As the user gave it; empty for "find it".
 
-    RAISES (PiiError): E505, if the wanted one is missing; E506, if none has a usual name; E507, if it is there twice.
+    RAISES (PiiError): E652, if the wanted one is missing; E506, if none has a usual name; E507, if it is there twice.
     """
     chosen = wanted or next(
         (name for name in USUAL_TEXT_FIELDS if name in fields),
@@ -277,7 +277,9 @@ def choose_text_field(fields: list[str], wanted: str) -> str:
 
 
 def check_fields(fields: list[str], *names: str) -> None:
-    """Check that columns that the user named are there. RAISES (PiiError): E505, if one is not."""
+    """Check that columns that the user named are there. RAISES (PiiError): E652, if one is not."""
     for name in names:
         if name and name not in fields:
-            raise PiiError(Errors.E505, name=name, fields=show_fields(fields))
+            raise PiiError(
+                Errors.E652, name=name, option="--text-column", fields=show_fields(fields)
+            )

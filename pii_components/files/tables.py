@@ -259,7 +259,7 @@ class ParquetSource(Source):
 def open_parquet(path: Path, **columns: Any) -> ParquetSource:
     """Read the schema of a Parquet file and find its text; columns as those of `open_csv`.
 
-    RAISES (PiiError): E005, if pyarrow is not installed; E501, E503, E505 to E507; E523, if a text is something else.
+    RAISES (PiiError): E005, if pyarrow is not installed; E501, E503, E652 to E507; E523, if a text is something else.
     """
     try:
         import pyarrow

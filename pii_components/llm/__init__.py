@@ -65,7 +65,9 @@ def read_toml(name: str, path: str | Path | None = None) -> dict[str, Any]:
     try:
         return tomllib.loads(place.read_text(encoding="utf-8"))
     except (OSError, ValueError) as err:
-        raise PiiError(Errors.E900, file=place.name, reason=reason_of(err)) from err
+        raise PiiError(
+            Errors.E900, file=place.name, kind="TOML file", reason=reason_of(err)
+        ) from err
 
 
 def _no_texts(record: logging.LogRecord) -> bool:

@@ -81,7 +81,7 @@ class Prices:
                     raise ValueError
         except (AttributeError, KeyError, TypeError, ValueError):
             reason = "models need in and out, numbers of 0 or more"
-            raise PiiError(Errors.E900, file=name, reason=reason) from None
+            raise PiiError(Errors.E900, file=name, kind="table of prices", reason=reason) from None
         return cls(models, str(data.get("date", "")), name)
 
     def cost(self, model: str, tokens_in: int, tokens_out: int) -> float:

@@ -66,10 +66,10 @@ def verifier_examples(
     private (Callable[[str], bool]): Whether gold of a label is private.
     model (ChatModel | None): Writes the reasoning where the task wants it; give it a temperature above 0.
     YIELDS (dict[str, Any]): A string with masked text in a mention, whose gold nobody knows, is passed over.
-    RAISES (PiiError): E942, if there is no model to reason.
+    RAISES (PiiError): E473, if there is no model to reason.
     """
     if task.reasoning and model is None:
-        raise PiiError(Errors.E942)
+        raise PiiError(Errors.E473, option="reasoning", needed="--llm")
     pairs = ((document.text, document) for document in documents if document.text.strip())
     for doc, document in nlp.pipe(pairs, as_tuples=True, batch_size=_BATCH):
         gold = [(start, end) for start, end, label in document.spans if private(label)]
@@ -102,12 +102,12 @@ def reason(prompt: Any, truth: str, model: ChatModel, counts: "Counter[str]") ->
 
 
 def part_of(documents: Sequence[LabelledText], part: str) -> list[LabelledText]:
-    """The documents of a part of the paper's split, "base_train", "verifier_train" or "test"; or "all". RAISES (PiiError): E650, E801."""
+    """The documents of a part of the paper's split, "base_train", "verifier_train" or "test"; or "all". RAISES (PiiError): E519."""
     from ..corpus.split import PAPER_PARTS, paper_split
 
     if part == "all":
         return list(documents)
     if part not in PAPER_PARTS:
         allowed = ", ".join(("all", *PAPER_PARTS))
-        raise PiiError(Errors.E801, name="--part", value=part, allowed=allowed)
+        raise PiiError(Errors.E519, value=part, what="part", allowed=allowed)
     return [documents[i] for i in paper_split(len(documents))[part]]

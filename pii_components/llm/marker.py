@@ -89,7 +89,7 @@ class MarkerTask(Task):
     more (dict): Label -> {"signs": [before, behind], "what": ...}.
     examples (str | None): TOML file of few-shot examples; "" for none.
     max_shard (int | None): Characters in a prompt at most.
-    RAISES (PiiError): E801, a label without signs; E900, a file, or an example whose answer is not its text; E903.
+    RAISES (PiiError): E519, a label without signs; E900, a file, or an example whose answer is not its text; E903.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class MarkerTask(Task):
             signs = [sign for sign in known.get(label, {}).get("signs", ()) if sign]
             if len(signs) != 2 or taken & {*signs}:
                 allowed = ", ".join(known) + ", or give each label signs of its own in `more`"
-                raise PiiError(Errors.E801, name="labels", value=label, allowed=allowed)
+                raise PiiError(Errors.E519, value=label, what="label with signs", allowed=allowed)
             taken |= {*signs}
             self.marks[label] = (signs[0], signs[1])
         self._max_shard = max_shard or SHARD
@@ -124,7 +124,9 @@ class MarkerTask(Task):
                 aligned = align(text, entry.get("answer", ""), every)
                 if aligned.same < 1 or aligned.lost or not text:
                     reason = f"the answer of example {number} is not its text"
-                    raise PiiError(Errors.E900, file="examples", reason=reason)
+                    raise PiiError(
+                        Errors.E900, file="examples", kind="file of examples", reason=reason
+                    )
                 self._examples.append((text, aligned.spans))
 
     def prompt(self, text: str, marks: Mapping[str, tuple[str, str]]) -> Prompt:

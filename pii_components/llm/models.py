@@ -99,14 +99,14 @@ def is_local(host: str) -> bool:
 
 
 def host_of(endpoint: str) -> str:
-    """RETURNS (str): Host of an address. RAISES (PiiError): E910 for what is no address of a server, or holds a password."""
+    """RETURNS (str): Host of an address. RAISES (PiiError): E747 for what is no address of a server, or holds a password."""
     host = ""
     with suppress(ValueError):
         parts = urlsplit(endpoint)
         if parts.scheme in ("http", "https") and not parts.username and parts.port != 0:
             host = parts.hostname or ""
     if not host:
-        raise PiiError(Errors.E910, endpoint=endpoint.rsplit("@", 1)[-1])
+        raise PiiError(Errors.E747, endpoint=endpoint.rsplit("@", 1)[-1])
     return host
 
 
@@ -140,7 +140,7 @@ class OpenAIModel(ChatModel):
         self.host = host_of(endpoint)
         key = os.environ.get(key_env, "").strip()
         if key_env and not key:
-            raise PiiError(Errors.E912, name=key_env, host=self.host)
+            raise PiiError(Errors.E746, name=self.host, missing=key_env)
         is_here = is_local(self.host)
         if not (is_here or allow_remote):
             raise PiiError(Errors.E911, host=self.host)

@@ -76,7 +76,7 @@ def add_components(
     dry (bool): Whether nothing is sent, only counted.
     alone (bool): Whether the config's other components are passed over.
     RETURNS (list[str]): Names of the components.
-    RAISES (PiiError): E005, without spacy-llm; E501, E801, E943; E911, E918, if a text would leave; E517, with the type of
+    RAISES (PiiError): E005, without spacy-llm; E501, E519, E943; E911, E918, if a text would leave; E517, with the type of
         what else went wrong.
     """
     if find_spec("spacy_llm") is None:
@@ -87,7 +87,7 @@ def add_components(
     for name in order:
         if name not in parts and name not in nlp.pipe_names:
             pipes = ", ".join(nlp.pipe_names)
-            raise PiiError(Errors.E801, name="nlp.pipeline", value=f"'{name}'", allowed=pipes)
+            raise PiiError(Errors.E519, value=name, what="component of the pipeline", allowed=pipes)
     for name, part in parts.items():
         settings = {key: value for key, value in part.items() if key != "factory"}
         model = settings.get("model", {})

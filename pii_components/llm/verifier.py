@@ -87,7 +87,7 @@ class VerifierTask(Task):
     control (bool): Whether an invented student is asked about too.
     window (int): Characters around a mention.
     contexts (int): Passages at most; one at least.
-    RAISES (PiiError): E801.
+    RAISES (PiiError): E519.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class VerifierTask(Task):
         contexts: int = 3,
     ) -> None:
         if votes not in VOTES:
-            raise PiiError(Errors.E801, name="votes", value=votes, allowed=", ".join(VOTES))
+            raise PiiError(Errors.E519, value=votes, what="votes", allowed=", ".join(VOTES))
         self._data = read_toml("verifier.toml")
         self.reasoning, self.votes, self.control = reasoning, votes, control
         self.window, self.contexts = window, max(contexts, 1)

@@ -61,15 +61,19 @@ class PiiTokenClassifier(Configured, TrainablePipe):
         operating_point (str | None): `recall`, `balanced` (the default) or `precision`.
         class_weights (dict[str, float]): Factor on the loss of `O` or a label, above 0; 1 where missing.
         scorer (Callable | None): See `score_pii`.
-        RAISES (PiiError): E101, E104, E107, E002 for settings out of range."""
+        RAISES (PiiError): E650, E519, E002 for settings out of range."""
         for label, value in (thresholds or {}).items():
             if label not in (NAME, *LABELS):
                 raise PiiError(Errors.E002, label=label, allowed=", ".join((NAME, *LABELS)))
             if not 0 <= value <= 1:
-                raise PiiError(Errors.E101, label=label, value=value)
+                raise PiiError(
+                    Errors.E650, name=f"threshold of {label}", value=value, allowed="0 to 1"
+                )
         for label, value in (class_weights or {}).items():
             if value <= 0:
-                raise PiiError(Errors.E104, label=label, value=value)
+                raise PiiError(
+                    Errors.E650, name=f"weight of {label}", value=value, allowed="above 0"
+                )
         self.vocab, self.model, self.name, self.scorer = vocab, model, name, scorer
         asked = {"thresholds": thresholds, "class_weights": class_weights, "spans_key": spans_key}
         self.configure(DEFAULTS, asked)
@@ -97,7 +101,9 @@ class PiiTokenClassifier(Configured, TrainablePipe):
     @operating_point.setter
     def operating_point(self, value: str) -> None:
         if value not in POINTS:
-            raise PiiError(Errors.E107, point=value, allowed=", ".join(POINTS))
+            raise PiiError(
+                Errors.E519, value=value, what="operating point", allowed=", ".join(POINTS)
+            )
         self._operating_point = value
         self.sync_config(operating_point=value)
 

@@ -42,13 +42,13 @@ def open_pipeline(source: PipelineSource) -> Language:
     """Load a pipeline, unless it is loaded; without surrogates, which Presidio's anonymizer is there for.
 
     RETURNS (Language): It writes `doc.spans["pii"]`.
-    RAISES (PiiError): E805 if it does not load, E807 if it finds nothing.
+    RAISES (PiiError): E517 if it does not load, E807 if it finds nothing.
     """
     try:
         nlp = source if isinstance(source, Language) else spacy.load(source, exclude=[_SURROGATES])
     except (ImportError, OSError, ValueError) as err:
         reason = type(err).__name__
-        raise PiiError(Errors.E805, pipeline=name_of(source), reason=reason) from err
+        raise PiiError(Errors.E517, model=name_of(source), reason=reason) from err
     if not any("doc.spans" in nlp.get_pipe_meta(name).assigns for name in nlp.pipe_names):
         pipes = ", ".join(nlp.pipe_names) or "nothing"
         raise PiiError(Errors.E807, pipeline=name_of(nlp), pipes=pipes)
@@ -73,7 +73,7 @@ def memory_zone(nlp: Language) -> AbstractContextManager[Any]:
 def check_source(source: PipelineSource, language: str) -> None:
     """Check that a pipeline can be had, without loading it.
 
-    RAISES (PiiError): E804 if there is none, E805 if it cannot be read, E806 if it is for another language.
+    RAISES (PiiError): E516 if there is none, E517 if it cannot be read, E806 if it is for another language.
     """
     if isinstance(source, Language):
         spoken = source.lang
@@ -81,12 +81,12 @@ def check_source(source: PipelineSource, language: str) -> None:
         is_package = spacy.util.is_package(str(source))
         path = spacy.util.get_package_path(str(source)) if is_package else Path(source)
         if not path.is_dir():
-            raise PiiError(Errors.E804, pipeline=name_of(source))
+            raise PiiError(Errors.E516, model=name_of(source))
         try:
             spoken = str(spacy.util.get_model_meta(path)["lang"])
         except (OSError, ValueError) as err:
             reason = type(err).__name__
-            raise PiiError(Errors.E805, pipeline=name_of(source), reason=reason) from err
+            raise PiiError(Errors.E517, model=name_of(source), reason=reason) from err
     if spoken != language:
         raise PiiError(Errors.E806, language=language, allowed=spoken)
 
@@ -134,7 +134,7 @@ class PiiEduNlpEngine(SpacyNlpEngine):
             entities with low scores win over ours.
         pipeline (PipelineSource): An installed package, a folder, or a pipeline that is loaded.
         labels, return_cited: See `settings.Naming`.
-        RAISES (PiiError): E801 for options; E804 to E806 for a pipeline that is not there or of another language.
+        RAISES (PiiError): E650 for options; E516 to E806 for a pipeline that is not there or of another language.
         """
         self._sources: dict[str, PipelineSource] = {}
         for model in models or ():
@@ -155,7 +155,7 @@ class PiiEduNlpEngine(SpacyNlpEngine):
             self.load()
 
     def load(self) -> None:
-        """Load the pipelines, once. RAISES (PiiError): E805, E807."""
+        """Load the pipelines, once. RAISES (PiiError): E517, E807."""
         with self._lock:
             if self.nlp is None:
                 loaded = {lang: open_pipeline(source) for lang, source in self._sources.items()}

@@ -82,11 +82,11 @@ class StudentPiiRecognizer(LocalRecognizer):
             text that comes without a Doc of such a pipeline, and never downloaded.
         labels, return_cited: See `settings.Naming`.
         unknown: Refused.
-        RAISES (PiiError): E801 to E803 for options, E804 to E806 for a pipeline that is not there or of another
+        RAISES (PiiError): E650 to E546 for options, E516 to E806 for a pipeline that is not there or of another
             language.
         """
         for option in unknown:
-            raise PiiError(Errors.E803, what="StudentPiiRecognizer", name=option, allowed=_OPTIONS)
+            raise PiiError(Errors.E546, key=option, where="StudentPiiRecognizer", allowed=_OPTIONS)
         self.name: str
         self.naming = Naming(labels, return_cited)
         self.pipeline = pipeline
@@ -115,7 +115,7 @@ class StudentPiiRecognizer(LocalRecognizer):
 
         entities (Sequence[str] | None): What is asked for; None for all. Others' entities are ignored.
         RETURNS (list[RecognizerResult]): Sorted, without overlaps.
-        RAISES (PiiError): E808, E809 for what is no text; E805, E807 if the pipeline does not load.
+        RAISES (PiiError): E808, E809 for what is no text; E517, E807 if the pipeline does not load.
         """
         doc = getattr(nlp_artifacts, "tokens", None)
         if not (isinstance(doc, Doc) and SPANS_KEY in doc.spans and doc.text == text):
@@ -219,7 +219,7 @@ def build_analyzer(
         language; if it has none, one is added.
     default_score_threshold (float): As in Presidio.
     RETURNS (AnalyzerEngine): Loaded, for the pipeline's language. Nothing is downloaded.
-    RAISES (PiiError): E801 to E807 for options and the pipeline and E812 for the list.
+    RAISES (PiiError): E650 to E807 for options and the pipeline and E900 for the list.
     """
     engine = PiiEduNlpEngine(pipeline=pipeline, labels=labels, return_cited=return_cited)
     engine.load()

@@ -119,7 +119,7 @@ def build_services(
 
     key (bytes | None): Of surrogates; None for the environment's.
     vault (Vault | None): Open for writing: gets every text that is anonymized. The application closes it.
-    RAISES (PiiError): E853 and E801 to E812 for files, options and the pipeline; those of the profile.
+    RAISES (PiiError): E853 and E650 to E900 for files, options and the pipeline; those of the profile.
     """
     if settings.service == "anonymizer":
         analyzer = None

@@ -63,15 +63,17 @@ def read_config(name_or_path: str | Path) -> dict[str, Any]:
     """Read "analyzer", the file that ships, or a file of your own.
 
     RETURNS (dict[str, Any]): As Presidio's providers take it.
-    RAISES (PiiError): E812, if there is no such file, or no mapping in it.
+    RAISES (PiiError): E900, if there is no such file, or no mapping in it.
     """
     path = resolve_config(name_or_path)
     try:
         data = srsly.read_yaml(path)
     except Exception as err:  # noqa: BLE001  (the parser has many kinds, and their messages quote the file)
-        raise PiiError(Errors.E812, path=path.name, reason=reason_of(err)) from None
+        raise PiiError(
+            Errors.E900, file=path.name, kind="YAML file", reason=reason_of(err)
+        ) from None
     if not isinstance(data, dict):
-        raise PiiError(Errors.E812, path=path.name, reason=type(data).__name__)
+        raise PiiError(Errors.E900, file=path.name, kind="YAML file", reason=type(data).__name__)
     return data
 
 
@@ -118,7 +120,7 @@ class Naming:
     labels (str): "presidio" for its names (PERSON, EMAIL_ADDRESS), "ours" for our labels.
     return_cited (bool): Whether cited people and characters are returned, as CITED_PERSON and CHARACTER_PERSON.
         They are never PERSON: an anonymizer sees no roles.
-    RAISES (PiiError): E801 for a value that is not allowed.
+    RAISES (PiiError): E650 for a value that is not allowed.
     """
 
     labels: str = PRESIDIO
@@ -127,10 +129,10 @@ class Naming:
     def __post_init__(self) -> None:
         if self.labels not in LABEL_STYLES:
             allowed = " or ".join(LABEL_STYLES)
-            raise PiiError(Errors.E801, name="labels", value=self.labels, allowed=allowed)
+            raise PiiError(Errors.E650, name="labels", value=self.labels, allowed=allowed)
         if not isinstance(self.return_cited, bool):
             value = self.return_cited
-            raise PiiError(Errors.E801, name="return_cited", value=value, allowed="true or false")
+            raise PiiError(Errors.E650, name="return_cited", value=value, allowed="true or false")
 
     def entity(self, label: str) -> str:
         """RETURNS (str): What Presidio is told for a label of ours; "" if it is left out."""

@@ -125,7 +125,7 @@ class PresidioSource(Configured, Pipe):
     context (Sequence[str]): Words that count as being near every value, as for `AnalyzerEngine.analyze`.
     language (str | None): None for that of the pipeline.
     spans_key (str): The span group.
-    RAISES (PiiError): E005 without Presidio; E002, E801, E843, E844 for settings that cannot be used.
+    RAISES (PiiError): E005 without Presidio; E002, E650, E843, E844 for settings that cannot be used.
     """
 
     def __init__(
@@ -167,10 +167,10 @@ class PresidioSource(Configured, Pipe):
         score = self.cfg["score_threshold"]
         if not 0 <= score <= 1:
             allowed = "a number from 0 to 1"
-            raise PiiError(Errors.E801, name="score_threshold", value=score, allowed=allowed)
+            raise PiiError(Errors.E650, name="score_threshold", value=score, allowed=allowed)
         if not self.cfg["recognizers"]:
             allowed = "names of Presidio's, such as " + ", ".join(DEFAULT_RECOGNIZERS)
-            raise PiiError(Errors.E801, name="recognizers", value="empty", allowed=allowed)
+            raise PiiError(Errors.E650, name="recognizers", value="empty", allowed=allowed)
         language = self.cfg["language"]
         nlp_engine = DocEngine()
         nlp_engine.nlp = {language: SimpleNamespace(vocab=self.vocab)}  # type: ignore[assignment]

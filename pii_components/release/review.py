@@ -469,7 +469,9 @@ class Review:
         elif label not in LABELS:
             raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
         elif verdict != ACCEPT and role and role not in (*ROLES, ORGANISATION):
-            raise PiiError(Errors.E003, role=role, allowed=", ".join((*ROLES, ORGANISATION)))
+            raise PiiError(
+                Errors.E519, value=role, what="role", allowed=", ".join((*ROLES, ORGANISATION))
+            )
         role = "" if is_name(label) else role
         place = self._at(number, start, end)
         return self.decisions.append(verdict, [place], label=label, role=role)

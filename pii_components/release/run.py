@@ -51,7 +51,7 @@ class LabelsOut(GrowingFile):
     """`--labels-out`: rows that become the released corpus with its labels, in a form that can be trained on.
 
     out (Path): The file. form (str): A name in `FORMS`; empty to go by the suffix.
-    RAISES (PiiError): E620 or E621 for the form.
+    RAISES (PiiError): E519 or E621 for the form.
     """
 
     def __init__(self, out: Path, form: str = "") -> None:

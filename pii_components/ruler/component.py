@@ -191,7 +191,7 @@ class PiiRuler(Configured, SpanRuler):
     # --- patterns ---
 
     def add_patterns(self, patterns: Iterable[Pattern]) -> None:  # type: ignore[override]
-        """Add patterns; see patterns.py. All are checked before one is added. RAISES (PiiError): E002, E201 to E205."""
+        """Add patterns; see patterns.py. All are checked before one is added. RAISES (PiiError): E002, E201 to E204."""
         entries = list(patterns)
         own = [entry for entry in entries if kind_of(entry) != "pattern"]
         compile_patterns(own)

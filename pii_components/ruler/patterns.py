@@ -126,7 +126,9 @@ def _compile(entry: Mapping[str, Any], key: str) -> re.Pattern[str]:
 def _score(entry: Mapping[str, Any]) -> float:
     score = entry.get("score", 1.0)
     if not isinstance(score, int | float) or not 0.0 <= score <= 1.0:
-        raise PiiError(Errors.E205, id=entry.get("id", ""), value=score)
+        raise PiiError(
+            Errors.E204, id=entry.get("id", ""), field="score", value=score, allowed="0 to 1"
+        )
     return float(score)
 
 
@@ -154,7 +156,7 @@ def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
 
     entries (Iterable[Mapping[str, Any]]): In order; of two that say as much about a web address, the later one decides.
     RETURNS (RuleSet): The sites sorted, the most exact first.
-    RAISES (PiiError): E201 to E205, E002."""
+    RAISES (PiiError): E201 to E204, E002."""
     regexes, sites, nears = list[RegexRule](), list[SiteRule](), list[NearRule]()
     for entry in entries:
         kind = kind_of(entry)
@@ -163,7 +165,11 @@ def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
             validate = entry.get("validate", "accept")
             if validate not in VALIDATORS:
                 raise PiiError(
-                    Errors.E202, id=name, validate=validate, allowed=", ".join(VALIDATORS)
+                    Errors.E204,
+                    id=name,
+                    field="validate",
+                    value=validate,
+                    allowed=", ".join(VALIDATORS),
                 )
             only_if = _compile(entry, "only_if") if entry.get("only_if") else None
             found = (

@@ -44,10 +44,10 @@ def find_weights(folder: Path) -> Path | None:
 
 
 def need_weights(folder: Path) -> Path:
-    """RETURNS (Path): As `find_weights`. RAISES (PiiError): E106, if the folder holds none."""
+    """RETURNS (Path): As `find_weights`. RAISES (PiiError): E604, if the folder holds none."""
     if weights := find_weights(folder):
         return weights
-    raise PiiError(Errors.E106, path=str(folder), names=" or ".join(WEIGHTS))
+    raise PiiError(Errors.E604, path=str(folder), what=" or ".join(WEIGHTS), task="get-encoder")
 
 
 def read_torch(weights: Path) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def make_encoder_loader(*, path: str | Path) -> Callable[[Any, Any, Any], Any]:
     """`pii_edu.EncoderLoader.v1`: loads an encoder's weights when a pipeline is initialized.
 
     path (str | Path): A folder with `model.safetensors` (upstream's names of the weights) or `encoder.pt` (of another pipeline).
-    RETURNS (Callable): For `[initialize.components.transformer.encoder_loader]`; RAISES (PiiError): E106, if the folder holds neither.
+    RETURNS (Callable): For `[initialize.components.transformer.encoder_loader]`; RAISES (PiiError): E604, if the folder holds neither.
     """
 
     def load(model: Any, X: Any = None, Y: Any = None) -> Any:
@@ -83,14 +83,16 @@ def make_sentencepiece_loader(*, path: str | Path) -> Callable[[Any, Any, Any], 
     """`pii_edu.SentencepieceLoader.v1`: loads the pieces (sentencepiece.bpe.model) of an XLM-R-like encoder when a pipeline is initialized.
 
     spacy-curated-transformers' own loader (0.3.1) hands the pieces to the chain of encoder and adapter, where nobody looks for them.
-    RETURNS (Callable): For `[initialize.components.transformer.piecer_loader]`; RAISES (PiiError): E106, if there is no such file.
+    RETURNS (Callable): For `[initialize.components.transformer.piecer_loader]`; RAISES (PiiError): E604, if there is no such file.
     """
 
     def load(model: Any, X: Any = None, Y: Any = None) -> Any:
         from curated_tokenizers import SentencePieceProcessor
 
         if not Path(path).is_file():
-            raise PiiError(Errors.E106, path=str(Path(path).parent), names=Path(path).name)
+            raise PiiError(
+                Errors.E604, path=str(Path(path).parent), what=Path(path).name, task="get-encoder"
+            )
         model.get_ref("encoder").attrs["sentencepiece_processor"] = (
             SentencePieceProcessor.from_file(str(path))
         )

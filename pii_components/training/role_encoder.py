@@ -386,7 +386,7 @@ def new_model(
 
     start (Path | PersonReader): Folder with the weights of an encoder (`training.encoder`), or what ships. seed (int): Of what is drawn.
     dropout (float): See `ner.layers.quicken`. frozen (int): Lowest layers that are kept as they are. heads (int): Of attention.
-    RAISES (PiiError): E106 without weights.
+    RAISES (PiiError): E604 without weights.
     """
     torch.manual_seed(seed)
     if isinstance(start, PersonReader):
@@ -435,7 +435,7 @@ def _curated(width: int, inner: int, **settings: int) -> Any:
 
 
 def read_weights(encoder: Path) -> dict[str, Tensor]:
-    """RETURNS (dict[str, Tensor]): A folder's weights by their names in the curated transformers, 32 bits each. RAISES (PiiError): E106."""
+    """RETURNS (dict[str, Tensor]): A folder's weights by their names in the curated transformers, 32 bits each. RAISES (PiiError): E604."""
     weights = need_weights(encoder)
     if weights.suffix == ".pt":
         return read_torch(weights)

@@ -194,7 +194,7 @@ class Vault:
         """Make a new vault, which only its owner can read, and open it for writing.
 
         scrypt_n (int): Cost of a guess at a passphrase. like (Vault | None): An open vault whose records `adopt` can take over.
-        RAISES (PiiError): E463, if the file exists; E450, if it cannot be written; E005, if the package cryptography is missing."""
+        RAISES (PiiError): E510, if the file exists; E450, if it cannot be written; E005, if the package cryptography is missing."""
         path = Path(path)
         keys, lock = new_lock(key, scrypt_n=scrypt_n)
         header = make_header(keys, lock)
@@ -204,7 +204,7 @@ class Vault:
             try:
                 file = os.fdopen(os.open(path, flags, 0o600), "r+b")
             except FileExistsError as err:
-                raise PiiError(Errors.E463, path=path) from err
+                raise PiiError(Errors.E510, what=f"'{path}'") from err
             vault = cls(path, file, header, Chain(header, keys, path), writing=True)
             try:
                 vault._lock()
@@ -517,7 +517,7 @@ def rotate(path: str | Path, key: VaultKey, new_key: VaultKey, *, scrypt_n: int 
     """Encrypt a vault anew with another key. The new file is read back as a whole before it takes the place of the old one;
     copies of the old file still open with the old key.
 
-    RETURNS (int): Documents in the vault. RAISES (PiiError): As `Vault.open`; E463, if `<VAULT>.new` is there. The old file
+    RETURNS (int): Documents in the vault. RAISES (PiiError): As `Vault.open`; E510, if `<VAULT>.new` is there. The old file
     stays then."""
     path = Path(path)
     with Vault.open(path, key):

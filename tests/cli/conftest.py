@@ -79,9 +79,13 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def pii_edu(folder, model):
-    """Run a command in this process, with the small pipeline unless a model is named."""
+    """Run a command line in this process, with the small pipeline unless a model is named.
 
-    def run(*args: str, stdin: bytes | str = "", model: str = model):
+    The first argument is split at its spaces; further ones, which may hold some, are not.
+    """
+
+    def run(line: str = "", *more: str, stdin: bytes | str = "", model: str = model):
+        args = [*line.split(), *more]
         takes_model = args and args[0] in ("deidentify", "detect", "demo") and "--help" not in args
         own = ["--config", f"model={model}"] if takes_model else []
         return CliRunner().invoke(
@@ -95,13 +99,13 @@ def pii_edu(folder, model):
 def process(folder, model):
     """Run a command in a process of its own, as a user does."""
 
-    def run(*args: str) -> subprocess.CompletedProcess:
+    def run(line: str, *more: str) -> subprocess.CompletedProcess:
         code = "import pii_components.surrogates.component; from pii_components.cli import main; main()"
         paths = os.pathsep.join(
             filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
         )
         env = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
-        args = (sys.executable, "-c", code, *args, "--config", f"model={model}")
+        args = (sys.executable, "-c", code, *line.split(), *more, "--config", f"model={model}")
         return subprocess.run(
             args, check=False, capture_output=True, text=True, env=env, stdin=subprocess.DEVNULL
         )

@@ -2,15 +2,13 @@
 
 import hashlib
 import json
-import os
 import re
-import signal
 import sys
 from types import ModuleType
 
 import pytest
 
-from tests.cli.conftest import ESSAY, put, table, wait_for_items
+from tests.cli.conftest import ESSAY, put, table
 from tests.page import Page
 
 PLANTED = re.compile(r"(?i)\bina\b|sorel|\björn|übel|odile|prath|20418837|okoro|a key for tests")
@@ -28,9 +26,7 @@ def released(folder, pii_edu):
         put(folder / f"in/Ilse_Okoro_{i:02}.txt", ESSAY if i % 2 else OTHER)
     put(folder / "in/Ilse_Okoro_notes.md", OTHER)
     put(folder / "in/Ilse_Okoro_empty.txt", "")
-    run = pii_edu(
-        "deidentify", "in", "--out", "clean", "--profile", "ferpa_strict", "--id-map", "map.csv"
-    )
+    run = pii_edu("deidentify in --out clean --profile ferpa_strict --id-map map.csv")
     assert run.exit_code == 1 and "report.html" in run.stderr, run.output
     return folder / "clean"
 
@@ -85,61 +81,20 @@ def test_report_says_what_was_done_to_what(released, folder):
 def test_page_follows_the_report_and_nothing_is_written_over(folder, pii_edu):
     put(folder / "essays.csv", table(3))
     put(folder / "report.html", "mine")
-    assert pii_edu("deidentify", "essays.csv", "--out", "clean.csv").exit_code == 0
+    assert pii_edu("deidentify essays.csv --out clean.csv").exit_code == 0
     assert (folder / "report.html").read_text() == "mine" and (
         folder / "clean.csv.report.html"
     ).exists()
-    refused = pii_edu(
-        "deidentify", "essays.csv", "--out", "b.csv", "--config", "report=report.json"
-    )
+    refused = pii_edu("deidentify essays.csv --out b.csv --config report=report.json")
     assert refused.exit_code == 2 and "[E510]" in refused.stderr and not (folder / "b.csv").exists()
-    assert (
-        pii_edu(
-            "deidentify", "essays.csv", "--out", "c.csv", "--config", "report=mine.txt"
-        ).exit_code
-        == 0
-    )
+    assert pii_edu("deidentify essays.csv --out c.csv --config report=mine.txt").exit_code == 0
     assert (folder / "mine.txt.html").read_text("utf8").startswith("<!DOCTYPE html>")
     put(folder / "in.json", '[{"text": "I am Ina Sorel"}]')
-    assert pii_edu("deidentify", "in.json", "--out", "sub/report.json").exit_code == 0
+    assert pii_edu("deidentify in.json --out sub/report.json").exit_code == 0
     assert (
         report(folder / "sub/report.json")[0]["text"]
         and report(folder / "sub/report.json.report.json")["documents"] == 1
     )
-
-
-def test_killed_and_taken_up_the_report_is_the_same(folder, pii_edu, fork):
-    put(folder / "in.csv", table(80))
-    assert (
-        pii_edu(
-            "deidentify", "in.csv", "--out", "whole.csv", "--config", "report=whole.json"
-        ).exit_code
-        == 0
-    )
-    child = fork("deidentify", "in.csv", "--out", "clean.csv", "--config", "batch_size=2")
-    wait_for_items(folder / "clean.csv.state.json", 20)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    assert not (folder / "report.html").exists()
-    assert pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--resume").exit_code == 0
-    whole, mine = (
-        {
-            k: v
-            for k, v in report(folder / name).items()
-            if k not in ("seconds", "words_per_second", "finished")
-        }
-        for name in ("whole.json", "report.json")
-    )
-    assert (
-        mine == whole
-        and mine["output"]["sha256"]
-        == hashlib.sha256((folder / "clean.csv").read_bytes()).hexdigest()
-    )
-    pages = [
-        re.sub(r"Ended \S+", "", (folder / name).read_text("utf8"))
-        for name in ("whole.html", "report.html")
-    ]
-    assert pages[0] == pages[1]
 
 
 def test_input_that_was_changed_has_no_digest(folder, pii_edu, monkeypatch):
@@ -150,25 +105,14 @@ def test_input_that_was_changed_has_no_digest(folder, pii_edu, monkeypatch):
     monkeypatch.setattr(
         Run, "go", lambda self, **how: (go(self, **how), put(folder / "in.csv", table(4)))[0]
     )
-    assert pii_edu("deidentify", "in.csv", "--out", "clean.csv").exit_code == 0
+    assert pii_edu("deidentify in.csv --out clean.csv").exit_code == 0
     assert report(folder / "report.json")["input"] is None and "has no digest" in (
         folder / "report.html"
     ).read_text("utf8")
 
 
 def test_audit_writes_the_estimate_and_sees_a_changed_release(released, pii_edu):
-    run = pii_edu(
-        "audit",
-        "clean",
-        "--reviewed",
-        "9",
-        "--missed-in",
-        "1",
-        "--spans",
-        "1/40",
-        "--bound",
-        "0.2",
-    )
+    run = pii_edu("audit clean --reviewed 9 --missed-in 1 --spans 1/40 --bound 0.2")
     assert run.exit_code == 0 and "hypergeometric" in (released / "report.html").read_text(
         "utf8"
     ), run.output
@@ -179,7 +123,7 @@ def test_audit_writes_the_estimate_and_sees_a_changed_release(released, pii_edu)
     )
     assert [row["bound"] for row in found["review_plan"]] == [0.2] and found["output_now"] is None
     put(next(released.glob("*.txt")), "changed")
-    assert "not the one" in pii_edu("audit", "clean").stderr
+    assert "not the one" in pii_edu("audit clean").stderr
     again = report(released / "report.json")
     assert again["output_now"]["files"] == 12 and again["leak_estimate"] == found["leak_estimate"]
     assert "was changed since" in (released / "report.html").read_text("utf8")
@@ -187,7 +131,7 @@ def test_audit_writes_the_estimate_and_sees_a_changed_release(released, pii_edu)
 
 def test_audit_draws_a_sample_and_stores_nothing(released, pii_edu):
     before = (released / "report.json").read_bytes()
-    run = pii_edu("audit", "clean", "--sample", "5", "--seed", "7")
+    run = pii_edu("audit clean --sample 5 --seed 7")
     assert (
         run.exit_code == 0
         and "--seed 7" in run.stderr
@@ -197,16 +141,11 @@ def test_audit_draws_a_sample_and_stores_nothing(released, pii_edu):
     assert len(numbers) == 5 and not set(numbers) & {
         row["record"] for row in report(released / "report.json")["skipped"]["records"]
     }
-    named = pii_edu(
-        "audit", "clean", "--sample", "5", "--seed", "7", "--id-map", "map.csv"
-    ).stdout.splitlines()
+    named = pii_edu("audit clean --sample 5 --seed 7 --id-map map.csv").stdout.splitlines()
     assert [int(line.split("\t")[0]) for line in named] == numbers and all(
         (released / line.split("\t")[1]).exists() for line in named
     )
-    assert (
-        pii_edu("audit", "clean", "--sample", "5").stderr
-        != pii_edu("audit", "clean", "--sample", "5").stderr
-    )
+    assert pii_edu("audit clean --sample 5").stderr != pii_edu("audit clean --sample 5").stderr
 
 
 def test_audit_counts_what_a_review_says_of_the_sample(released, pii_edu, monkeypatch):
@@ -215,7 +154,7 @@ def test_audit_counts_what_a_review_says_of_the_sample(released, pii_edu, monkey
     module = ModuleType("review")
     module.reviewed = lambda review: marked  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "pii_components.release.review", module)
-    assert pii_edu("audit", "clean", "--review", "r", "--sample", "6", "--seed", "1").exit_code == 0
+    assert pii_edu("audit clean --review r --sample 6 --seed 1").exit_code == 0
     found = report(released / "report.json")["leak_estimate"]
     assert (
         found["documents"]["reviewed"] == 6
@@ -223,9 +162,9 @@ def test_audit_counts_what_a_review_says_of_the_sample(released, pii_edu, monkey
         and found["spans"]["there"] == 24
     )
     del marked[2:]
-    refused = pii_edu("audit", "clean", "--review", "r", "--sample", "6", "--seed", "1")
+    refused = pii_edu("audit clean --review r --sample 6 --seed 1")
     assert refused.exit_code == 2 and "[E587]" in refused.stderr
-    assert pii_edu("audit", "clean", "--review", "r").exit_code == 0
+    assert pii_edu("audit clean --review r").exit_code == 0
     assert report(released / "report.json")["leak_estimate"]["documents"]["reviewed"] == 2
 
 

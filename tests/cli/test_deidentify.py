@@ -33,7 +33,7 @@ def report(path) -> dict:
 @pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
 def test_text_file(folder, pii_edu, bom):
     put(folder / "essay.txt", bom + ESSAY.encode())
-    run = pii_edu("deidentify", "essay.txt", "--out", "clean.txt")
+    run = pii_edu("deidentify essay.txt --out clean.txt")
     assert run.exit_code == 0, run.output
     data = (folder / "clean.txt").read_bytes()
     assert data.startswith(bom)
@@ -51,7 +51,7 @@ def test_folder(folder, pii_edu):
         put(folder / "essays" / name, ESSAY)
     put(folder / "essays/notes.md", ESSAY)
     put(folder / "essays/week 1/empty.txt", "")
-    run = pii_edu("deidentify", "essays", "--out", "clean")
+    run = pii_edu("deidentify essays --out clean")
     assert run.exit_code == 1, run.output
     found = sorted(
         str(path.relative_to(folder / "clean"))
@@ -76,7 +76,7 @@ def test_csv(folder, pii_edu, delimiter):
         csv.writer(file, delimiter=delimiter).writerows(
             [["id", "essay", "grade"], ["1", ESSAY, "a, b; c"], ["2", "", ""], ["3", "None.", "4"]]
         )
-    run = pii_edu("deidentify", "essays.csv", "--out", "clean.csv", "--text-column", "essay")
+    run = pii_edu("deidentify essays.csv --out clean.csv --text-column essay")
     assert run.exit_code == 0, run.output
     assert (folder / "clean.csv").read_bytes().startswith(b"\xef\xbb\xbf")
     with open(folder / "clean.csv", encoding="utf-8-sig", newline="") as file:
@@ -152,7 +152,7 @@ def test_kaggle_record_keeps_its_form_and_no_token_of_the_original(folder, pii_e
         ],
     }
     put(folder / "train.json", json.dumps([essay]))
-    run = pii_edu("deidentify", "train.json", "--out", "clean.json")
+    run = pii_edu("deidentify train.json --out clean.json")
     assert run.exit_code == 0, run.output
     assert "Sorel" not in (folder / "clean.json").read_text()
     (new,) = json.loads((folder / "clean.json").read_text())
@@ -172,19 +172,19 @@ def test_kaggle_record_keeps_its_form_and_no_token_of_the_original(folder, pii_e
 
 
 def test_standard_input_to_standard_output(pii_edu):
-    run = pii_edu("deidentify", "-", stdin=ESSAY.encode())
+    run = pii_edu("deidentify -", stdin=ESSAY.encode())
     assert run.exit_code == 0, run.stderr
     check(run.stdout_bytes.decode())
 
 
 def test_standard_input_to_file(folder, pii_edu):
-    assert pii_edu("deidentify", "-", "--out", "clean.txt", stdin=ESSAY.encode()).exit_code == 0
+    assert pii_edu("deidentify - --out clean.txt", stdin=ESSAY.encode()).exit_code == 0
     check((folder / "clean.txt").read_bytes().decode())
 
 
 def test_output_has_a_name_of_its_own_if_none_is_given(folder, pii_edu):
     put(folder / "in/essays.csv", table(2))
-    assert pii_edu("deidentify", "in/essays.csv").exit_code == 0
+    assert pii_edu("deidentify in/essays.csv").exit_code == 0
     assert (folder / "essays.deidentified.csv").exists()
 
 
@@ -199,7 +199,7 @@ def test_report_counts_and_tells_no_text(folder, pii_edu):
         csv.writer(file).writerows(rows)
     with open(folder / "essays.csv", "ab") as file:
         file.write(b"4,z,Ina \xff\n")
-    run = pii_edu("deidentify", "essays.csv", "--out", "clean.csv", "--keep", "writer")
+    run = pii_edu("deidentify essays.csv --out clean.csv --keep writer")
     assert run.exit_code == 1
     found = report(folder / "report.json")
     spans = {(row["label"], row["role"], row["action"]): row["count"] for row in found["spans"]}
@@ -251,8 +251,8 @@ def test_value_that_was_replaced_and_missed_elsewhere_is_seen(text, expected):
 def test_second_report_in_a_folder_has_another_name(folder, pii_edu):
     put(folder / "a.csv", table(1))
     put(folder / "b.csv", table(2))
-    assert pii_edu("deidentify", "a.csv", "--out", "clean_a.csv").exit_code == 0
-    assert pii_edu("deidentify", "b.csv", "--out", "clean_b.csv").exit_code == 0
+    assert pii_edu("deidentify a.csv --out clean_a.csv").exit_code == 0
+    assert pii_edu("deidentify b.csv --out clean_b.csv").exit_code == 0
     assert report(folder / "report.json")["documents"] == 1
     assert report(folder / "clean_b.csv.report.json")["documents"] == 2
 
@@ -264,10 +264,7 @@ def test_profiles(folder, pii_edu, profile):
         'name = "mine"\n[actions]\nNAME_CITED = "redact"\nNAME_STUDENT = "keep"\n',
     )
     put(folder / "essay.txt", ESSAY)
-    assert (
-        pii_edu("deidentify", "essay.txt", "--out", "clean.txt", "--profile", profile).exit_code
-        == 0
-    )
+    assert pii_edu("deidentify essay.txt --out clean.txt --profile", profile).exit_code == 0
     text = (folder / "clean.txt").read_text()
     assert ("Ina Sorel" in text) == (profile == "mine.toml")
     assert ("Buzan" in text) == (profile != "mine.toml")
@@ -280,7 +277,7 @@ def test_same_key_same_text_another_key_another_text(folder, pii_edu):
     put(folder / "key1", "one key of thirty-two characters")
     put(folder / "key2", "two keys of thirty-two character")
     for out, key in (("a.txt", "key1"), ("b.txt", "key1"), ("c.txt", "key2")):
-        assert pii_edu("deidentify", "essay.txt", "--out", out, "--key-file", key).exit_code == 0
+        assert pii_edu("deidentify essay.txt --out", out, "--key-file", key).exit_code == 0
     a, b, c = ((folder / name).read_text() for name in ("a.txt", "b.txt", "c.txt"))
     assert a == b != c
 
@@ -288,7 +285,7 @@ def test_same_key_same_text_another_key_another_text(folder, pii_edu):
 def test_a_key_is_made_and_that_is_told(folder, pii_edu, monkeypatch):
     monkeypatch.delenv("PII_EDU_KEY")
     put(folder / "essay.txt", ESSAY)
-    run = pii_edu("deidentify", "essay.txt", "--out", "clean.txt")
+    run = pii_edu("deidentify essay.txt --out clean.txt")
     assert run.exit_code == 0 and "not kept" in run.stderr
     assert report(folder / "report.json")["key"] == "random"
 
@@ -303,8 +300,8 @@ BAD = [
     (["empty.csv"], "E503"),
     (["empty.txt"], "E503"),
     (["none"], "E504"),
-    (["good.csv", "--text-column", "body"], "E505"),
-    (["good.csv", "--id-column", "body"], "E505"),
+    (["good.csv", "--text-column", "body"], "E652"),
+    (["good.csv", "--id-column", "body"], "E652"),
     (["which.csv"], "E506"),
     (["good.csv", "--config", "encoding=klingon"], "E508"),
     (["good.csv", "--out", "good.csv"], "E472"),
@@ -399,11 +396,11 @@ def test_usage_errors_exit_with_2(pii_edu, args):
 
 def test_strict_stops_at_the_first_skip_and_what_was_done_stays(folder, pii_edu):
     put(folder / "essays.jsonl", '{"text": "I am Ina Sorel"}\n{oops\n{"text": "I am Ina Sorel"}\n')
-    run = pii_edu("deidentify", "essays.jsonl", "--out", "clean.jsonl", "--config", "strict=true")
+    run = pii_edu("deidentify essays.jsonl --out clean.jsonl --config strict=true")
     assert run.exit_code == 3 and "[E532]" in run.stderr and "[E521]" in run.stderr
     assert not (folder / "clean.jsonl").exists()
     assert len((folder / "clean.jsonl.partial").read_text().splitlines()) == 1
-    again = pii_edu("deidentify", "essays.jsonl", "--out", "clean.jsonl", "--resume")
+    again = pii_edu("deidentify essays.jsonl --out clean.jsonl --resume")
     assert again.exit_code == 1, again.output
     assert len((folder / "clean.jsonl").read_text().splitlines()) == 2
     assert report(folder / "report.json")["documents"] == 2
@@ -426,7 +423,7 @@ def test_record_on_which_the_pipeline_fails_is_skipped_alone(folder, pii_edu, mo
     make_doc = Language.make_doc
     monkeypatch.setattr(Language, "make_doc", fail)
     put(folder / "essays.csv", "text\nI am Ina Sorel\nboom Ina Sorel\nI am Ina Sorel\n")
-    run = pii_edu("deidentify", "essays.csv", "--out", "clean.csv")
+    run = pii_edu("deidentify essays.csv --out clean.csv")
     assert run.exit_code == 1, run.output
     assert "[E526]" in run.stderr and "RuntimeError" in run.stderr and "boom" not in run.output
     out = (folder / "clean.csv").read_text()
@@ -435,7 +432,7 @@ def test_record_on_which_the_pipeline_fails_is_skipped_alone(folder, pii_edu, mo
 
 def test_text_over_the_limit_of_the_pipeline_is_skipped(folder, pii_edu):
     put(folder / "essays.csv", "text\nI am Ina Sorel\n" + "a " * 500_001 + "\n")
-    run = pii_edu("deidentify", "essays.csv", "--out", "clean.csv")
+    run = pii_edu("deidentify essays.csv --out clean.csv")
     assert run.exit_code == 1 and "[E528]" in run.stderr
 
 
@@ -447,10 +444,10 @@ def test_unexpected_error_shows_code_and_type_only(folder, pii_edu, monkeypatch)
 
     monkeypatch.setattr(running.Report, "add", fail)
     put(folder / "essays.csv", table(2))
-    run = pii_edu("deidentify", "essays.csv", "--out", "clean.csv")
+    run = pii_edu("deidentify essays.csv --out clean.csv")
     assert run.exit_code == 3 and "[E533]" in run.stderr and "ZeroDivisionError" in run.stderr
     assert "Ina" not in run.output and "Traceback" not in run.output
-    again = pii_edu("deidentify", "essays.csv", "--out", "clean.csv", "--overwrite", "--debug")
+    again = pii_edu("deidentify essays.csv --out clean.csv --overwrite --debug")
     assert isinstance(again.exception, ZeroDivisionError)
 
 
@@ -458,7 +455,7 @@ def test_overwrite_replaces_files_of_the_same_name_and_leaves_others(folder, pii
     put(folder / "texts/a.txt", ESSAY)
     put(folder / "clean/a.txt", "old")
     put(folder / "clean/other.txt", "other")
-    assert pii_edu("deidentify", "texts", "--out", "clean", "--overwrite").exit_code == 0
+    assert pii_edu("deidentify texts --out clean --overwrite").exit_code == 0
     check((folder / "clean/a.txt").read_bytes().decode())
     assert (folder / "clean/other.txt").read_text() == "other"
 

@@ -57,11 +57,11 @@ def test_a_run_with_everything(essays, pii_edu, caplog):
         "--config",
         "sweep=hide",
     )
-    run = pii_edu("deidentify", "essays.jsonl", "--out", "out.jsonl", *options)
+    run = pii_edu("deidentify essays.jsonl --out out.jsonl", *options)
     assert run.exit_code == 0, run.output
-    back = pii_edu("reidentify", "out.jsonl", "--vault", "v.vault", "--out", "back.jsonl")
+    back = pii_edu("reidentify out.jsonl --vault v.vault --out back.jsonl")
     assert back.exit_code == 0, back.output
-    info = pii_edu("vault", "info", "v.vault")
+    info = pii_edu("vault info v.vault")
     check(essays, run.output, back.output, info.output, caplog.text)
 
 
@@ -76,7 +76,7 @@ def test_a_run_that_fails(essays, pii_edu, caplog, monkeypatch, where):
         monkeypatch.setattr(engine.Engine, "_result", fail)
     else:
         monkeypatch.setattr(sweep_log.SweepLog, "add", fail)
-    run = pii_edu("deidentify", "essays.jsonl", "--out", "out.jsonl")
+    run = pii_edu("deidentify essays.jsonl --out out.jsonl")
     assert run.exit_code == 3
     assert "[E533]" in run.output
     for path in essays.glob("*.sweep.jsonl"):

@@ -46,16 +46,7 @@ def page(request, chromium, folder, pii_edu):
 
     put(folder / "in.csv", csv_of())
     assert (
-        pii_edu(
-            "deidentify",
-            "in.csv",
-            "--out",
-            "clean.csv",
-            "--id-column",
-            "id",
-            "--review-dir",
-            "review",
-        ).exit_code
+        pii_edu("deidentify in.csv --out clean.csv --id-column id --review-dir review").exit_code
         == 0
     )
     review = Review.open(folder / RUN)

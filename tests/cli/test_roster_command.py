@@ -32,7 +32,7 @@ def released(folder) -> list[str]:
 
 
 def test_names_of_a_class_list_are_hidden_in_all_texts(essays, pii_edu):
-    run = pii_edu("deidentify", "essays.jsonl", "--out", "out.jsonl", "--roster", "class.csv")
+    run = pii_edu("deidentify essays.jsonl --out out.jsonl --roster class.csv")
     assert run.exit_code == 0, run.output
     texts = "\n".join(released(essays))
     assert not [
@@ -52,7 +52,7 @@ def test_names_of_a_class_list_are_hidden_in_all_texts(essays, pii_edu):
 def test_without_it_the_sweep_is_told_what_stands_there(essays, pii_edu, monkeypatch):
     # What detection left, the sweep finds.
     monkeypatch.setattr("pii_components.cli.deidentify.use_roster", lambda nlp, roster: None)
-    run = pii_edu("deidentify", "essays.jsonl", "--out", "out.jsonl", "--roster", "class.csv")
+    run = pii_edu("deidentify essays.jsonl --out out.jsonl --roster class.csv")
     assert run.exit_code == 0, run.output
     sweep, texts = json.loads((essays / "report.json").read_text("utf8"))["sweep"], released(essays)
     places = [
@@ -77,7 +77,7 @@ def test_every_original_of_the_run_is_looked_for(folder, pii_edu):
     (folder / "essays.jsonl").write_text(
         "".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in enumerate(texts)), "utf8"
     )
-    assert pii_edu("deidentify", "essays.jsonl", "--out", "out.jsonl").exit_code == 0
+    assert pii_edu("deidentify essays.jsonl --out out.jsonl").exit_code == 0
     sweep, texts = json.loads((folder / "report.json").read_text("utf8"))["sweep"], released(folder)
     places = [
         (p["risk"], texts[p["record"] - 1][p["start_char"] : p["end_char"]])
@@ -106,13 +106,7 @@ def test_text_is_shown_on_the_screen_only(value, terminal, shown, essays, pii_ed
 
     monkeypatch.setattr(common, "console", console)
     run = pii_edu(
-        "deidentify",
-        "essays.jsonl",
-        "--out",
-        "out.jsonl",
-        "--roster",
-        "class.csv",
-        "--config",
+        "deidentify essays.jsonl --out out.jsonl --roster class.csv --config",
         f"show_leaks={value}",
     )
     assert run.exit_code == 0, run.output
@@ -142,15 +136,13 @@ def test_text_is_shown_on_the_screen_only(value, terminal, shown, essays, pii_ed
     ],
 )
 def test_refused(options, code, essays, pii_edu):
-    run = pii_edu("deidentify", "essays.jsonl", *options)
+    run = pii_edu("deidentify essays.jsonl", *options)
     assert run.exit_code == 2 and f"[{code}]" in run.output and "efmo" not in run.output
     assert (essays / "class.csv").read_text("utf8") == CSV
 
 
 def test_detect_finds_them_too(essays, pii_edu):
-    run = pii_edu(
-        "detect", "essays.jsonl", "--out", "spans.jsonl", "--roster", "class.csv", "--show-text"
-    )
+    run = pii_edu("detect essays.jsonl --out spans.jsonl --roster class.csv --show-text")
     assert run.exit_code == 0, run.output
     rows = [json.loads(line) for line in (essays / "spans.jsonl").read_text("utf8").splitlines()]
     found = [(row["text"], row["label"]) for row in rows if row["source"] == "roster"]
@@ -163,40 +155,3 @@ def test_detect_finds_them_too(essays, pii_edu):
         ("Adeyink", "NAME_STUDENT"),
         ("Will Tarrow", "NAME_STUDENT"),
     ]
-
-
-def test_a_run_is_taken_up_with_the_same_list_only(essays, pii_edu, monkeypatch):
-    from pii_components.release import run as running
-
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            running.SweepLog,
-            "add",
-            lambda self, record, result: 1 / 0 if record.number == 4 else None,
-        )
-        assert (
-            pii_edu(
-                "deidentify",
-                "essays.jsonl",
-                "--out",
-                "out.jsonl",
-                "--roster",
-                "class.csv",
-                "--config",
-                "batch_size=1",
-            ).exit_code
-            == 3
-        )
-    state = running.state_path(essays / "out.jsonl").read_text("utf8")
-    assert "efmo" not in state
-    (essays / "other.csv").write_text(CSV + "Ida Quill,,,,\n", "utf8")
-    again = pii_edu(
-        "deidentify", "essays.jsonl", "--out", "out.jsonl", "--roster", "other.csv", "--resume"
-    )
-    assert again.exit_code == 2 and "[E514]" in again.output
-    assert (
-        pii_edu(
-            "deidentify", "essays.jsonl", "--out", "out.jsonl", "--roster", "class.csv", "--resume"
-        ).exit_code
-        == 0
-    )

@@ -21,7 +21,7 @@ def test_init_writes_every_setting_under_a_comment(folder, pii_edu):
     assert read_settings(RunSettings, ["run.toml"]) == RunSettings()
     missing = set(vars(RunSettings())) - set(tomllib.loads(run_file()))
     assert missing == {"dry_run", "resume", "overwrite"}
-    assert "[E510]" in pii_edu("init", "run.toml").stderr
+    assert "[E510]" in pii_edu("init run.toml").stderr
 
 
 def test_the_last_word_wins(folder):
@@ -50,7 +50,7 @@ def test_the_last_word_wins(folder):
 def test_a_run_file_that_cannot_be_used(folder, pii_edu, content, code, said):
     put(folder / "in.csv", table(1))
     put(folder / "run.toml", content)
-    run = pii_edu("deidentify", "in.csv", "--config", "run.toml")
+    run = pii_edu("deidentify in.csv --config run.toml")
     assert run.exit_code == 2 and f"[{code}]" in run.stderr and said in run.stderr, run.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["in.csv", "run.toml"]
 
@@ -58,7 +58,7 @@ def test_a_run_file_that_cannot_be_used(folder, pii_edu, content, code, said):
 def test_a_run_follows_its_file(folder, pii_edu):
     put(folder / "in.csv", table(2))
     put(folder / "run.toml", 'out = "out.csv"\nreport = "r.json"\nid_map = "map.csv"\n')
-    assert pii_edu("deidentify", "in.csv", "--config", "run.toml").exit_code == 0
+    assert pii_edu("deidentify in.csv --config run.toml").exit_code == 0
     names = {path.name for path in folder.iterdir()}
     assert names == {"in.csv", "run.toml", "out.csv", "r.json", "r.html", "map.csv"}
 
@@ -118,13 +118,13 @@ def test_an_old_command_line_still_works(folder, pii_edu):
         "--report",
         "r.json",
     )
-    run = pii_edu("deidentify", "in.csv", *args)
+    run = pii_edu("deidentify in.csv", *args)
     assert run.exit_code == 0 and run.stderr.count("next version") == 4, run.stderr
     assert (folder / "m.csv").exists() and (folder / "r.json").exists()
 
 
 def test_a_command_that_is_gone_says_where_it_went(pii_edu):
-    run = pii_edu("utility", "a", "b")
+    run = pii_edu("utility a b")
     assert run.exit_code == 2 and "scripts/utility.py" in run.stderr
 
 

@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from pii_components.release.run import state_path
-
 # The small pipeline knows "Ina Sorel", "Ina", "Jörn Übel"; "Buzan" is cited, "Odile Prath" teaches.
 ROWS = [
     "I am Ina Sorel. Buzan (2006) says: map it.",
@@ -36,7 +34,7 @@ def report(folder) -> dict:
 
 
 def test_report_names_places_and_no_text(essays, pii_edu):
-    run = pii_edu("deidentify", "essays.jsonl", "--out", "out.jsonl")
+    run = pii_edu("deidentify essays.jsonl --out out.jsonl")
     assert run.exit_code == 0, run.output
     sweep, texts = report(essays)["sweep"], released(essays)
     places = [
@@ -69,14 +67,8 @@ def test_report_names_places_and_no_text(essays, pii_edu):
 
 def test_hide_hides_them_in_plain_sight(essays, pii_edu):
     run = pii_edu(
-        "deidentify",
-        "essays.jsonl",
-        "--out",
-        "out.jsonl",
-        "--config",
-        "sweep=hide",
-        "--config",
-        "labels_out=labels.jsonl",
+        "deidentify essays.jsonl --out out.jsonl --config sweep=hide --config "
+        "labels_out=labels.jsonl"
     )
     assert run.exit_code == 0, run.output
     texts, found = released(essays), report(essays)
@@ -99,18 +91,9 @@ def test_hide_hides_them_in_plain_sight(essays, pii_edu):
 
 def test_hidden_ones_come_back_from_the_vault(essays, pii_edu):
     pytest.importorskip("cryptography")
-    run = pii_edu(
-        "deidentify",
-        "essays.jsonl",
-        "--out",
-        "out.jsonl",
-        "--config",
-        "sweep=hide",
-        "--vault",
-        "v.vault",
-    )
+    run = pii_edu("deidentify essays.jsonl --out out.jsonl --config sweep=hide --vault v.vault")
     assert run.exit_code == 0, run.output
-    back = pii_edu("reidentify", "out.jsonl", "--vault", "v.vault", "--out", "back.jsonl")
+    back = pii_edu("reidentify out.jsonl --vault v.vault --out back.jsonl")
     assert back.exit_code == 0, back.output
     assert (essays / "back.jsonl").read_bytes() == (essays / "essays.jsonl").read_bytes()
 
@@ -121,7 +104,7 @@ def test_cited_authors_do_not_count_where_they_are_cited(folder, pii_edu):
     ):
         (folder / "in").mkdir(exist_ok=True)
         (folder / "in" / f"{i}.txt").write_text(text, "utf8")
-    run = pii_edu("deidentify", "in", "--out", "out", "--profile", "ferpa_strict")
+    run = pii_edu("deidentify in --out out --profile ferpa_strict")
     assert run.exit_code == 0, run.output
     sweep = json.loads((folder / "out" / "report.json").read_text("utf8"))["sweep"]
     assert [row["record"] for row in sweep["places"]] == [2]
@@ -135,69 +118,11 @@ def test_cited_authors_do_not_count_where_they_are_cited(folder, pii_edu):
 
 
 def test_off(essays, pii_edu):
-    assert (
-        pii_edu(
-            "deidentify", "essays.jsonl", "--out", "out.jsonl", "--config", "sweep=off"
-        ).exit_code
-        == 0
-    )
+    assert pii_edu("deidentify essays.jsonl --out out.jsonl --config sweep=off").exit_code == 0
     assert "sweep" not in report(essays)
 
 
 def test_wrong_value(essays, pii_edu):
-    run = pii_edu("deidentify", "essays.jsonl", "--config", "sweep=maybe")
+    run = pii_edu("deidentify essays.jsonl --config sweep=maybe")
     assert run.exit_code == 2
     assert "[E519]" in run.output
-
-
-def test_a_run_that_is_taken_up_sweeps_as_one_run_does(essays, pii_edu, monkeypatch):
-    assert (
-        pii_edu(
-            "deidentify", "essays.jsonl", "--out", "whole.jsonl", "--config", "report=whole.json"
-        ).exit_code
-        == 0
-    )
-    from pii_components.release import run as sweep_log
-
-    write = sweep_log.SweepLog.add
-    monkeypatch.setattr(
-        sweep_log.SweepLog,
-        "add",
-        lambda self, record, result: _fail(record.number) or write(self, record, result),
-    )
-    broken = pii_edu(
-        "deidentify",
-        "essays.jsonl",
-        "--out",
-        "out.jsonl",
-        "--config",
-        "batch_size=2",
-        "--config",
-        "report=r.json",
-    )
-    assert broken.exit_code == 3
-    rows = (essays / "out.jsonl.sweep.jsonl").read_text("ascii")
-    assert not [name for name in ("orel", "bel", "Ina") if name in rows]
-    monkeypatch.setattr(sweep_log.SweepLog, "add", write)
-    again = pii_edu(
-        "deidentify",
-        "essays.jsonl",
-        "--out",
-        "out.jsonl",
-        "--config",
-        "batch_size=2",
-        "--config",
-        "report=r.json",
-        "--resume",
-    )
-    assert again.exit_code == 0, again.output
-    assert (
-        json.loads((essays / "r.json").read_text("utf8"))["sweep"]
-        == json.loads((essays / "whole.json").read_text("utf8"))["sweep"]
-    )
-    assert not state_path(essays / "out.jsonl").exists()
-
-
-def _fail(number: int) -> None:
-    if number == 4:
-        raise RuntimeError("the disk is full")

@@ -112,7 +112,7 @@ def test_a_run_that_is_taken_up_gives_the_same_bytes(folder, pii_edu, monkeypatc
     with monkeypatch.context() as patched:
         patched.setattr(engines.Engine, "results", broken)
         assert run_threads(pii_edu, "--config", "batch_size=2").exit_code == 130
-    assert "E514" in pii_edu("deidentify", "posts.jsonl", "--out", "out.jsonl", "--resume").output
+    assert "E514" in pii_edu("deidentify posts.jsonl --out out.jsonl --resume").output
     assert run_threads(pii_edu, "--config", "batch_size=2", "--resume").exit_code == 0
     assert (folder / "out.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
 
@@ -121,9 +121,7 @@ def test_the_vault_gives_the_originals_back_and_knows_the_thread(folder, pii_edu
     put_rows(folder)
     (folder / "k").write_bytes(KEY)
     assert run_threads(pii_edu, "--vault", "v", "--key-file", "k").exit_code == 0
-    back = pii_edu(
-        "reidentify", "out.jsonl", "--vault", "v", "--key-file", "k", "--out", "back.jsonl"
-    )
+    back = pii_edu("reidentify out.jsonl --vault v --key-file k --out back.jsonl")
     assert back.exit_code == 0, back.output
     assert (folder / "back.jsonl").read_bytes() == (folder / "posts.jsonl").read_bytes()
 

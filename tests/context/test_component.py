@@ -208,13 +208,13 @@ BAD = {
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name in BAD for value in BAD[name]])
 def test_settings_out_of_range(name, value):
-    with pytest.raises(PiiError, match="E301"):
+    with pytest.raises(PiiError, match="E650"):
         PiiContext(settings={name: value})
 
 
 @pytest.mark.parametrize("name", ["roster_weight", "protects", "student_bias"])
 def test_unknown_settings(name):
-    with pytest.raises(PiiError, match="E302"):
+    with pytest.raises(PiiError, match="E546"):
         PiiContext(settings={name: 1})
 
 

@@ -318,7 +318,7 @@ def test_what_is_measured(settings, places):
 def test_perturbations_are_chosen_by_name_or_class():
     assert list(choose(ALL, ["names_lower", "attack"]))[0] == "names_lower"
     assert len(choose(ALL, ["attack"])) == 10 and choose(ALL, []) == ALL
-    with pytest.raises(PiiError, match="E685"):
+    with pytest.raises(PiiError, match="E519"):
         choose(ALL, ["names_lwer"])
 
 

@@ -168,8 +168,8 @@ def test_equal_ids_are_named_by_number():
     with pytest.raises(PiiError) as err:
         check_ids(["a", "Some Name", "b", "Some Name"])
     assert (
-        err.value.code == "E666"
-        and "2 and 4" in str(err.value)
+        err.value.code == "E627"
+        and "Record 4" in str(err.value)
         and "Some Name" not in str(err.value)
     )
 
@@ -292,4 +292,4 @@ def test_records_that_cannot_be_read_are_counted_and_equal_ids_refused(tmp_path)
     skipped = json.loads((tmp_path / "o.split.json").read_text())["skipped"]
     assert skipped == {"count": 1, "records": [{"record": 5, "code": "E521"}]}
     result = run(put_jsonl(path, [*rows[:7], {**rows[7], "id": 0}]), "--out", tmp_path / "p.jsonl")
-    assert result.exit_code == 2 and "E666" in result.output and "1 and 8" in result.output
+    assert result.exit_code == 2 and "E627" in result.output and "Record 8" in result.output

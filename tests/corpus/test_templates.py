@@ -51,7 +51,7 @@ def test_front_matter_must_name_the_file_and_essays_must_be_there(tmp_path):
     path.write_text("id: two\n---\ntext", "utf8")
     with pytest.raises(PiiError) as error:
         read_file(path)
-    assert error.value.code == "E602"
+    assert error.value.code == "E601"
 
 
 @pytest.fixture(scope="module")
@@ -149,8 +149,8 @@ def test_scenes_stand_many_to_a_file_and_are_read_among_the_essays(tmp_path):
         scenes.write_text(broken, "utf8")
         with pytest.raises(PiiError) as error:
             read_file(scenes)
-        assert error.value.code == "E602" and "a.txt after" in str(error.value)
-    assert [err.code for err in check(tmp_path).broken] == ["E602"] and check(tmp_path).essays == 1
+        assert error.value.code == "E601" and "a.txt after" in str(error.value)
+    assert [err.code for err in check(tmp_path).broken] == ["E601"] and check(tmp_path).essays == 1
 
 
 @needs_assets

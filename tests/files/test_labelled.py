@@ -182,9 +182,9 @@ def test_form_that_cannot_be_told(tmp_path, name, content, code):
     ("call", "code"),
     [
         (lambda folder: list(read_corpus(folder / "none.jsonl")), "E501"),
-        (lambda folder: list(read_corpus(folder, "conll")), "E620"),
-        (lambda folder: write_corpus([ESSAY], folder / "a.csv", "entities"), "E620"),
-        (lambda folder: write_corpus([ESSAY], folder / "a.csv", "conll"), "E620"),
+        (lambda folder: list(read_corpus(folder, "conll")), "E519"),
+        (lambda folder: write_corpus([ESSAY], folder / "a.csv", "entities"), "E519"),
+        (lambda folder: write_corpus([ESSAY], folder / "a.csv", "conll"), "E519"),
         (lambda folder: write_corpus([ESSAY], folder / "a.docx"), "E621"),
     ],
 )
@@ -353,7 +353,7 @@ def test_huge_text_goes_through_every_form(tmp_path):
 @pytest.mark.parametrize(
     ("source", "out", "code"),
     [
-        ("a.jsonl", "a.jsonl", "E509"),
+        ("a.jsonl", "a.jsonl", "E472"),
         ("a.jsonl", "there.json", "E510"),
         ("a.jsonl", "busy.json", "E510"),
     ],

@@ -86,7 +86,7 @@ def test_reasoning_is_kept_if_it_ends_with_the_truth_and_else_t_after_six_attemp
         "An author.\nResponse: F",
         "F",
     )
-    with pytest.raises(PiiError, match="E942"):
+    with pytest.raises(PiiError, match="E473"):
         list(verifier_examples([ESSAY], detector(), task, counts, private=PRIVATE))
 
 
@@ -96,5 +96,5 @@ def test_the_papers_split():
         part: len(part_of(essays, part)) for part in ("base_train", "verifier_train", "test", "all")
     }
     assert sizes == {"base_train": 25, "verifier_train": 15, "test": 60, "all": 100}
-    with pytest.raises(PiiError, match="E801"):
+    with pytest.raises(PiiError, match="E519"):
         part_of(essays, "dev")

@@ -56,8 +56,8 @@ def test_other_labels_and_examples_come_from_the_config(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "code"),
     [
-        ({"labels": ["SHOE_SIZE"]}, "E801"),
-        ({"labels": ["NAME_STUDENT", "X"], "more": {"X": {"signs": ["@@@", "+++"]}}}, "E801"),
+        ({"labels": ["SHOE_SIZE"]}, "E519"),
+        ({"labels": ["NAME_STUDENT", "X"], "more": {"X": {"signs": ["@@@", "+++"]}}}, "E519"),
         ({"examples": "no/such.toml"}, "E900"),
         (
             {"examples": '[[examples]]\ntext = "Bo sings."\nanswer = "@@@Bo### sang."\n'},

@@ -137,5 +137,5 @@ def test_a_document_without_names_is_not_asked_about():
 
 
 def test_settings_are_checked():
-    with pytest.raises(PiiError, match="E801"):
+    with pytest.raises(PiiError, match="E519"):
         make_verifier_task(votes="chance")

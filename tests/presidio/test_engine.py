@@ -37,10 +37,10 @@ def nothing():
 @pytest.mark.parametrize(
     ("source", "options", "code"),
     [
-        ("en_pii_edu_nowhere", {}, "E804"),
-        ("no/such/folder", {}, "E804"),
+        ("en_pii_edu_nowhere", {}, "E516"),
+        ("no/such/folder", {}, "E516"),
         ("en_pii_edu", {"language": "de"}, "E806"),
-        (Path, {}, "E805"),
+        (Path, {}, "E517"),
         (nothing, {}, "E807.*sentencizer"),
     ],
 )

@@ -138,7 +138,7 @@ def test_operators_of_one_text_are_not_for_another(engine):
 
 @pytest.mark.parametrize(
     ("kwargs", "code"),
-    [({"operator": "mask"}, "E803"), ({"profile": "ets"}, "E834"), ({"key": b"x"}, "E402")],
+    [({"operator": "mask"}, "E546"), ({"profile": "ets"}, "E834"), ({"key": b"x"}, "E402")],
 )
 def test_hips_operators_refuses(kwargs, code):
     with pytest.raises(InvalidParamError, match=code):

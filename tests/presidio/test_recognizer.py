@@ -355,7 +355,7 @@ def test_a_list_of_ones_own_for_build_analyzer(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "code"), [(None, "E812"), ("a: [", "E812"), ("- a list\n", "E812"), ("", "E812")]
+    ("text", "code"), [(None, "E900"), ("a: [", "E900"), ("- a list\n", "E900"), ("", "E900")]
 )
 def test_file_that_cannot_be_read(text, code, tmp_path):
     path = tmp_path / "mine.yaml"

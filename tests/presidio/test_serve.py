@@ -242,7 +242,7 @@ def test_settings_come_from_the_environment_and_check_themselves(monkeypatch):
 
 def test_presidio_is_not_left_to_download_a_pipeline(tmp_path):
     (tmp_path / "analyzer.yaml").write_text("supported_languages: [en]\n", "utf8")
-    for name, code in (("analyzer.yaml", "E853"), ("none.yaml", "E812")):
+    for name, code in (("analyzer.yaml", "E853"), ("none.yaml", "E900")):
         with pytest.raises(PiiError, match=code):
             build_services(ServeSettings(service="analyzer", config=str(tmp_path / name)))
 

@@ -44,7 +44,7 @@ def test_a_placeholder_is_taken_apart(words, meaning):
 
 def test_an_unknown_placeholder_is_an_error():
     assert values(fill("teacher: if (a < B && C > d) <b> List<T>")) == {}
-    with pytest.raises(PiiError, match=r"\[E680\].*turn 1.* 3 ") as error:
+    with pytest.raises(PiiError, match=r"\[E691\].*turn 1.* 3 ") as error:
         fill("teacher: Oh <UNCLE BOB>")
     assert "BOB" not in str(error.value)
 
@@ -121,4 +121,4 @@ def test_the_command_writes_a_labelled_corpus(command, tmp_path):
     essays = list(read_corpus(out))
     assert len(essays) == 10 and any(essay.spans for essay in essays)
     refused = command(chats.main, "--input", ASSETS, "--out", out, "--called", "sir")
-    assert refused.exit_code == 2 and "E685" in refused.output
+    assert refused.exit_code == 2 and "E519" in refused.output

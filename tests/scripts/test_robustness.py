@@ -168,4 +168,4 @@ def test_the_command(command, finds, assets, monkeypatch, tmp_path):
     assert report["command"].startswith("python -m scripts.robustness")
     assert len(report["perturbations"]) == 11 and report["unperturbed"]["recall"] == 0
     refused = command(main, "--assets", assets, "--only", "nonsense")
-    assert refused.exit_code == 2 and "E685" in refused.output
+    assert refused.exit_code == 2 and "E519" in refused.output

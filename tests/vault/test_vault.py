@@ -331,7 +331,7 @@ def test_closed_and_read_only(vault):
     with Vault.open(vault, KEY) as book:
         assert code(book.append, numbered(9)) == "E469"
     assert code(book.find, "x") == "E469"
-    assert code(Vault.create, vault, KEY) == "E463"
+    assert code(Vault.create, vault, KEY) == "E510"
     assert code(Vault.open, vault.with_name("none"), KEY) == "E450"
 
 

@@ -249,7 +249,7 @@ class KaggleArrayWriter(ArrayWriter, KaggleWriter):
 def read_docbin(path: Path, options: ReadOptions) -> Items:
     """YIELDS (tuple[int, LabelledText] | Skip): Each document; E6xx of those that cannot be used.
 
-    RAISES (PiiError): E501, E503, E631.
+    RAISES (PiiError): E501, E503, E900.
     """
     from spacy.tokens import DocBin
 
@@ -260,7 +260,9 @@ def read_docbin(path: Path, options: ReadOptions) -> Items:
     try:
         bin_ = DocBin(store_user_data=True).from_bytes(data)
     except Exception as err:  # zlib, msgpack, numpy and spaCy each have their own
-        raise PiiError(Errors.E631, what=path.name, reason=type(err).__name__) from err
+        raise PiiError(
+            Errors.E900, file=path.name, kind="DocBin", reason=type(err).__name__
+        ) from err
     return each(_docs(bin_, path.name), lambda number, doc: from_doc(doc, number, options.tally))
 
 
@@ -268,7 +270,7 @@ def _docs(bin_: "DocBin", name: str) -> "Iterator[tuple[int, Doc]]":
     try:
         yield from enumerate(bin_.get_docs(blank_pipeline().vocab), 1)
     except Exception as err:
-        raise PiiError(Errors.E631, what=name, reason=type(err).__name__) from err
+        raise PiiError(Errors.E900, file=name, kind="DocBin", reason=type(err).__name__) from err
 
 
 def from_doc(doc: "Doc", number: int, tally: ReadStats) -> LabelledText:
