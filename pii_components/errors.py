@@ -61,7 +61,6 @@ class Errors(metaclass=_Codes):
     E425 = "There is no profile '{profile}'; give the path of a TOML file in UTF-8, or one of: {allowed}."
     E450 = "Vault {path} cannot be {done} ({reason}); check the path and your right to it."
     E451 = "{path} is no vault of this program, or its header is damaged; give the file that --vault wrote, or a copy of it."
-    E452 = "{path} is a vault of version {version}; this program reads version {allowed}."
     E453 = "The {kind} does not fit vault {path}, or the vault's header was changed; give the one that the vault was made with."
     E454 = "Vault {path} is locked with a {wanted}, and a {got} was given; see: pii-edu vault info --help"
     E455 = "Vault {path} ends in the middle of record {record}: a write was broken off, or its end was cut off. See: pii-edu vault verify --repair"
@@ -172,7 +171,6 @@ class Errors(metaclass=_Codes):
     E628 = "Record {number} names a document that the text source does not hold."
     E632 = 'Record {number} has neither doc.spans["{key}"] nor doc.ents: it is not labelled.'
     E635 = "Gold or a masked stretch at characters [{start}, {end}) overlaps, is out of order or outside of {length} characters; use resolve_gold_overlaps()."
-    E639 = "Row {number} of the entities is not of the form: id, text, type and positions as (start, end)."
     E640 = "Record {number} cannot be written as {form} ({reason})."
     E650 = "{name} is {value}; use {allowed}."
     E651 = "{option} needs columns, and {kind} has none; leave it out, or give a table (.csv, .tsv, .jsonl, .json)."
@@ -197,7 +195,7 @@ class Errors(metaclass=_Codes):
     E704 = "Splits {got} hold no documents; the gold file has: {allowed}."
     E705 = "{file} does not fit the gold ({reason}); give predictions for the same documents."
     E709 = "Two systems are named '{name}'; give one another name: NAME=SYSTEM."
-    E724 = "Label '{label}' of {what} is unknown; use one of {allowed}, or rename it with --config rename=OLD=NEW."
+    E724 = "Label '{label}' of {what} is unknown; use one of {allowed}."
     E729 = "Row {number} of {file} cannot be used ({reason})."
     E730 = (
         "The folder of stored predictions lacks {missing}; see assets/README.md for where they are."
@@ -225,7 +223,6 @@ class Errors(metaclass=_Codes):
     E809 = 'The text holds half of a surrogate pair at character {offset}; decode it anew, with errors="replace".'
     # operators from 830, presidio_source from 840
     E830 = "Operator '{operator}' has no key; give the parameter key with {least} bytes or more, or set {env} (pii-edu keygen makes one)."
-    E831 = "Operator '{operator}' has no parameter or value '{name}'; use one of: {allowed}."
     E832 = "Parameter '{name}' of operator '{operator}' is of type {type}; use {expected}."
     E833 = "Scope '{scope}' of operator '{operator}' lacks what it is named after: a document takes PiiEduAnonymizer, a thread its id (thread:ID)."
     E834 = "Profile '{profile}' removes headers, and an operator sees one span at a time; use PiiEduAnonymizer, or a profile with header = \"keep\"."
@@ -242,8 +239,6 @@ class Errors(metaclass=_Codes):
     E859 = "'{host}' port {port} cannot be listened on ({reason}); choose another with --host and --port."
     # 9 language models
     E900 = "'{file}' is no {kind} of ours ({reason}); compare with the one that ships, or that a command wrote."
-    E901 = "Label '{label}' has no signs of its own; use some of: {known}; or give more = {{LABEL = {{signs = [before, behind], what = ...}}}}."
-    E902 = "Example {number} does not hold the same words in its text and its answer, marks aside."
     E903 = "A context of {length} tokens is too short for the instructions and {needed} characters of text; use a model with a longer one."
     E911 = "Text would leave this machine for {host}, which nobody has allowed; give --config allow_remote=true."
     E913 = "{host} refuses the key, the model or the address (HTTP {status}); check them before more is sent."
@@ -257,8 +252,7 @@ class Errors(metaclass=_Codes):
     E932 = "A mark of the model has no place in the text."
     E933 = "An answer was neither T nor F."
     E934 = "The text steers the model: it calls an invented student's name not personal."
-    E943 = "{path} names no component with the factory 'llm'; see docs/llm.md."
-    E944 = "The config lists '{name}', which pipeline '{model}' does not have; it has: {pipes}."
+    E943 = "{path} names no component with the factory 'llm'; see docs/how-to/llm.md."
     E945 = "{part} of {corpus} holds nothing to write."
 
 

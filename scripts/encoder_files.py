@@ -75,7 +75,7 @@ def choose_encoders(names: Sequence[str]) -> list[Encoder]:
 def find_folder(encoder: Encoder, root: Path) -> Path:
     """Where an encoder's files lie, in a folder of `root`.
 
-    RAISES (PiiError): E781 if files are missing, E781 if it can be no encoder.
+    RAISES (PiiError): E781, if files are missing or it can be no encoder.
     """
     if encoder.kind == NONE:
         raise PiiError(Errors.E781, name=encoder.name, reason=encoder.reason)

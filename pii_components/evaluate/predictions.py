@@ -97,12 +97,8 @@ def read_predictions(
         length = len(by_id[entity.document].text)
         if entity.end > length:
             where = {"document": show_id(entity.document), "start": entity.start}
-            raise PiiError(
-                Errors.E701,
-                **where,
-                end=entity.end,
-                reason=f"the text has {length} characters",
-            )
+            reason = f"the text has {length} characters"
+            raise PiiError(Errors.E701, **where, end=entity.end, reason=reason)
     times = {key: head.get(key, 0) for key in ("seconds", "cpu_seconds", "words")}
     about = head.get("about", {"file": path.name})
     return Run(name, about, known, protected_labels(known, protects), **times, stored=True)

@@ -22,8 +22,6 @@ from .record import (
     Record,
     Skip,
     Source,
-    check_fields,
-    choose_text_field,
     has_half_pair,
     is_no_text,
     open_binary,
@@ -188,7 +186,7 @@ class JsonSource(Source):
         if has_half_pair(text):
             return Skip.of(Errors.E520, number=number, id=ident, encoding=HALF_ESCAPE)
         has_tokens = "tokens" in values
-        if has_tokens and "tokens" not in self.drop and not _tokens_fit(values, text):
+        if has_tokens and "tokens" not in self.drop and not tokens_fit(values, text):
             return Skip.of(Errors.E529, number=number, id=ident)
         hidden = self.fields_not_passed_on(values)
         self._seen.update(name for name in values if name not in hidden)
@@ -226,7 +224,8 @@ def join_tokens(tokens: list[str], spaces: list[bool]) -> str:
     )
 
 
-def _tokens_fit(values: dict[str, Any], text: str) -> bool:
+def tokens_fit(values: dict[str, Any], text: str) -> bool:
+    """Whether the tokens of a record are those of its text, and its labels as many, if it has any."""
     tokens, spaces, labels = (values.get(name) for name in TOKEN_FIELDS)
     if not isinstance(tokens, list) or not isinstance(spaces, list) or len(tokens) != len(spaces):
         return False
@@ -235,42 +234,30 @@ def _tokens_fit(values: dict[str, Any], text: str) -> bool:
     return all(isinstance(token, str) for token in tokens) and join_tokens(tokens, spaces) == text
 
 
-def open_json(
-    path: Path,
-    *,
-    text_field: str = "",
-    more: tuple[str, ...] = (),
-    id_field: str = "",
-    encoding: str = "utf-8",
-    drop: frozenset[str] = frozenset(),
-) -> JsonSource:
+def open_json(path: Path, *, encoding: str = "utf-8", **fields: Any) -> JsonSource:
     """Look into a file of JSON objects: an array if it starts with a bracket, else one per line.
 
-    text_field (str): Field of the text; empty to find one with a usual name.
-    more (tuple[str, ...]): Fields of further texts.
-    id_field (str): Field of the id; empty for "document", if there is one.
     encoding (str): A byte order mark overrules utf-8.
-    drop (frozenset[str]): Fields that do not go to the output.
+    fields: text_field, more, id_field and drop of a `Source`; an empty text_field finds one with a usual name, an empty id_field "document",
+        if there is one.
     RAISES (PiiError): E501 to E508; E521 for an array that breaks, or if no line is an object.
     """
     try:
         with open_decoded(path, encoding) as (stream, codec, bom):
             head = stream.read(1)
-            while head and head.isspace():
+            while head.isspace():
                 head = stream.read(1)
     except (OSError, UnicodeError) as err:
         raise PiiError(Errors.E501, what="the input", reason=reason_of(err)) from err
     if not head:
         raise PiiError(Errors.E503)
-    source = JsonSource(path=path, kind="json" if head == "[" else "jsonl", encoding=codec)
-    source.bom, source.drop, source.size = bom, drop, path.stat().st_size
-    fields = _first_fields(source)
-    source.text_field, *further = [choose_text_field(fields, name) for name in (text_field, *more)]
-    source.more = tuple(further)
-    check_fields(fields, id_field, *drop)
-    source.id_field = id_field or ("document" if "document" in fields else "")
-    hidden = source.fields_not_passed_on(fields)
-    source.others = [name for name in fields if name not in hidden]
+    kind = "json" if head == "[" else "jsonl"
+    source = JsonSource(path, kind, codec, bom, size=path.stat().st_size, **fields)
+    found = _first_fields(source)
+    source.choose(found)
+    source.id_field = source.id_field or ("document" if "document" in found else "")
+    hidden = source.fields_not_passed_on(found)
+    source.others = [name for name in found if name not in hidden]
     source._seen = set(source.others)
     return source
 

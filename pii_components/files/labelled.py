@@ -52,12 +52,8 @@ def form_named(name: str, *, written: bool = False) -> Form:
     """The form of that name. RAISES (PiiError): E519, if there is none, or none that is written."""
     allowed = [form.name for form in FORMS.values() if form.writer or not written]
     if name not in allowed:
-        raise PiiError(
-            Errors.E519,
-            value=name,
-            what="form that is written" if written else "form",
-            allowed=", ".join(allowed),
-        )
+        what = "form that is written" if written else "form"
+        raise PiiError(Errors.E519, value=name, what=what, allowed=", ".join(allowed))
     return FORMS[name]
 
 
@@ -108,16 +104,14 @@ def read_corpus(
     RAISES (PiiError): E501 to E508, E519 to E634; those of a record only without `on_skip`.
     """
     counts = tally if tally is not None else ReadStats()
-    for _, essay in _read(
-        path, form, ReadOptions(encoding, text_field, id_field, text_source, counts), on_skip
-    ):
+    options = ReadOptions(encoding, text_field, id_field, text_source, counts)
+    for _, essay in _read(path, form, options, on_skip):
         counts.count(essay)
         yield essay
     if tally is None and counts.masked:
         docs = len({masked.number for masked in counts.masked})
-        warnings.warn(
-            Warnings.W620.format(n=len(counts.masked), docs=docs), PiiWarning, stacklevel=2
-        )
+        told = Warnings.W620.format(n=len(counts.masked), docs=docs)
+        warnings.warn(told, PiiWarning, stacklevel=2)
 
 
 def read_labelled(
@@ -255,14 +249,11 @@ def check_places(source: Path, out: Path, *others: Path | None, overwrite: bool)
     target = out.resolve()
     for origin in (path.resolve() for path in (source, *others) if path is not None):
         places = (target, partial_path(target))
-        inside = origin.is_dir() and origin in target.parents
-        if (
-            origin in places
-            or inside
-            or target in origin.parents
-            or any(p.exists() and origin.exists() and p.samefile(origin) for p in places)
-        ):
+        is_same = any(p.exists() and origin.exists() and p.samefile(origin) for p in places)
+        is_inside = origin.is_dir() and origin in target.parents
+        if is_same or is_inside or origin in places or target in origin.parents:
             raise PiiError(Errors.E472, what="output", other="a file that is read")
     for place in (out, partial_path(out)):
-        if place.exists() and not overwrite and not (place.is_dir() and not any(place.iterdir())):
+        is_empty = place.is_dir() and not any(place.iterdir())
+        if place.exists() and not (overwrite or is_empty):
             raise PiiError(Errors.E510, what=f"'{place}'")

@@ -128,6 +128,17 @@ class Source:
         """All columns or fields of texts; those of a record are read as one text, joined by `FIELD_SEPARATOR`."""
         return (self.text_field, *self.more)
 
+    def choose(self, fields: list[str]) -> None:
+        """Find the columns that the user named, or a usual one for the text; the others pass through.
+
+        RAISES (PiiError): E505 to E507.
+        """
+        self.text_field, *more = [choose_text_field(fields, name) for name in self.text_fields]
+        self.more = tuple(more)
+        check_fields(fields, self.id_field, *self.drop)
+        hidden = {*self.text_fields, *self.drop}
+        self.others = [name for name in fields if name not in hidden]
+
     def position(self) -> int:
         """How much of `size` has been read."""
         return self.raw.tell() if self.raw is not None and not self.raw.closed else 0
@@ -235,17 +246,6 @@ def open_decoded(
         codec, bom = detect_encoding(raw, encoding)
         with open_text(raw, encoding=codec, bom=bom, newline=newline) as stream:
             yield stream, codec, bom
-
-
-def read_bytes(path: Path) -> bytes:
-    """The content of a file. RAISES (OSError, PiiError): If it cannot be opened or read; see `cause_of`."""
-    with open_binary(path) as file:
-        return file.read()
-
-
-def cause_of(err: BaseException) -> str:
-    """The system's reason behind an error of `read_bytes`."""
-    return reason_of(err.__cause__ or err)
 
 
 def show_fields(fields: Iterable[str]) -> str:

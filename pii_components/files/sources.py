@@ -28,12 +28,10 @@ from .record import (
     Record,
     Skip,
     Source,
-    cause_of,
     check_encoding,
     detect_encoding,
     is_no_text,
     open_binary,
-    read_bytes,
     reason_of,
 )
 from .tables import open_csv, open_parquet
@@ -48,13 +46,19 @@ _OTHER_FORMS = ("%PDF-", "{\\rtf")
 
 
 @dataclass(slots=True)
-class TextSource(Source):
-    """One plain text. data (bytes | None): Given instead of a file, for standard input."""
+class FileSource(Source):
+    """One .txt, .docx or .pdf. data (bytes | None): Given instead of a file, for standard input."""
 
     data: bytes | None = None
 
     def __iter__(self) -> Iterator[Record | Skip]:
-        data = read_bytes(self.path) if self.data is None else self.data
+        data = self.data
+        if data is None:
+            with open_binary(self.path) as file:
+                data = file.read()
+        if self.kind != "txt":
+            yield replace(read_document(data, 1, self.path.name), id=self.path.stem)
+            return
         yield decode_text(data, 1, str(self.path.stem or "-"), encoding=self.encoding)
 
     def fingerprint(self) -> str:
@@ -63,11 +67,13 @@ class TextSource(Source):
 
 @dataclass(slots=True)
 class FolderSource(Source):
-    """A folder of texts and documents; `encoding` is the one that was asked for. files (list[str]): Paths of all files in it, sorted; those
-    that do not end in one of `suffixes` are skipped. done (int): Files read; those up to it are passed over. hidden (int): Files that
-    no user wrote, never read."""
+    """A folder of texts and documents; `encoding` is the one that was asked for.
 
-    suffixes: tuple[str, ...] = DOCUMENT_SUFFIXES
+    files (list[str]): Paths of all files in it, sorted; those of another kind are skipped.
+    done (int): Files read; those up to it are passed over.
+    hidden (int): Files that no user wrote, never read.
+    """
+
     files: list[str] = field(default_factory=list)
     done: int = 0
     hidden: int = 0
@@ -75,35 +81,33 @@ class FolderSource(Source):
     def __iter__(self) -> Iterator[Record | Skip]:
         for number in range(self.done + 1, len(self.files) + 1):
             self.done, name = number, self.files[number - 1]
-            allowed = " or ".join(self.suffixes)
-            item = (
-                self.read(number, name)
-                if self.reads(name)
-                else Skip.of(Errors.E551, number=number, allowed=allowed)
+            item: Record | Skip = Skip.of(
+                Errors.E551, number=number, allowed=" or ".join(DOCUMENT_SUFFIXES)
             )
+            if self.reads(name):
+                item = self.read(number, name)
             yield item if isinstance(item, Record) else replace(item, id=name)
 
     def load(self, name: str) -> bytes:
-        """The content of a file of `files`. RAISES (OSError, PiiError): See `cause_of`."""
+        """The content of a file of `files`. RAISES (OSError): If it cannot be read."""
         path = self.path / name
         if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(
             os.path.realpath(self.path)
         ):
             raise OSError(errno.ELOOP, "a link that leads out of the folder is not followed")
-        return read_bytes(path)
+        return path.read_bytes()
 
     def reads(self, name: str) -> bool:
         """Whether a file is of a kind that is read. A folder that could not be looked into is: the reason is told."""
-        return name.lower().endswith(self.suffixes) or (self.path / name).is_dir()
+        return name.lower().endswith(DOCUMENT_SUFFIXES) or (self.path / name).is_dir()
 
     def read(self, number: int, name: str) -> Record | Skip:
         """One file; its id is its path in the folder."""
         try:
             data = self.load(name)
-        except (OSError, PiiError) as err:
-            return Skip.of(
-                Errors.E501, number=number, what=f"record {number}", reason=cause_of(err)
-            )
+        except OSError as err:
+            what = f"record {number}"
+            return Skip.of(Errors.E501, number=number, what=what, reason=reason_of(err))
         return self.decode(data, number, name)
 
     def decode(self, data: bytes, number: int, name: str) -> Record | Skip:
@@ -162,7 +166,7 @@ class ZipSource(FolderSource):
         self.files, self.size = sorted(self.members), len(self.members)
 
     def reads(self, name: str) -> bool:
-        return name.lower().endswith(self.suffixes)
+        return name.lower().endswith(DOCUMENT_SUFFIXES)
 
     def read(self, number: int, name: str) -> Record | Skip:
         info = self.members[name]
@@ -170,12 +174,9 @@ class ZipSource(FolderSource):
             return Skip.of(Errors.E566, number=number)
         if info.flag_bits & 1:
             return Skip.of(Errors.E656, number=number)
-        if info.file_size > MAX_BYTES or (
-            info.file_size > 1 << 20 and info.file_size > 200 * info.compress_size
-        ):
-            return Skip.of(
-                Errors.E565, number=number, limit=min(MAX_BYTES, 200 * info.compress_size)
-            )
+        limit = min(MAX_BYTES, max(1 << 20, 200 * info.compress_size))
+        if info.file_size > limit:
+            return Skip.of(Errors.E565, number=number, limit=limit)
         return FolderSource.read(self, number, name)
 
     def load(self, name: str) -> bytes:
@@ -199,38 +200,33 @@ class ZipSource(FolderSource):
 
 
 @dataclass(slots=True)
-class DocumentSource(Source):
-    """One .docx or .pdf."""
-
-    def __iter__(self) -> Iterator[Record | Skip]:
-        item = read_document(read_bytes(self.path), 1, self.path.name)
-        yield replace(item, id=self.path.stem)
-
-
-@dataclass(slots=True)
 class SubmissionSource(FolderSource):
-    """A folder of .pdf, .docx and .txt. max_bytes, max_pages (int): A larger file is never opened, no page of a longer one is parsed; 0 is
-    no limit."""
+    """A folder of .pdf, .docx and .txt.
 
-    suffixes: tuple[str, ...] = (".pdf", ".txt", ".docx")
+    max_bytes, max_pages (int): A larger file is never opened, no page of a longer one is parsed; 0 is no limit.
+    """
+
     max_bytes: int = 0
     max_pages: int = 0
 
+    def load(self, name: str) -> bytes:
+        size = (self.path / name).stat().st_size
+        if 0 < self.max_bytes < size:
+            raise PiiError(Errors.E654, number=self.done, size=size, limit=self.max_bytes)
+        return FolderSource.load(self, name)
+
     def read(self, number: int, name: str) -> Record | Skip:
-        path = self.path / name
         try:
-            size = path.stat().st_size
-            if 0 < self.max_bytes < size:
-                return Skip.of(Errors.E654, number=number, size=size, limit=self.max_bytes)
-            data = read_bytes(path)
-        except (OSError, PiiError) as err:
-            what = f"record {number}"
-            return Skip.of(Errors.E501, number=number, what=what, reason=cause_of(err))
+            return FolderSource.read(self, number, name)
+        except PiiError as err:
+            return Skip(number, err)
+
+    def decode(self, data: bytes, number: int, name: str) -> Record | Skip:
         if name.lower().endswith(".pdf"):
             return read_pdf(data, number, name, max_pages=self.max_pages)
         if name.lower().endswith(".docx"):
             return read_docx(data, number, name)
-        return self.decode(data, number, name)
+        return FolderSource.decode(self, data, number, name)
 
 
 def read_document(data: bytes, number: int, name: str) -> Record | Skip:
@@ -289,7 +285,7 @@ def open_source(
         raise PiiError(Errors.E501, what=f"'{path}'", reason="it does not exist")
     if is_folder:
         source = FolderSource(path=path, kind="folder", encoding=encoding, others=["(file name)"])
-        return _look_into(source, Errors.E504)
+        return _look_into(source)
     suffix = path.suffix.lower()
     if suffix == ".zip":
         archive = ZipSource(
@@ -298,7 +294,7 @@ def open_source(
         archive.look()
         return archive
     if suffix in (".docx", ".pdf"):
-        return DocumentSource(path=path, kind=suffix[1:], size=1, others=["(file name)"])
+        return FileSource(path=path, kind=suffix[1:], size=1, others=["(file name)"])
     options: dict[str, Any] = {
         "text_field": text_field,
         "id_field": id_field,
@@ -316,27 +312,25 @@ def open_source(
     return _open_text(path, None, encoding)
 
 
-def _open_text(path: Path, data: bytes | None, encoding: str) -> TextSource:
+def _open_text(path: Path, data: bytes | None, encoding: str) -> FileSource:
     with open_binary(path) if data is None else BytesIO(data) as file:
         codec, bom = detect_encoding(file, encoding)
         file.seek(len(bom))
         head = file.read(1 if data is None else -1)
     if not (head if data is None else head.decode(codec, "replace").strip()):
         raise PiiError(Errors.E503)
-    return TextSource(path=path, kind="txt", encoding=encoding, bom=bom, size=1, data=data)
+    return FileSource(path=path, kind="txt", encoding=encoding, bom=bom, size=1, data=data)
 
 
-def _look_into(source: FolderSource, nothing: str) -> FolderSource:
-    """List the files of a folder. RAISES (PiiError): E501, E508; `nothing`, if there are none of a kind that is read."""
+def _look_into(source: FolderSource) -> FolderSource:
+    """List the files of a folder. RAISES (PiiError): E501, E508; E504, if there are none of a kind that is read."""
     check_encoding(source.encoding)
     names, problems = files_below(source.path)
     shown = [name for name in names if not is_hidden(name)]
     if not any(map(source.reads, shown)):
-        raise (
-            PiiError(Errors.E501, what="the folder", reason=reason_of(problems[0]))
-            if problems
-            else PiiError(nothing)
-        )
+        if problems:
+            raise PiiError(Errors.E501, what="the folder", reason=reason_of(problems[0]))
+        raise PiiError(Errors.E504)
     # A folder that cannot be looked into is skipped as a file that cannot be read is: counted and named.
     source.files = sorted(
         [*shown, *(os.path.relpath(problem.filename, source.path) for problem in problems)]
@@ -348,13 +342,9 @@ def _look_into(source: FolderSource, nothing: str) -> FolderSource:
 def is_hidden(name: str) -> bool:
     """Whether a file is one that programs leave beside those of a user: .DS_Store, ~$essay.docx, Thumbs.db, all in .git, our report."""
     parts = Path(name).parts
-    if name.lower() == PAGE_NAME:  # further down it is a student's
-        return True
-    return any(part.startswith((".", "~$")) for part in parts) or parts[-1].lower() in (
-        "thumbs.db",
-        "desktop.ini",
-        REPORT_NAME,
-    )
+    if name.lower() == PAGE_NAME or parts[-1].lower() in ("thumbs.db", "desktop.ini", REPORT_NAME):
+        return True  # a page further down is a student's
+    return any(part.startswith((".", "~$")) for part in parts)
 
 
 def open_submissions(
@@ -369,7 +359,7 @@ def open_submissions(
         path=path, kind="submissions", encoding=encoding, max_bytes=max_bytes, max_pages=max_pages
     )
     if path.is_dir():
-        _look_into(source, Errors.E504)
+        _look_into(source)
     elif path.exists():
         source.path, source.files, source.size = path.parent, [path.name], 1
     else:

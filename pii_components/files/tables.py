@@ -29,8 +29,6 @@ from .record import (
     Record,
     Skip,
     Source,
-    check_fields,
-    choose_text_field,
     is_no_text,
     open_binary,
     open_decoded,
@@ -162,22 +160,11 @@ def numbered_rows(
         line += len(taken)
 
 
-def open_csv(
-    path: Path,
-    *,
-    text_field: str = "",
-    more: tuple[str, ...] = (),
-    id_field: str = "",
-    encoding: str = "utf-8",
-    drop: frozenset[str] = frozenset(),
-    spreadsheet_safe: bool = False,
-) -> CsvSource:
+def open_csv(path: Path, *, encoding: str = "utf-8", **columns: Any) -> CsvSource:
     """Read the header of a table and find its text.
 
-    text_field (str): Its text column; empty to find one with a usual name. more (tuple[str, ...]): Further ones.
-    id_field (str): Its id column or "".
-    encoding (str): A byte order mark in the file overrules utf-8. drop (frozenset[str]): Columns that do not go to the output.
-    spreadsheet_safe (bool): See `safe_cell`.
+    encoding (str): A byte order mark in the file overrules utf-8.
+    columns: text_field, more, id_field, drop and spreadsheet_safe of a `Source`; an empty text_field finds one with a usual name.
     RAISES (PiiError): E501 to E508, E550.
     """
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT))
@@ -190,28 +177,14 @@ def open_csv(
         raise PiiError(Errors.E503)
     if is_no_text("".join(lines)):
         raise PiiError(Errors.E550, encoding=codec)
-    delimiter, header = _sniff(lines, text_field, path.suffix.lower())
-    header = list(map(plain_cell, header)) if spreadsheet_safe else header
-    chosen = [choose_text_field(header, name) for name in (text_field, *more)]
-    check_fields(header, id_field, *drop)
-    last = lines[-1]
-    return CsvSource(
-        path=path,
-        kind="csv",
-        encoding=codec,
-        bom=bom,
-        text_field=chosen[0],
-        more=tuple(chosen[1:]),
-        id_field=id_field,
-        drop=drop,
-        others=[name for name in header if name not in drop and name not in chosen],
-        size=path.stat().st_size,
-        header=header,
-        delimiter=delimiter,
-        line_end="\r\n" if last.endswith("\r\n") else "\r" if last.endswith("\r") else "\n",
-        quote_all="".join(lines).count('"') == 2 * len(header),
-        spreadsheet_safe=spreadsheet_safe,
-    )
+    source = CsvSource(path, "csv", codec, bom, size=path.stat().st_size, **columns)
+    source.delimiter, header = _sniff(lines, source.text_field, path.suffix.lower())
+    source.header = list(map(plain_cell, header)) if source.spreadsheet_safe else header
+    source.choose(source.header)
+    ends = (end for end in ("\r\n", "\r") if lines[-1].endswith(end))
+    source.line_end = next(ends, "\n")
+    source.quote_all = "".join(lines).count('"') == 2 * len(header)
+    return source
 
 
 def _lines_of_first_record(stream: TextIO, limit: int = 1_000_000) -> list[str]:
@@ -283,15 +256,8 @@ class ParquetSource(Source):
         return self.done
 
 
-def open_parquet(
-    path: Path,
-    *,
-    text_field: str = "",
-    more: tuple[str, ...] = (),
-    id_field: str = "",
-    drop: frozenset[str] = frozenset(),
-) -> ParquetSource:
-    """Read the schema of a Parquet file and find its text; options as those of `open_csv`.
+def open_parquet(path: Path, **columns: Any) -> ParquetSource:
+    """Read the schema of a Parquet file and find its text; columns as those of `open_csv`.
 
     RAISES (PiiError): E005, if pyarrow is not installed; E501, E503, E652 to E507; E523, if a text is something else.
     """
@@ -309,28 +275,17 @@ def open_parquet(
         raise PiiError(Errors.E501, what="the Parquet file", reason=reason_of(err)) from err
     if not rows:
         raise PiiError(Errors.E503)
-    header = schema.names
-    chosen = [choose_text_field(header, name) for name in (text_field, *more)]
-    check_fields(header, id_field, *drop)
-    if twice := [name for name in header if header.count(name) > 1]:
+    source = ParquetSource(path, "parquet", size=rows, header=schema.names, **columns)
+    source.choose(source.header)
+    if twice := [name for name in source.header if source.header.count(name) > 1]:
         raise PiiError(Errors.E507, name=twice[0])
     fields = []
     for column in schema:
         kind = column.type.value_type if pyarrow.types.is_dictionary(column.type) else column.type
         is_text = pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)
-        if column.name in chosen and not is_text:
+        if column.name in source.text_fields and not is_text:
             raise PiiError(Errors.E523, number=1, type=kind)
-        kind = kind if is_text or column.name != id_field else pyarrow.string()
-        fields += [pyarrow.field(column.name, kind)] if column.name not in drop else []
-    return ParquetSource(
-        path=path,
-        kind="parquet",
-        text_field=chosen[0],
-        more=tuple(chosen[1:]),
-        id_field=id_field,
-        drop=drop,
-        others=[name for name in header if name not in drop and name not in chosen],
-        size=rows,
-        header=header,
-        schema=pyarrow.schema(fields),
-    )
+        kind = kind if is_text or column.name != source.id_field else pyarrow.string()
+        fields += [pyarrow.field(column.name, kind)] if column.name not in source.drop else []
+    source.schema = pyarrow.schema(fields)
+    return source

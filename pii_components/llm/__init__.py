@@ -32,23 +32,18 @@ class Prompt(str):
 
 
 class Reply(str):
-    """An answer. code (str): Of the error, if there is none, and then the text is empty. votes: Those of every model of a panel."""
+    """An answer.
 
-    code: str = ""
-    votes: tuple["Reply", ...] = ()
+    code (str): Of the error, if there is no answer; then the text is empty.
+    votes (tuple[Reply, ...]): Those of every model of a panel, whose reply is the first of them.
+    """
 
-    @classmethod
-    def none(cls, code: str) -> "Reply":
-        """No answer, and why."""
-        made = cls("")
-        made.code = code
-        return made
+    code: str
+    votes: tuple["Reply", ...]
 
-    @classmethod
-    def panel(cls, votes: Sequence["Reply"]) -> "Reply":
-        """The answers of several models or calls; as a string, the first of them."""
-        made = cls(votes[0])
-        made.code, made.votes = votes[0].code, tuple(votes)
+    def __new__(cls, text: str = "", *, code: str = "", votes: Sequence["Reply"] = ()) -> "Reply":
+        made = super().__new__(cls, votes[0] if votes else text)
+        made.code, made.votes = votes[0].code if votes else code, tuple(votes)
         return made
 
 

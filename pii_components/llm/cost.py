@@ -5,7 +5,6 @@ Prices.load().cost("gpt-4o-mini", 812, 790)     # US dollars
 total(usages, prices, words=30_000)             # a report, like Table 8 of the JEDM paper
 """
 
-import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -43,7 +42,6 @@ class Usage:
     characters: int = 0
     guessed: bool = False
     errors: Counter[str] = field(default_factory=Counter)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def add(
         self,
@@ -55,14 +53,13 @@ class Usage:
         error: str = "",
     ) -> None:
         """Count one call. characters (int): Of the prompt."""
-        with self._lock:
-            self.calls += 1
-            self.tokens_in += tokens_in
-            self.tokens_out += tokens_out
-            self.characters += characters
-            self.guessed |= guessed
-            if error:
-                self.errors[error] += 1
+        self.calls += 1
+        self.tokens_in += tokens_in
+        self.tokens_out += tokens_out
+        self.characters += characters
+        self.guessed |= guessed
+        if error:
+            self.errors[error] += 1
 
 
 @dataclass(frozen=True, slots=True)

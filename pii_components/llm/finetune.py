@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Errors, PiiError
 from ..files.formats.base import LabelledText
+from . import Prompt
 from .align import free_marks, mark
 from .marker import SHARD, MarkerTask, shards_of
 from .models import ChatModel
@@ -24,8 +25,8 @@ ATTEMPTS = 6  # after which the answer is T, see the paper's section 3.2
 _BATCH = 16
 
 
-def chat(prompt: Any, answer: str) -> dict[str, Any]:
-    """One example. prompt (Prompt): With messages."""
+def chat(prompt: Prompt, answer: str) -> dict[str, Any]:
+    """RETURNS (dict): One example."""
     return {"messages": [*prompt.messages, {"role": "assistant", "content": answer}]}
 
 
@@ -101,16 +102,12 @@ def reason(prompt: Any, truth: str, model: ChatModel, counts: "Counter[str]") ->
 
 
 def part_of(documents: Sequence[LabelledText], part: str) -> list[LabelledText]:
-    """The documents of a part of the paper's split, "base_train", "verifier_train" or "test"; or "all". RAISES (PiiError): E650, E519."""
+    """The documents of a part of the paper's split, "base_train", "verifier_train" or "test"; or "all". RAISES (PiiError): E519."""
     from ..corpus.split import PAPER_PARTS, paper_split
 
-    if part not in ("all", *PAPER_PARTS):
-        raise PiiError(
-            Errors.E519, value=part, what="part", allowed=", ".join(("all", *PAPER_PARTS))
-        )
     if part == "all":
         return list(documents)
+    if part not in PAPER_PARTS:
+        allowed = ", ".join(("all", *PAPER_PARTS))
+        raise PiiError(Errors.E519, value=part, what="part", allowed=allowed)
     return [documents[i] for i in paper_split(len(documents))[part]]
-
-
-__all__ = ["ATTEMPTS", "detector_examples", "part_of", "reason", "verifier_examples"]

@@ -67,15 +67,29 @@ def shards_of(text: str, most: int, overlap: int = OVERLAP) -> list[tuple[int, i
     return [*found, (start, len(text))]
 
 
-class MarkerTask:
+class Task:
+    """Base of both tasks: spacy-llm hands back what `generate_prompts` gave, and the replies."""
+
+    def parse_responses(
+        self, shards: Iterable[Iterable[Doc]], responses: Iterable[Iterable[Any]]
+    ) -> Iterable[Doc]:
+        """As spacy-llm asks. RETURNS (list[Doc]): In order."""
+        pairs: Any = zip(shards, responses, strict=True)
+        return [self._parse(list(some), list(replies)) for some, replies in pairs]
+
+    def _parse(self, asked: list[Any], replies: list[str]) -> Doc:
+        """One document. asked (list): Its shards or questions; one without a reply, where there is nothing to ask."""
+        raise NotImplementedError
+
+
+class MarkerTask(Task):
     """Registered as `pii_edu.MarkerNER.v1` of `llm_tasks`.
 
     labels (list[str]): Of those in resources/llm/marker.toml, or of `more`.
     more (dict): Label -> {"signs": [before, behind], "what": ...}.
     examples (str | None): TOML file of few-shot examples; "" for none.
     max_shard (int | None): Characters in a prompt at most.
-    overlap (int): Characters that the next prompt has of the one before.
-    RAISES (PiiError): E900, a file; E901, a label without signs; E902, an example whose answer is not its text; E650.
+    RAISES (PiiError): E519, a label without signs; E900, a file, or an example whose answer is not its text; E903.
     """
 
     def __init__(
@@ -84,25 +98,22 @@ class MarkerTask:
         more: dict[str, Any] | None = None,
         examples: str | None = None,
         max_shard: int | None = None,
-        overlap: int = OVERLAP,
     ) -> None:
         self._data = read_toml("marker.toml")
         known = self._data["labels"] | (more or {})
-        self._what: dict[str, str] = {}
+        self._what = {label: known.get(label, {}).get("what", label) for label in labels}
         self.marks: dict[str, tuple[str, str]] = {}
         taken: set[str] = set()
         for label in labels:
-            entry = known.get(label, {})
-            signs = [sign for sign in entry.get("signs", ()) if sign]
+            signs = [sign for sign in known.get(label, {}).get("signs", ()) if sign]
             if len(signs) != 2 or taken & {*signs}:
-                raise PiiError(Errors.E901, label=label, known=", ".join(known))
+                allowed = ", ".join(known) + ", or give each label signs of its own in `more`"
+                raise PiiError(Errors.E519, value=label, what="label with signs", allowed=allowed)
             taken |= {*signs}
             self.marks[label] = (signs[0], signs[1])
-            self._what[label] = entry.get("what", label)
-        if max_shard is not None and not max_shard > 2 * overlap >= 0:
-            allowed = "more than twice overlap"
-            raise PiiError(Errors.E650, name="max_shard", value=max_shard, allowed=allowed)
-        self._max_shard, self._overlap = max_shard, overlap
+        self._max_shard = max_shard or SHARD
+        if self._max_shard <= 2 * OVERLAP:
+            raise PiiError(Errors.E903, length=max_shard, needed=2 * OVERLAP)
         # An example may have marks of labels that are not asked for.
         every = {label: tuple(entry["signs"]) for label, entry in known.items()}
         self._examples: list[tuple[str, list[tuple[int, int, str]]]] = []
@@ -112,7 +123,10 @@ class MarkerTask:
                 text = entry.get("text", "")
                 aligned = align(text, entry.get("answer", ""), every)
                 if aligned.same < 1 or aligned.lost or not text:
-                    raise PiiError(Errors.E902, number=number)
+                    reason = f"the answer of example {number} is not its text"
+                    raise PiiError(
+                        Errors.E900, file="examples", kind="file of examples", reason=reason
+                    )
                 self._examples.append((text, aligned.spans))
 
     def prompt(self, text: str, marks: Mapping[str, tuple[str, str]]) -> Prompt:
@@ -135,29 +149,23 @@ class MarkerTask:
         self, docs: Iterable[Doc], context_length: int | None = None
     ) -> Iterable[Tuple[Iterable[Any], Iterable[Doc]]]:  # noqa: UP006
         """As spacy-llm asks; for each document its prompts and its shards. context_length (int | None): Tokens for prompt and answer together."""
-        most = self._max_shard or SHARD
+        most = self._max_shard
         if context_length:
             room = (context_length * CHARACTERS_A_TOKEN - len(self.prompt("", self.marks))) // 2
             most = min(most, room)
-            if room <= 2 * self._overlap:
-                raise PiiError(Errors.E903, length=context_length, needed=2 * self._overlap)
+            if room <= 2 * OVERLAP:
+                raise PiiError(Errors.E903, length=context_length, needed=2 * OVERLAP)
         for doc in docs:
             if not doc.text.strip():
                 yield [], [Shard(doc, 0, len(doc.text), self.marks)]  # type: ignore[list-item]
                 continue
             shards = []
-            for start, end in shards_of(doc.text, most, self._overlap):
+            for start, end in shards_of(doc.text, most):
                 shards.append(Shard(doc, start, end, free_marks(doc.text[start:end], self.marks)))
             yield [self.prompt(shard.text, shard.marks) for shard in shards], shards  # type: ignore[misc]
 
-    def parse_responses(
-        self, shards: Iterable[Iterable[Doc]], responses: Iterable[Iterable[Any]]
-    ) -> Iterable[Doc]:
-        """As spacy-llm asks; writes to `doc.spans["pii"]`, merged with what stands there. RETURNS (list[Doc]): In order."""
-        pairs: Any = zip(shards, responses, strict=True)
-        return [self._parse(list(some), list(replies)) for some, replies in pairs]
-
     def _parse(self, shards: list[Shard], replies: list[str]) -> Doc:
+        """Write to `doc.spans["pii"]`, merged with what stands there."""
         doc = shards[0].doc
         notes: list[Note] = []
         found: dict[tuple[int, int, str], None] = {}

@@ -1,4 +1,4 @@
-"""Models for spacy-llm's `[components.llm.model]`: any server that speaks OpenAI's chat API, Azure's too, and several together.
+"""Models for spacy-llm's `[components.llm.model]`: any server that speaks OpenAI's chat API, and several together.
 
     @llm_models = "pii_edu.OpenAICompatible.v1"
     name = "gpt-4o-mini"
@@ -16,6 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib.util import find_spec
+from itertools import islice
 from typing import Any, Iterable  # noqa: UP035 - spacy-llm compares these very types
 from urllib.parse import urlsplit
 
@@ -55,7 +56,7 @@ class ChatModel:
         asked = [list(some) for some in prompts]
         flat = [prompt for some in asked for prompt in some]
         replies = iter(map(self._rehearsed, flat) if self.dry else self.answer(flat))
-        return [[next(replies) for _ in some] for some in asked]
+        return [list(islice(replies, len(some))) for some in asked]
 
     def answer(self, prompts: list[str]) -> list[Reply]:
         """RETURNS (list[Reply]): One for each prompt, in order."""
@@ -63,7 +64,7 @@ class ChatModel:
 
     def _rehearsed(self, prompt: str) -> Reply:
         expected = prompt.expected if isinstance(prompt, Prompt) else len(prompt)
-        return self.counted(prompt, Reply.none(DRY), expected=expected)
+        return self.counted(prompt, Reply(code=DRY), expected=expected)
 
     def counted(
         self, prompt: str, reply: Reply, usage: Any = None, *, expected: int | None = None
@@ -121,11 +122,7 @@ class OpenAIModel(ChatModel):
     timeout (float): Seconds for one try.
     concurrency (int): Calls at a time.
     context_length (int): Tokens for prompt and answer together.
-    deployment (str): Of Azure OpenAI, whose endpoint is https://RESOURCE.openai.azure.com; `name` is then the model behind
-        it, for the price.
-    api_version (str): Of Azure OpenAI.
-    client (OpenAI | None): In the place of OpenAI's client, in tests.
-    RAISES (PiiError): E005, without openai; E650, E747 to E746.
+    RAISES (PiiError): E005, without openai; E910 to E912.
     """
 
     def __init__(
@@ -139,9 +136,6 @@ class OpenAIModel(ChatModel):
         timeout: float = 120.0,
         concurrency: int = 4,
         context_length: int = 16_384,
-        deployment: str = "",
-        api_version: str = "2024-10-21",
-        client: Any = None,
     ) -> None:
         self.host = host_of(endpoint)
         key = os.environ.get(key_env, "").strip()
@@ -150,67 +144,55 @@ class OpenAIModel(ChatModel):
         is_here = is_local(self.host)
         if not (is_here or allow_remote):
             raise PiiError(Errors.E911, host=self.host)
-        numbers = {"tries": tries, "timeout": timeout, "concurrency": concurrency}
-        for setting, value in numbers.items():
-            if not value > 0:
-                raise PiiError(Errors.E650, name=setting, value=value, allowed="numbers above 0")
         super().__init__(Usage(name, self.host, is_here), context_length)
         self._body = {"temperature": 0, "top_p": 1, **(config or {})}
         self._concurrency = concurrency
-        self._client = client or _client(
-            endpoint,
-            {"azure_deployment": deployment, "api_version": api_version} if deployment else {},
+        if find_spec("openai") is None:
+            raise PiiError(Errors.E005, package="openai", what="models on a server", extra="llm")
+        import openai
+
+        self._client = openai.OpenAI(
+            base_url=endpoint,
             api_key=key or "none",
             max_retries=tries - 1,
             timeout=timeout,
-            is_here=is_here,
+            # What is for this machine goes through no proxy.
+            http_client=openai.DefaultHttpxClient(trust_env=not is_here),
         )
 
     def answer(self, prompts: list[str]) -> list[Reply]:
         """Up to `concurrency` calls at a time. RAISES (PiiError): E913, for what would fail every call."""
         with ThreadPoolExecutor(self._concurrency) as pool:
-            return list(pool.map(self._one, prompts))  # an error calls off what has not begun
+            answers = pool.map(self._one, prompts)  # an error calls off what has not begun
+            return [
+                self.counted(prompt, *found) for prompt, found in zip(prompts, answers, strict=True)
+            ]
 
-    def _one(self, prompt: str) -> Reply:
+    def _one(self, prompt: str) -> tuple[Reply, Any]:
+        """RETURNS (tuple): The reply, and the server's count of tokens, if it gave one."""
         messages: Any = [{"role": "user", "content": prompt}]
         if isinstance(prompt, Prompt):
             messages = list(prompt.messages)
-        usage = None
         try:
             answer = self._client.chat.completions.create(
                 model=self.usage.model, messages=messages, extra_body=self._body
             )
-            usage = answer.usage
-            reply = reply_of(answer)
+            return reply_of(answer), answer.usage
         except Exception as err:  # its message may quote the text
             status = getattr(err, "status_code", None)
             if status in _FATAL:
                 raise PiiStop(Errors.E913, host=self.host, status=status) from None
             is_filtered = getattr(err, "code", None) == "content_filter"
-            reply = Reply.none("E915" if is_filtered else "E914")
-        return self.counted(prompt, reply, usage)
-
-
-def _client(endpoint: str, azure: dict[str, Any], *, is_here: bool, **options: Any) -> Any:
-    """RETURNS (OpenAI): Its own client. RAISES (PiiError): E005, if it is not installed."""
-    if find_spec("openai") is None:
-        raise PiiError(Errors.E005, package="openai", what="models on a server", extra="llm")
-    import openai
-
-    # What is for this machine goes through no proxy.
-    options["http_client"] = openai.DefaultHttpxClient(trust_env=not is_here)
-    if azure:
-        return openai.AzureOpenAI(azure_endpoint=endpoint, **azure, **options)
-    return openai.OpenAI(base_url=endpoint, **options)
+            return Reply(code="E915" if is_filtered else "E914"), None
 
 
 def reply_of(answer: Any) -> Reply:
     """RETURNS (Reply): What stands in a chat completion; E914, if it is not of that form."""
     choice = answer.choices[0]
     if choice.message.refusal or choice.finish_reason == "content_filter":
-        return Reply.none("E915")
+        return Reply(code="E915")
     content = choice.message.content
-    return Reply(content) if isinstance(content, str) else Reply.none("E914")
+    return Reply(content) if isinstance(content, str) else Reply(code="E914")
 
 
 class Panel(ChatModel):
@@ -218,7 +200,6 @@ class Panel(ChatModel):
 
     models (dict): Name -> a model, [components.llm.model.models.first] and so on.
     calls (int): Of each.
-    RAISES (PiiError): E650.
     """
 
     def __init__(
@@ -226,10 +207,6 @@ class Panel(ChatModel):
         models: dict[str, Callable[[Iterable[Iterable[Any]]], Iterable[Iterable[Any]]]],
         calls: int = 1,
     ) -> None:
-        if not models or calls < 1:
-            raise PiiError(
-                Errors.E650, name="calls", value=calls, allowed="1 or more, and one model at least"
-            )
         self.models: list[Any] = [models[name] for name in sorted(models)]
         self._calls = calls
         lengths = [model.context_length for model in self.models if model.context_length]
@@ -244,16 +221,12 @@ class Panel(ChatModel):
 
     def __call__(self, prompts: Iterable[Iterable[Any]]) -> Iterable[Iterable[Any]]:
         asked = [list(some) for some in prompts]
-        votes: list[list[list[Reply]]] = [[[] for _ in some] for some in asked]
-        for model in self.models:
-            for _ in range(self._calls):
-                for of_document, replies in zip(votes, model(asked), strict=True):
-                    for of_prompt, reply in zip(of_document, replies, strict=True):
-                        of_prompt.append(reply)
-        return [[Reply.panel(of_prompt) for of_prompt in some] for some in votes]
+        rounds = [model(asked) for model in self.models for _ in range(self._calls)]
+        found = []
+        for of_document in zip(*rounds, strict=True):
+            found.append([Reply(votes=votes) for votes in zip(*of_document, strict=True)])
+        return found
 
 
 # As setup.cfg registers them.
 make_openai_compatible, make_panel = OpenAIModel, Panel
-
-__all__ = ["ChatModel", "OpenAIModel", "Panel", "make_openai_compatible", "make_panel"]

@@ -4,8 +4,7 @@
     report(nlp, Prices.load(), words=12_000)
 
 The file is a spaCy config as spacy-llm's documentation has it. The components with the factory "llm" are taken; where they go says `[nlp]
-pipeline`, which may list components of the pipeline at hand too. Not listed, a verifier stands before the surrogates and a marker behind
-`pii_ner`.
+pipeline`, which may list components of the pipeline at hand too; what is not listed stands before the surrogates.
 """
 
 import warnings
@@ -20,7 +19,7 @@ from .cost import Prices, total
 if TYPE_CHECKING:
     from spacy.language import Language
 
-FACTORY = "llm"
+FACTORY, SURROGATES = "llm", "hips_surrogate"
 SERVER, PANEL = "pii_edu.OpenAICompatible.v1", "pii_edu.Panel.v1"
 
 
@@ -38,7 +37,7 @@ def load_with(
             "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
         )
     else:
-        nlp = spacy.load(model, exclude=["hips_surrogate"])
+        nlp = spacy.load(model, exclude=[SURROGATES])
     add_components(nlp, path, allow_remote=allow_remote, dry=dry)
     return nlp
 
@@ -77,7 +76,7 @@ def add_components(
     dry (bool): Whether nothing is sent, only counted.
     alone (bool): Whether the config's other components are passed over.
     RETURNS (list[str]): Names of the components.
-    RAISES (PiiError): E005, without spacy-llm; E501, E943, E944; E911, E918, if a text would leave; E517, with the type of
+    RAISES (PiiError): E005, without spacy-llm; E501, E519, E943; E911, E918, if a text would leave; E517, with the type of
         what else went wrong.
     """
     if find_spec("spacy_llm") is None:
@@ -88,13 +87,12 @@ def add_components(
     for name in order:
         if name not in parts and name not in nlp.pipe_names:
             pipes = ", ".join(nlp.pipe_names)
-            raise PiiError(Errors.E944, name=name, model=nlp.meta["name"], pipes=pipes)
+            raise PiiError(Errors.E519, value=name, what="component of the pipeline", allowed=pipes)
     for name, part in parts.items():
         settings = {key: value for key, value in part.items() if key != "factory"}
         model = settings.get("model", {})
         settings["model"] = _allowed(model, name, allow_remote=allow_remote or dry, dry=dry)
-        place = _place(nlp, name, order, settings)
-        made = _add(nlp, name, settings, place, file=Path(path).name)
+        made = _add(nlp, name, settings, _place(nlp, name, order), file=Path(path).name)
         if dry:
             made._model.rehearse()
     return list(parts)
@@ -126,37 +124,24 @@ def _allowed(
     """RETURNS (dict): The config of a model, with what the user allowed. RAISES (PiiError): E918."""
     kind = model.get("@llm_models")
     if kind == PANEL:
-        inner = {
-            name: _allowed(one, component, allow_remote=allow_remote, dry=dry)
-            for name, one in model.get("models", {}).items()
-        }
+        inner = {}
+        for name, one in model.get("models", {}).items():
+            inner[name] = _allowed(one, component, allow_remote=allow_remote, dry=dry)
         return model | {"models": inner}
     if kind != SERVER:
         raise PiiError(Errors.E918, name=component, allowed=f"{SERVER}, {PANEL}")
     return model | {"allow_remote": allow_remote} | ({"key_env": ""} if dry else {})
 
 
-def _place(
-    nlp: "Language", name: str, order: list[str], settings: dict[str, Any]
-) -> dict[str, Any]:
-    """RETURNS (dict): Where a component goes: as the config lists it, else a verifier before the surrogates, a marker before
-    what reads its names."""
+def _place(nlp: "Language", name: str, order: list[str]) -> dict[str, Any]:
+    """RETURNS (dict): Where a component goes: as the config lists it, else before the surrogates."""
     if name in order:
         before = [other for other in order[: order.index(name)] if other in nlp.pipe_names]
         return {"after": before[-1]} if before else {"first": True}
-    behind = ["hips_surrogate"]
-    if "Verifier" not in settings.get("task", {}).get("@llm_tasks", ""):
-        behind = ["pii_ruler", "pii_context", *behind]
-    for other in behind:
-        if other in nlp.pipe_names:
-            return {"before": other}
-    return {}
+    return {"before": SURROGATES} if SURROGATES in nlp.pipe_names else {}
 
 
 def report(nlp: "Language", prices: Prices, *, words: int) -> dict[str, Any]:
     """RETURNS (dict): What was sent, where to, and what it costs; see `cost.total`. words (int): Of the corpus."""
     used = [usage for _, part in llm_parts(nlp) for usage in part._model.usages()]
     return total(used, prices, words=words)
-
-
-__all__ = ["add_components", "llm_parts", "load_with", "read_config", "report"]

@@ -21,7 +21,7 @@ from ..errors import Errors, PiiError
 from ..labels import DETAIL_LABELS, NAME_CHARACTER, NAME_CITED, NAME_STUDENT, is_name
 from ..spans import ENTS, SPANS_KEY, read_spans, write_ents, write_spans
 from . import Note, Prompt, read_toml
-from .marker import add_notes, fence_of
+from .marker import Task, add_notes, fence_of
 
 VOTES = VETO, MAJORITY = ("veto", "majority")
 KEPT = (NAME_CITED, NAME_CHARACTER)
@@ -78,7 +78,7 @@ class Question(NamedTuple):
     control: bool = False
 
 
-class VerifierTask:
+class VerifierTask(Task):
     """Registered as `pii_edu.Verifier.v1` of `llm_tasks`.
 
     reasoning (bool): Whether the model reasons before it answers.
@@ -86,8 +86,8 @@ class VerifierTask:
     votes (str): With a panel of models, "veto": F if all say so, or "majority".
     control (bool): Whether an invented student is asked about too.
     window (int): Characters around a mention.
-    contexts (int): Passages at most.
-    RAISES (PiiError): E519, E650.
+    contexts (int): Passages at most; one at least.
+    RAISES (PiiError): E519.
     """
 
     def __init__(
@@ -101,12 +101,9 @@ class VerifierTask:
     ) -> None:
         if votes not in VOTES:
             raise PiiError(Errors.E519, value=votes, what="votes", allowed=", ".join(VOTES))
-        for name, number in (("window", window), ("contexts", contexts)):
-            if number < 1:
-                raise PiiError(Errors.E650, name=name, value=number, allowed="1 or more")
         self._data = read_toml("verifier.toml")
         self.reasoning, self.votes, self.control = reasoning, votes, control
-        self.window, self.contexts = window, contexts
+        self.window, self.contexts = window, max(contexts, 1)
         self.labels_asked = labels
 
     def generate_prompts(
@@ -152,22 +149,14 @@ class VerifierTask:
 
     def _control(self, text: str, context: str) -> Prompt:
         """RETURNS (Prompt): The question about an invented student, whose name is not in the text."""
-        *others, name = self._data["control_names"]
-        for other in others:
-            if not any(part in text for part in other.split()):
-                name = other
-                break
+        *others, last = self._data["control_names"]
+        free = (other for other in others if not any(part in text for part in other.split()))
+        name = next(free, last)
         line = self._data["control"].format(name=name)
         return self.prompt(name, f"{line}\n{context}", NAME_STUDENT)
 
-    def parse_responses(
-        self, shards: Iterable[Iterable[Doc]], responses: Iterable[Iterable[Any]]
-    ) -> Iterable[Doc]:
-        """As spacy-llm asks; takes what is not personal out of the spans. RETURNS (list[Doc]): In order."""
-        pairs: Any = zip(shards, responses, strict=True)
-        return [self._parse(list(some), list(replies)) for some, replies in pairs]
-
     def _parse(self, questions: list[Question], replies: list[str]) -> Doc:
+        """Take what is not personal out of the spans."""
         doc = questions[0].doc
         changed: set[tuple[int, int]] = set()
         # A document without questions has no replies.
@@ -187,10 +176,8 @@ class VerifierTask:
     def _decide(self, reply: str, control: str | None) -> tuple[bool, list[str]]:
         """RETURNS (tuple): Whether it is F, and codes of answers that did not count. A vote is paired with the same model's vote
         on the control."""
-        votes = _votes(reply)
-        checks: Sequence[str | None] = [control] * len(votes)
-        if getattr(control, "votes", ()):
-            checks = _votes(control or "")
+        votes = getattr(reply, "votes", ()) or (reply,)
+        checks = getattr(control, "votes", ()) or [control] * len(votes)
         n_false, codes = 0, []
         for vote, check in zip(votes, checks, strict=True):
             answer = verdict(vote, reasoning=self.reasoning)
@@ -205,10 +192,6 @@ class VerifierTask:
         if self.votes == MAJORITY:
             return n_false * 2 > len(votes), codes
         return n_false == len(votes), codes
-
-
-def _votes(reply: str) -> Sequence[str]:
-    return getattr(reply, "votes", ()) or (reply,)
 
 
 def _keep(doc: Doc, places: set[tuple[int, int]]) -> None:

@@ -237,15 +237,15 @@ class _Operator(Operator):
     @classmethod
     def merged(cls, params: Mapping[str, Any] | None) -> dict[str, Any]:
         """RETURNS (dict): Parameters of a call, and the bound ones.
-        RAISES (OperatorError): E831 for an unknown one, E832 for a document that is none of ours."""
+        RAISES (OperatorError): E546 for an unknown one, E832 for a document that is none of ours."""
         given = dict(params or {})
         given.pop("entity_type", None)
         for name in given:
             if name not in cls.PARAMS:
                 raise OperatorError(
-                    Errors.E831,
-                    operator=cls.NAME,
-                    name=str(name)[:40],
+                    Errors.E546,
+                    key=str(name)[:40],
+                    where=f"operator '{cls.NAME}'",
                     allowed=", ".join(cls.PARAMS),
                 )
         _expect(cls.NAME, "document", given.get("document", NewTexts()), NewTexts, "of our making")
@@ -274,7 +274,7 @@ class HipsOperator(_Operator):
     PARAMS = (*_PARAMS, "document")
 
     def validate(self, params: dict[str, Any] | None = None) -> None:
-        """RAISES (OperatorError): E831 to E834, and those of key and profile, for parameters that cannot be used."""
+        """RAISES (OperatorError): E546, E832 to E834, and those of key and profile, for parameters that cannot be used."""
         values = self.merged(params)
         if "document" not in values:
             SurrogateSettings.of(values).refuse_headers()
@@ -314,7 +314,7 @@ class ReidentifyOperator(_Operator):
     TYPE = OperatorType.Deanonymize
 
     def validate(self, params: dict[str, Any] | None = None) -> None:
-        """RAISES (OperatorError): E831, E832 or E836 for parameters that cannot be used."""
+        """RAISES (OperatorError): E546, E832 or E836 for parameters that cannot be used."""
         values = self.merged(params)
         if "document" not in values and not isinstance(values.get("vault"), Vault):
             raise OperatorError(Errors.E836, operator=REIDENTIFY)
@@ -557,7 +557,7 @@ class PiiEduDeanonymizer(DeanonymizeEngine):
         entities (list[OperatorResult]): The items that the anonymizer gave, or some of them.
         operators (dict[str, OperatorConfig] | None): None for `reidentify` throughout.
         RETURNS (EngineResult): With the originals.
-        RAISES (PiiError): E458 to E461, E831, E832, E836, E839.
+        RAISES (PiiError): E458 to E461, E546, E832, E836, E839.
         """
         wanted = {_DEFAULT: OperatorConfig(REIDENTIFY)} if operators is None else dict(operators)
         asked = _params_of(REIDENTIFY, wanted, entities)

@@ -183,7 +183,7 @@ def create_app(settings: ServeSettings | None = None, services: Services | None 
     hosts = settings.allowed_hosts.split(",")
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
 
-    def post(path: str, work: Callable[[Any, float], str], fields: Iterable[str]) -> None:
+    def post(path: str, work: Callable[[Any, float], str]) -> None:
         async def endpoint(request: Request) -> Response:
             deadline = time.monotonic() + settings.time_limit
             try:
@@ -196,9 +196,7 @@ def create_app(settings: ServeSettings | None = None, services: Services | None 
                 raise HTTPException(504, str(error)) from None
             return Response(body, media_type="application/json")
 
-        schema = {"type": "object", "properties": {name: {} for name in fields}}
-        body = {"required": True, "content": {"application/json": {"schema": schema}}}
-        app.post(path, response_model=None, openapi_extra={"requestBody": body})(endpoint)
+        app.post(path, response_model=None)(endpoint)
 
     def get(path: str, answer: Callable[[str | None], Response]) -> None:
         async def endpoint(language: str | None = None) -> Response:
@@ -211,15 +209,14 @@ def create_app(settings: ServeSettings | None = None, services: Services | None 
     # What Flask says of a plain string.
     get("/health", lambda _: Response(f"Presidio {kind} service is up", media_type="text/html"))
     if analyzer is not None:
+        recognizers: Any = analyzer.get_recognizers
         work = partial(_analyze, analyzer=analyzer, batch_size=settings.batch_size)
-        post("/analyze", work, vars(AnalyzerRequest({})))
-        get("/recognizers", partial(_sorted, partial(_recognizers, analyzer)))
+        post("/analyze", work)
+        get("/recognizers", partial(_sorted, lambda la: [r.name for r in recognizers(la)]))
         get("/supportedentities", partial(_sorted, analyzer.get_supported_entities))
     if anonymizer is not None and deanonymizer is not None:
-        fields = ("text", "analyzer_results", "anonymizers")
-        post("/anonymize", partial(_operate, engine=anonymizer), fields)
-        fields = ("text", "anonymizer_results", "deanonymizers")
-        post("/deanonymize", partial(_operate, engine=deanonymizer), fields)
+        post("/anonymize", partial(_operate, engine=anonymizer))
+        post("/deanonymize", partial(_operate, engine=deanonymizer))
         get("/anonymizers", lambda _: _json(anonymizer.get_anonymizers()))
         get("/deanonymizers", lambda _: _json(deanonymizer.get_deanonymizers()))
     return app
@@ -290,10 +287,6 @@ def _first(error: Exception) -> object:
     return error.args[0] if error.args else INTERNAL
 
 
-def _recognizers(analyzer: Any, language: str | None) -> list[str]:
-    return [recognizer.name for recognizer in analyzer.get_recognizers(language)]
-
-
 def _sorted(names: Callable[[str | None], list[str]], language: str | None) -> Response:
     """RETURNS (Response): Names, sorted; Presidio's order is that of a set."""
     try:
@@ -350,10 +343,7 @@ def where(error: BaseException) -> str:
 
 
 def log_without_texts() -> None:
-    """Keep what libraries log, and warnings, out of the log of this process: they may quote what they worked on.
-
-    Presidio's trace prints tokens, uvicorn's access log prints queries. uvicorn's own records stay.
-    """
+    """Keep what libraries log or warn of out of the log: Presidio's trace prints tokens, uvicorn's access log prints queries."""
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(logging.Filter("pii_components"))
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)

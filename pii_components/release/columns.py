@@ -10,10 +10,12 @@ tells who somebody is.
 
 import re
 from collections.abc import Collection, Iterable
+from contextlib import closing
 from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import PurePath
+from typing import Any
 from unicodedata import normalize
 
 from ..errors import Errors, PiiError
@@ -40,7 +42,7 @@ _PROSE_WORDS = 10
 # How rare a name may be (see `TableRow`) to be one though it is a word, too (Jose, Smith); to be one alone, without another beside
 # it; and to be one beside another where both have capitals and may be words.
 _ALWAYS, _ALONE, _PAIRED = 1, 8, 8
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD, _TWO_LETTERS = re.compile(r"[^\W\d_]+"), re.compile(r"[^\W\d_]{2}")
 _CAMEL = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 _NOT_LATIN = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
 _KEY = re.compile(r'"([^"\\]{1,40})": ')
@@ -62,11 +64,7 @@ _HEADERS = {
 
 def holds_name(text: str) -> bool:
     """Whether a file name or an ID holds the name of a person, as far as the name table knows: "Ilse_Okoro_essay2", "okoro3"."""
-    words = [
-        word
-        for part in _WORD.findall(normalize("NFC", text))
-        for word in _CAMEL.sub(" ", part).split()
-    ]
+    words = _CAMEL.sub(" ", " ".join(_WORD.findall(normalize("NFC", text)))).split()
     table = name_table()
     before, was_name = (10, 10), False
     for i, word in enumerate(words):
@@ -99,7 +97,7 @@ def _mail_rules() -> tuple[RegexRule, ...]:
 
 def kind_of_cell(cell: str) -> str:
     """What one cell says of its column, whatever the others hold: `PROSE`, `MAIL` or nothing."""
-    if sum(re.search(r"[^\W\d_]{2}", word) is not None for word in cell.split()) >= _PROSE_WORDS:
+    if len([word for word in cell.split() if _TWO_LETTERS.search(word)]) >= _PROSE_WORDS:
         return PROSE
     return MAIL if any(next(rule.hits(cell, Context()), None) for rule in _mail_rules()) else ""
 
@@ -114,9 +112,8 @@ def kind_of_column(name: str, cells: Iterable[str]) -> str:
     for kind, form in _HEADERS.items():
         if any(map(form.fullmatch, headers)):
             return kind
-    if 2 * sum(
-        _NUMBER.fullmatch(cell.strip()) is not None and not is_date(cell) for cell in cells
-    ) > len(cells):
+    numbers = [c for c in cells if _NUMBER.fullmatch(c.strip()) and not is_date(c)]
+    if 2 * len(numbers) > len(cells):
         return NUMBERS
     return NAMES if 2 * sum(holds_name(cell[:200]) for cell in cells) > len(cells) else ""
 
@@ -130,26 +127,19 @@ class Columns:
 
     def check(self, first: Source) -> None:
         """Look at the first records of the same input. RAISES (PiiError): E543, if a column would tell who somebody is."""
-        cells: dict[str, list[str]] = {
-            name: [] for name in self.source.others if self.source.has_columns
-        }
-        try:
-            for item in islice(first, SAMPLE) if cells else ():
+        if not self.source.has_columns:
+            first.close()
+            return
+        cells: dict[str, list[str]] = {name: [] for name in self.source.others}
+        with closing(first):
+            for item in islice(first, SAMPLE):
                 for name, cell in item.others if isinstance(item, Record) else ():
                     cells.setdefault(name, []).append(cell)
-        finally:
-            first.close()
-        self.seen = set(cells)
-        found = {
-            name: kind_of_column(name, some)
-            for name, some in cells.items()
-            if name not in self.free
-        }
-        told = [
-            f"'{safe_name(name, i)}' ({found[name]})"
-            for i, name in enumerate(cells, 1)
-            if found.get(name)
-        ]
+        self.seen, told = set(cells), list[str]()
+        for i, (name, some) in enumerate(cells.items(), 1):
+            kind = "" if name in self.free else kind_of_column(name, some)
+            if kind:
+                told.append(f"'{safe_name(name, i)}' ({kind})")
         if told:
             raise PiiError(Errors.E543, columns=", ".join(told))
 
@@ -161,13 +151,8 @@ class Columns:
                 continue
             kind = kind_of_cell(cell) if name in self.seen else kind_of_column(name, [cell])
             if kind:
-                return Skip.of(
-                    Errors.E544,
-                    number=item.number,
-                    id=item.id,
-                    what=kind,
-                    column=safe_name(name, i),
-                )
+                about: dict[str, Any] = {"what": kind, "column": safe_name(name, i)}
+                return Skip.of(Errors.E544, number=item.number, id=item.id, **about)
         return item
 
 
@@ -187,30 +172,18 @@ class Ids:
 
     def __call__(self, item: Record | Skip) -> Record | Skip:
         """The item under the name that it has in OUTPUT."""
-        field = self.source.id_field or FILE_NAME
-        has_id = (
-            item.id and item.id != "-" and (self.source.id_field or not self.source.has_columns)
-        )
-        if (
-            isinstance(item, Record)
-            and self.source.id_field
-            and value_of(item, self.source, field) is None
-        ):
-            has_id = False  # the number of the record stands in its place
-        if not has_id or self.how == KEEP_IDS:
+        field = self.source.id_field or ("" if self.source.has_columns else FILE_NAME)
+        if not field or item.id in ("", "-") or self.how == KEEP_IDS:
             return item
         if not (self.how or holds_name(item.id)):
             return item
-        if isinstance(item, Skip) and isinstance(self.source, FolderSource):
-            return replace(
-                item, id=self.safe(item.id)
-            )  # it is not in OUTPUT, and the user must find it
-        new = self._pseudonym(item.id)
-        return (
-            renamed(item, self.source, field, new)
-            if isinstance(item, Record)
-            else replace(item, id=new)
-        )
+        if isinstance(item, Skip):
+            # A file that is not in OUTPUT keeps its name, if it may: the user must find it.
+            is_file = isinstance(self.source, FolderSource)
+            return replace(item, id=(self.safe if is_file else self._pseudonym)(item.id))
+        if field != FILE_NAME and value_of(item, self.source, field) is None:
+            return item  # the number of the record stands in its place
+        return renamed(item, self.source, field, self._pseudonym(item.id))
 
     def safe(self, ident: str) -> str:
         """What a document may be called beside OUTPUT, even where IDs are kept."""
@@ -247,7 +220,8 @@ class ThreadOf:
     def __call__(self, item: Record | Skip) -> Record | Skip:
         if isinstance(item, Skip):
             return item
-        value = value_of(item, self.source, self.column) if self.column else folder_of(item.id)
+        folder, slash, _ = item.id.partition("/")
+        value = value_of(item, self.source, self.column) if self.column else slash and folder
         thread = "" if value is None else str(value).strip()
         self.read, self.without = self.read + 1, self.without + (not thread)
         return replace(item, thread=thread)
@@ -256,8 +230,3 @@ class ThreadOf:
         """Once all is read. RAISES (PiiError): E571, if no record has a thread."""
         if self.read == self.without > 0:
             raise PiiError(Errors.E571, n=self.read)
-
-
-def folder_of(path: str) -> str:
-    """The first folder on a path, or nothing."""
-    return path.partition("/")[0] if "/" in path else ""

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from ..errors import Errors, PiiError, PiiStop
 from ..files.formats.base import GoldSpan
 from ..files.formats.tokens import from_tokens
-from ..files.json_text import TOKEN_FIELDS, JsonBody, join_tokens
+from ..files.json_text import TOKEN_FIELDS, JsonBody, tokens_fit
 from ..files.record import Record, Skip
-from ..labels import HEADER, NAME_STUDENT
+from ..labels import HEADER, NAME_STUDENT, is_name
 from ..offsets import OffsetMap
 from ..profiles import Profile
 from ..vault.vault import Hidden, Release, pack_tokens, record_edits
@@ -49,17 +49,9 @@ def gold_of(record: Record) -> list[GoldSpan] | None:
     body = record.body
     if not isinstance(body, JsonBody) or not body.values.keys() >= set(TOKEN_FIELDS):
         return None
-    tokens, spaces, labels = (body.value(name) for name in TOKEN_FIELDS)
-    lists = all(isinstance(value, list) for value in (tokens, spaces, labels)) and len(
-        tokens
-    ) == len(spaces) == len(labels)
-    if (
-        not lists
-        or not all(isinstance(token, str) for token in tokens)
-        or join_tokens(tokens, spaces) != record.text
-    ):
+    if not tokens_fit(body.values, record.text) or body.values["labels"] is None:
         return None
-    return from_tokens(tokens, spaces, labels, number=record.number)[1]
+    return from_tokens(*map(body.value, TOKEN_FIELDS), number=record.number)[1]
 
 
 def moved(spans: Sequence[GoldSpan], offsets: OffsetMap) -> tuple[GoldSpan, ...]:
@@ -132,12 +124,9 @@ class Result:
         """The document for the vault. record (Record): Its original. scope (str): Of the profile."""
         body = record.body
         has_tokens = self.fields and isinstance(body, JsonBody)
-        tokens = pack_tokens(*(body.value(name) for name in TOKEN_FIELDS)) if has_tokens else None
-        scope = (
-            (f"{THREAD}:{record.thread}" if record.thread else "document")
-            if scope == THREAD
-            else scope
-        )
+        tokens = pack_tokens(*map(body.value, TOKEN_FIELDS)) if has_tokens else None
+        if scope == THREAD:
+            scope = f"{THREAD}:{record.thread}" if record.thread else "document"
         return Release(record.id, record.text, self.text, self.hidden, scope, tokens, record.given)
 
 
@@ -166,9 +155,6 @@ class Engine:
 
         A record that cannot be processed is passed over, and will be skipped in `results`.
         """
-        from ..labels import is_name
-        from ..spans import read_spans
-
         self.surnames = Surnames() if self.surnames is None else self.surnames
         if self.profile.scope == THREAD and self.threads is None:
             from .threads import Threads
@@ -182,12 +168,12 @@ class Engine:
                 if self.threads is not None and record.thread:
                     self.threads.learn(record.thread, doc, self.profile)
                 hidden = []
-                for cand in read_spans(doc):
-                    span = doc[cand.start : cand.end]
-                    if not is_name(cand.label):
-                        continue
-                    if self.profile.action(span.label_, span._.pii_role) != KEEP:
-                        hidden.append((span.start_char, span.end_char, span._.pii_person))
+                for found in self._found(doc):
+                    if (
+                        is_name(found.label)
+                        and self.profile.action(found.label, found.role) != KEEP
+                    ):
+                        hidden.append((found.start_char, found.end_char, found.person))
                 self.surnames.add(record.text, hidden)
                 del doc
 
@@ -209,17 +195,13 @@ class Engine:
     def results(self, records: Sequence[Record]) -> list[Result | Skip]:
         """Process a batch of texts up to the pipeline's limit of length. RETURNS: One for each record, in order."""
         found: dict[int, Result | Skip] = {}
-        limit = self.nlp.max_length
         for record in records:
-            if not record.text.strip():
-                found[record.number] = Result(text=record.text)
-            elif not self._fits(record):
-                length = len(record.text)
-                skip = Skip.of(Errors.E528, number=record.number, length=length, limit=limit)
-                found[record.number] = skip
-        todo = [record for record in records if record.number not in found]
+            found[record.number] = Result(text=record.text)
+            if len(record.text) > self.nlp.max_length:
+                about: dict[str, Any] = {"length": len(record.text), "limit": self.nlp.max_length}
+                found[record.number] = Skip.of(Errors.E528, number=record.number, **about)
         with self._batch():
-            for record, doc in self._docs(todo, self._pipe):
+            for record, doc in self._docs([r for r in records if self._fits(r)], self._pipe):
                 found[record.number] = doc if isinstance(doc, Skip) else self._result(record, doc)
                 del doc
         return [found[record.number] for record in records]
@@ -261,9 +243,8 @@ class Engine:
         """Documents that went through the pipeline; with surnames of the whole corpus and who is in the thread, if they are known; and with
         decisions."""
         if self.surnames is None and self.threads is None and not self.decisions:
-            return list(
-                self.nlp.pipe([record.text for record in records], batch_size=max(1, len(records)))
-            )
+            texts = [record.text for record in records]
+            return list(self.nlp.pipe(texts, batch_size=max(1, len(records))))
         done: list[Doc] = []
         # One that failed is not among those found: then each is tried alone.
         for record, doc in zip(records, self._find(records), strict=True):
@@ -292,11 +273,7 @@ class Engine:
         try:
             docs = pipe(records)
             if len(docs) == len(records):
-                yield from zip(
-                    records,
-                    (self._done(*pair) for pair in zip(records, docs, strict=True)),
-                    strict=True,
-                )
+                yield from zip(records, map(self._done, records, docs), strict=True)
                 return
         except PiiStop:
             raise
@@ -424,13 +401,11 @@ def use_roster(nlp: "Language", roster: "Roster | None") -> None:
     if roster is None:
         return
     add_roster(nlp, roster)
-    doc = Doc(
-        Vocab(), words=sorted(roster.words)
-    )  # words of a vocabulary are saved with its pipeline
+    # Words of the pipeline's own vocabulary would be saved with it.
+    doc = Doc(Vocab(), words=sorted(roster.words))
     write_spans(doc, [Candidate(i, i + 1, NAME_STUDENT) for i in range(len(doc))])
     for name in surrogate_pipes(nlp):
-        hips: Any = nlp.get_pipe(name)
-        hips.observe([doc])
+        nlp.get_pipe(name).observe([doc])  # type: ignore[attr-defined]
 
 
 def _load(model: str, settings: dict[str, Any], *, debug: bool) -> "Language":

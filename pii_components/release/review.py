@@ -12,10 +12,7 @@ Decisions are lines that are only ever added, each one on the disk before it cou
 import hashlib
 import json
 import re
-import tempfile
-import threading
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,6 +31,8 @@ from .sweep import HIGH, LOW, MEDIUM
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
+    from ..spans import Candidate
+
 ACCEPT, REJECT, RELABEL, ADD = VERDICTS = ("accept", "reject", "relabel", "add")
 REVIEWED, REOPENED, UNDO = ("reviewed", "reopened", "undo")
 # What nobody has decided about: what was found, and what was not though it stands elsewhere as part of what was hidden.
@@ -47,12 +46,18 @@ ORDER = (
     "1, 0.5 or 0.1, as its risk is high, medium or low."
 )
 _AROUND = 40  # characters that are shown on either side of a mention
+_ITEM = ("start", "end", "label", "role", "score", "source", "reason", "action")
 _DECISIONS, _REVIEW = "pii_edu_decisions", "pii_edu_review"
 
 
 def text_hash(text: str) -> str:
     """RETURNS (str): 128 bits of SHA-256 in hexadecimal; tells whether a text is still the one that was reviewed."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def around(text: str, start: int, end: int) -> tuple[str, str, str]:
+    """RETURNS (tuple[str, str, str]): A stretch, and what stands before and behind it."""
+    return text[max(0, start - _AROUND) : start], text[start:end], text[end : end + _AROUND]
 
 
 def file_digest(path: Path) -> str:
@@ -89,29 +94,24 @@ def apply_decisions(doc: "Doc", decided: Sequence[Decided]) -> None:
         if not span:  # white space
             continue
         if not label:
-            cands = [
-                c
-                for c in cands
-                if not (start <= doc[c.start].idx and doc[c.end - 1 : c.end].end_char <= end)
-            ]
+            cands = [c for c in cands if not _is_inside(doc, c, start, end)]
             continue
-        same = next((c for c in cands if (c.start, c.end) == (span.start, span.end)), None)
-        new = Candidate(
-            span.start, span.end, label, 1.0, SOURCE, _REASON, person=same.person if same else None
-        )
-        taken = set(range(span.start, span.end))
-        cands = [
-            piece
-            for c in cands
-            for piece in (
-                [c] if taken.isdisjoint(range(c.start, c.end)) else uncovered(doc, c, taken)
-            )
-        ]
-        cands.append(new)
+        people = (c.person for c in cands if (c.start, c.end) == (span.start, span.end))
+        about = (label, 1.0, SOURCE, _REASON)
+        new = Candidate(span.start, span.end, *about, person=next(people, None))
+        taken, others, cands = set(range(span.start, span.end)), cands, [new]
+        for other in others:
+            overlaps = not taken.isdisjoint(range(other.start, other.end))
+            cands += uncovered(doc, other, taken) if overlaps else [other]
         roles[new.start, new.end] = "" if is_name(label) else role
     write_spans(doc, cands)
     for span in doc.spans["pii"]:
         span._.pii_role = roles.get((span.start, span.end)) or span._.pii_role
+
+
+def _is_inside(doc: "Doc", cand: "Candidate", start: int, end: int) -> bool:
+    last = doc[cand.end - 1]
+    return start <= doc[cand.start].idx and last.idx + len(last) <= end
 
 
 @dataclass(slots=True)
@@ -240,41 +240,25 @@ class Decisions:
 
 
 class ReviewFile:
-    """What a run wrote with --review-dir: a head, and a row a document, read one at a time.
+    """What a run wrote with --review-dir: a head, and a row a document.
 
-    head (dict): See `run.ReviewOut`. profile (Profile): Its actions. offsets (dict[int, int]): Where the row of each document begins.
+    path (Path): The file.
+    head (dict): See `run.ReviewOut`.
+    profile (Profile): Its actions.
+    rows (dict[int, dict]): The row of each document, by its number.
     RAISES (PiiError): E501; E576, if it is of another form or was not finished.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.offsets = path, dict[int, int]()
-        self._file, self._lock = open_binary(path), threading.Lock()
-        try:
-            self.head = json.loads(self._file.readline())
-            _need(self.head[_REVIEW] == 1)
-            self.profile = Profile(self.head["profile"], actions=self.head["actions"])
-        except (ValueError, TypeError, KeyError) as err:
-            self._file.close()
-            raise PiiError(Errors.E576, path=path, option="--review-dir") from err
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """YIELDS (dict): Every row; fills `offsets`."""
-        self._file.seek(0)
-        at = len(self._file.readline())
-        for line in self._file:
+        self.path = path
+        with open_binary(path) as file:
             try:
-                row = json.loads(line)
-                self.offsets[row["n"]] = at
+                self.head, *rows = map(json.loads, file)
+                _need(self.head[_REVIEW] == 1)
+                self.profile = Profile(self.head["profile"], actions=self.head["actions"])
+                self.rows: dict[int, dict[str, Any]] = {row["n"]: row for row in rows}
             except (ValueError, TypeError, KeyError) as err:
-                raise PiiError(Errors.E576, path=self.path, option="--review-dir") from err
-            at += len(line)
-            yield row
-
-    def row(self, number: int) -> dict[str, Any]:
-        """RETURNS (dict): The row of a document. RAISES (KeyError): If there is none."""
-        with self._lock:
-            self._file.seek(self.offsets[number])
-            return dict(json.loads(self._file.readline()))
+                raise PiiError(Errors.E576, path=path, option="--review-dir") from err
 
     def place(self, name: str) -> Path:
         """RETURNS (Path): Where "input", "output" or "report" lies; told from where this file is."""
@@ -294,9 +278,6 @@ class ReviewFile:
             places.setdefault(p["record"], []).append([p["start_char"], p["end_char"], p["risk"]])
         return places
 
-    def close(self) -> None:
-        self._file.close()
-
     def suspects(
         self, row: Mapping[str, Any], swept: Sequence[Sequence[Any]]
     ) -> list[dict[str, Any]]:
@@ -305,24 +286,16 @@ class ReviewFile:
         found = [(span[0], span[1]) for span in row["spans"]]
         old, new = row["length"]
         offsets = OffsetMap(old, new, tuple(Edit(*edit) for edit in row["edits"])).inverse()
-        here = [
-            (*where, risk, "a part of what is hidden in this document")
-            for *where, risk in row["parts"]
-        ]
-        there = [
-            (*offsets.span_to_new(a, b), risk, "hidden in another document")
-            for a, b, risk in swept
-            if b <= new
-        ]
+        places = [(*place, "a part of what is hidden in this document") for place in row["parts"]]
+        there = [(*offsets.span_to_new(a, b), risk) for a, b, risk in swept if b <= new]
+        places += [(*place, "hidden in another document") for place in sorted(there)]
         out: list[dict[str, Any]] = []
-        for start, end, risk, why in [*here, *sorted(there)]:
+        for start, end, risk, why in places:
             if all(end <= a or start >= b for a, b in found):
                 found.append((start, end))
-                about = {"score": None, "source": "sweep", "risk": risk, "action": KEEP}
-                about["reason"] = f"in clear, {why}; risk {risk}"
-                out.append(
-                    {"start": start, "end": end, "label": "", "role": "", "state": SUSPECT} | about
-                )
+                reason = f"in clear, {why}; risk {risk}"
+                item = _item(start, end, "", "", None, "sweep", reason, KEEP, state=SUSPECT)
+                out.append(item | {"risk": risk})
         return out
 
     def items(
@@ -332,39 +305,22 @@ class ReviewFile:
         swept: Sequence[Sequence[Any]] = (),
     ) -> list[dict[str, Any]]:
         """RETURNS (list[dict]): What there is to see in a document: found, suspected, decided; sorted, without overlaps."""
-        names = ("start", "end", "label", "role", "score", "source", "reason", "action")
-        items = [
-            dict(zip(names, span, strict=False), state=FOUND) for span in row["spans"]
-        ] + self.suspects(row, swept)
+        items = [_item(*span[:8], state=FOUND) for span in row["spans"]]
+        items += self.suspects(row, swept)
         for start, end, label, role, verdict in decided:
             if not label:
+                reason = "a person says: nothing personal"
+                blank = _item(start, end, "", "", None, SOURCE, reason, KEEP, state=REJECTED)
                 inside = [item for item in items if start <= item["start"] and item["end"] <= end]
-                blank = {"start": start, "end": end, "label": "", "role": "", "score": None}
-                for item in inside or [blank]:
-                    item |= {
-                        "state": REJECTED,
-                        "action": KEEP,
-                        "source": SOURCE,
-                        "reason": "a person says: nothing personal",
-                    }
+                for item in inside:
+                    item |= {name: blank[name] for name in ("state", "action", "source", "reason")}
                 items += [] if inside else [blank]
                 continue
-            score = next(
-                (i["score"] for i in items if (i["start"], i["end"]) == (start, end)), None
-            )
+            scores = (i["score"] for i in items if (i["start"], i["end"]) == (start, end))
+            about = (role_of(label) or role, next(scores, None), SOURCE, _REASON)
+            action = self.profile.action(label, role)
             items = [item for item in items if item["end"] <= start or item["start"] >= end]
-            new = {
-                "start": start,
-                "end": end,
-                "label": label,
-                "role": role_of(label) or role,
-                "score": score,
-                "source": SOURCE,
-            }
-            items.append(
-                new
-                | {"reason": _REASON, "action": self.profile.action(label, role), "state": verdict}
-            )
+            items.append(_item(start, end, label, *about, action, state=verdict))
         return sorted(items, key=lambda item: (item["start"], item["end"]))
 
     @staticmethod
@@ -379,6 +335,11 @@ class ReviewFile:
         )
 
 
+def _item(*values: Any, state: str) -> dict[str, Any]:
+    """RETURNS (dict): What there is to see at one place."""
+    return dict(zip(_ITEM, values, strict=True), state=state)
+
+
 def decisions_path(run: Path) -> Path:
     """RETURNS (Path): Where decisions about a run are kept: `<RUN>.decisions.jsonl`."""
     return run.with_name(run.name + ".decisions.jsonl")
@@ -387,85 +348,44 @@ def decisions_path(run: Path) -> Path:
 def reviewed(run: Path, decisions: Path | None = None) -> list[tuple[int, int, int]]:
     """RETURNS (list[tuple[int, int, int]]): Number of each document that was reviewed, how many protected spans its release had left in clear,
     and how many there are. RAISES (PiiError): E501, E576, E577."""
-    file, said = (
-        ReviewFile(run),
-        Decisions.load(decisions or decisions_path(run), new=decisions is None),
-    )
-    try:
-        rows = (
-            row
-            for row in file.rows()
-            if said.is_reviewed(row["n"]) and said.hashes[row["n"]] == row["hash"]
-        )
-        seen = ((row, file.items(row, said.decided(row["n"]))) for row in rows)
-        return [
-            (row["n"], file.missed(row, items), sum(i["action"] != KEEP for i in items))
-            for row, items in seen
-        ]
-    finally:
-        file.close()
-
-
-class Spool:
-    """Texts in a file without a name, encrypted under a key that dies with this process: no corpus fits the memory, and every form of INPUT
-    can be read from its start only. RAISES (PiiError): E005, if the library for that is missing."""
-
-    def __init__(self, folder: Path) -> None:
-        try:
-            from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-        except ImportError as err:
-            raise PiiError(
-                Errors.E005, package="cryptography", what="the review page", extra="presidio"
-            ) from err
-        self._cipher = ChaCha20Poly1305(ChaCha20Poly1305.generate_key())
-        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (lives as long as the page)
-        self._lock, self._end = threading.Lock(), 0
-
-    def put(self, *texts: str) -> tuple[int, int]:
-        """RETURNS (tuple[int, int]): Where they lie, for `get`."""
-        data = self._cipher.encrypt(
-            self._end.to_bytes(12, "big"), json.dumps(texts).encode("ascii"), None
-        )
-        at, self._end = self._end, self._end + len(data)
-        self._file.write(data)
-        return at, len(data)
-
-    def get(self, place: tuple[int, int]) -> list[str]:
-        """RETURNS (list[str]): What was put there."""
-        with self._lock:
-            self._file.seek(place[0])
-            data = self._file.read(place[1])
-        return list(json.loads(self._cipher.decrypt(place[0].to_bytes(12, "big"), data, None)))
-
-    def close(self) -> None:
-        self._file.close()
+    file = ReviewFile(run)
+    said = Decisions.load(decisions or decisions_path(run), new=decisions is None)
+    found = []
+    for number, row in file.rows.items():
+        if said.is_reviewed(number) and said.hashes[number] == row["hash"]:
+            items = file.items(row, said.decided(number))
+            there = sum(item["action"] != KEEP for item in items)
+            found.append((number, file.missed(row, items), there))
+    return found
 
 
 class Entry(NamedTuple):
-    """A document in the list. text, release (tuple): Where they lie in the spool; None for a release that OUTPUT no longer holds.
-    risk (float): See `ORDER`. spans, suspects (int): How many."""
+    """A document in the list.
+
+    number (int), name (str), text (str): In INPUT.
+    release (str | None): Its new text; None if OUTPUT no longer holds it.
+    risk (float): See `ORDER`.
+    spans, suspects (int): How many.
+    """
 
     number: int
-    digest: str
-    text: tuple[int, int]
-    release: tuple[int, int] | None
+    name: str
+    text: str
+    release: str | None
     risk: float
     spans: int
     suspects: int
 
 
 class Review:
-    """A run, its texts, and the decisions about it. Its methods may be called from several threads, those that write from one."""
+    """A run, its texts, and the decisions about it; the texts are kept in memory. Its methods may be called from several threads, those that
+    write from one."""
 
-    def __init__(self, file: ReviewFile, decisions: Decisions, spool: Spool) -> None:
-        self.file, self.decisions, self.spool = file, decisions, spool
+    def __init__(self, file: ReviewFile, decisions: Decisions) -> None:
+        self.file, self.decisions = file, decisions
         self.entries: dict[int, Entry] = {}  # by risk
         self.swept: dict[int, list[list[Any]]] = {}
         self.lacks_report = False  # then places of the sweep are not known
-        self._others: tuple[tuple[int, int], list[tuple[int, int, int]]] = (
-            (0, 0),
-            [],
-        )  # found last, and when
 
     @classmethod
     def open(cls, path: Path, decisions: Path | None = None) -> Self:
@@ -474,60 +394,37 @@ class Review:
         path (Path): What --review-dir wrote. decisions (Path | None): The file of decisions; None for `decisions_path`.
         RAISES (PiiError): E501 to E508, E576, E577; E575, if INPUT is not what it was.
         """
-        file = ReviewFile(path)
-        review = cls(
-            file, Decisions.load(decisions or decisions_path(path), new=True), Spool(path.parent)
-        )
-        try:
-            review._read()
-        except BaseException:
-            review.close()
-            raise
+        said = Decisions.load(decisions or decisions_path(path), new=True)
+        review = cls(ReviewFile(path), said)
+        review._read()
         return review
 
     def _read(self) -> None:
         places = self.file.places_in_clear()
         self.swept, self.lacks_report = places or {}, places is None
         reading = dict(self.file.head["reading"])
-        released: dict[str, tuple[int, int]] = {}
-        for item in _items(self.file.place("output"), reading | {"id_field": "", "drop": ()}):
-            released[text_hash(item.text)] = self.spool.put(item.text)
-        entries, changed = list[Entry](), list[int]()
-        with closing(_items(self.file.place("input"), reading)) as records:
-            record = next(records, None)
-            for row in self.file.rows():
-                number, digest = row["n"], row["hash"]
-                while record is not None and record.number < number:
-                    record = next(records, None)
-                if record is None or record.number != number or text_hash(record.text) != digest:
-                    changed.append(number)
-                    continue
-                suspects = self.file.suspects(row, self.swept.get(number, ()))
-                risk = sum(WEIGHTS[s["risk"]] for s in suspects) + sum(
-                    1 - span[4] for span in row["spans"]
-                )
-                place, release = (
-                    self.spool.put(record.id, record.text),
-                    released.get(row["release"]),
-                )
-                entries.append(
-                    Entry(number, digest, place, release, risk, len(row["spans"]), len(suspects))
-                )
-        if changed:
-            raise PiiError(Errors.E575, n=len(changed), number=changed[0])
+        output = _items(self.file.place("output"), reading | {"id_field": "", "drop": ()})
+        released = {text_hash(record.text): record.text for record in output}
+        entries = list[Entry]()
+        for record in _items(self.file.place("input"), reading):
+            row = self.file.rows.get(record.number)
+            if row is None or text_hash(record.text) != row["hash"]:
+                continue
+            suspects = self.file.suspects(row, self.swept.get(record.number, ()))
+            risk = sum(WEIGHTS[suspect["risk"]] for suspect in suspects)
+            risk += sum(1 - span[4] for span in row["spans"])
+            release, sizes = released.get(row["release"]), (len(row["spans"]), len(suspects))
+            entries.append(Entry(record.number, record.id, record.text, release, risk, *sizes))
         self.entries = {e.number: e for e in sorted(entries, key=lambda e: (-e.risk, e.number))}
+        if changed := [number for number in self.file.rows if number not in self.entries]:
+            raise PiiError(Errors.E575, n=len(changed), number=changed[0])
         for number, digest in self.decisions.hashes.items():
-            if number not in self.entries or self.entries[number].digest != digest:
+            if number not in self.entries or self.file.rows[number]["hash"] != digest:
                 raise PiiError(Errors.E578, number=number)
 
     def close(self) -> None:
-        """Close what is open; the texts are gone then."""
-        self.file.close()
-        self.spool.close()
-
-    def name(self, number: int) -> str:
-        """RETURNS (str): What a document is called in INPUT."""
-        return self.spool.get(self.entries[number].text)[0]
+        """Forget the texts."""
+        self.entries.clear()
 
     def listed(self, *, unreviewed: bool = False) -> list[Entry]:
         """RETURNS (list[Entry]): Documents by risk. unreviewed (bool): Only those that nobody has marked."""
@@ -539,29 +436,26 @@ class Review:
 
     def state(self, number: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """RETURNS (tuple): The row of a document, and its items (see `ReviewFile.items`)."""
-        row = self.file.row(number)
+        row = self.file.rows[number]
         return row, self.file.items(row, self.decisions.decided(number), self.swept.get(number, ()))
 
     def document(self, number: int) -> dict[str, Any]:
         """RETURNS (dict): All that the page shows of a document, with its text. RAISES (KeyError): If there is none."""
-        entry = self.entries[number]
-        ident, text = self.spool.get(entry.text)
         row, items = self.state(number)
-        release = self.spool.get(entry.release)[0] if entry.release else None
-        about = {"number": number, "name": ident, "text": text, "items": items, "risk": entry.risk}
-        about |= {"release": release, "edits": row["edits"]}
-        marks = {
+        return self.entries[number]._asdict() | {
+            "items": items,
+            "edits": row["edits"],
             "reviewed": self.decisions.is_reviewed(number),
             "missed": self.file.missed(row, items),
+            "can_undo": bool(self.decisions.last(number)),
         }
-        return about | marks | {"can_undo": bool(self.decisions.last(number))}
 
     def decide(
         self, number: int, verdict: str, start: int, end: int, label: str = "", role: str = ""
     ) -> int:
         """Keep what a person says of a stretch. label (str): For RELABEL and ADD; ACCEPT keeps what there is, REJECT has none.
-        RETURNS (int): The number of the action. RAISES (PiiError): E580, if that cannot be; E002, E519, E512."""
-        (_, text), (_, items) = self.spool.get(self.entries[number].text), self.state(number)
+        RETURNS (int): The number of the action. RAISES (PiiError): E580, if that cannot be; E002, E003, E512."""
+        text, (_, items) = self.entries[number].text, self.state(number)
         exact = next((item for item in items if (item["start"], item["end"]) == (start, end)), None)
         reason = _why_not(text, items, start, end, is_span=exact is not None or verdict == ADD)
         if exact is not None and verdict == ACCEPT:
@@ -583,7 +477,7 @@ class Review:
         return self.decisions.append(verdict, [place], label=label, role=role)
 
     def _at(self, number: int, *where: int) -> tuple[Any, ...]:
-        return number, self.entries[number].digest, *where
+        return number, self.file.rows[number]["hash"], *where
 
     def mark(self, number: int, done: bool) -> int:
         """Mark a document as reviewed, or no longer: what is not decided about is right as it is. RETURNS (int): How many protected spans the
@@ -609,34 +503,24 @@ class Review:
 
         RETURNS (list[tuple[int, int, int]]): Number, start, end; by risk. RAISES (KeyError): If the document has no such action.
         """
-        said, state = self.decisions.actions[action], (action, len(self.decisions.actions))
-        if self._others[0] == state:
-            return self._others[1]
+        said = self.decisions.actions[action]
         start, end = said["at"][number][0]
-        value = self.spool.get(self.entries[number].text)[1][start:end]
-        label = self._label_at(number, start, end)
-        words = value.split()
+        spans = self.file.rows[number]["spans"]
+        label = next((str(span[2]) for span in spans if (span[0], span[1]) == (start, end)), "")
+        words = self.entries[number].text[start:end].split()
         form = re.compile(
             r"(?<!\w)" + r"\s+".join(map(re.escape, words)) + r"(?!\w)", re.IGNORECASE
         )
         found, longest = list[tuple[int, int, int]](), max(words, key=len).casefold()
         for entry in self.entries.values():
-            text = self.spool.get(entry.text)[1]
-            if longest not in text.casefold():  # a tenth of the time that the pattern takes
+            if longest not in entry.text.casefold():  # a tenth of the time that the pattern takes
                 continue
-            matches = list(form.finditer(text))
+            matches = list(form.finditer(entry.text))
             items = self.state(entry.number)[1] if matches else []
             for match in matches:
                 if self._holds_too(match, items, said, label, as_written=match[0].split() == words):
                     found.append((entry.number, *match.span()))
-        self._others = (state, found)
         return found
-
-    def _label_at(self, number: int, start: int, end: int) -> str:
-        for span in self.file.row(number)["spans"]:
-            if (span[0], span[1]) == (start, end):
-                return str(span[2])
-        return ""
 
     def _holds_too(
         self,
@@ -664,9 +548,8 @@ class Review:
 
     def context(self, number: int, start: int, end: int) -> dict[str, Any]:
         """RETURNS (dict): A mention with what stands around it, for the page."""
-        ident, text = self.spool.get(self.entries[number].text)
-        parts = text[max(0, start - _AROUND) : start], text[start:end], text[end : end + _AROUND]
-        return {"number": number, "name": ident, "parts": parts}
+        entry = self.entries[number]
+        return {"number": number, "name": entry.name, "parts": around(entry.text, start, end)}
 
     def decide_others(self, number: int, action: int) -> int:
         """Decide the same about all `others`, as one action. RETURNS (int): About how many. RAISES (PiiError): E512; KeyError as there."""
@@ -683,13 +566,11 @@ class Review:
         if not numbers:
             raise PiiError(Errors.E581)
         for number in numbers:
-            ident, text = self.spool.get(self.entries[number].text)
-            live = (
-                item for item in self.state(number)[1] if item["state"] not in (SUSPECT, REJECTED)
-            )
-            yield LabelledText(
-                ident, text, tuple((item["start"], item["end"], item["label"]) for item in live)
-            )
+            entry, spans = self.entries[number], []
+            for item in self.state(number)[1]:
+                if item["state"] not in (SUSPECT, REJECTED):
+                    spans.append((item["start"], item["end"], item["label"]))
+            yield LabelledText(entry.name, entry.text, tuple(spans))
 
 
 def _why_not(
@@ -708,7 +589,7 @@ def _why_not(
     return ""
 
 
-def _items(path: Path, reading: Mapping[str, Any]) -> Generator[Record]:
+def _items(path: Path, reading: Mapping[str, Any]) -> Iterator[Record]:
     source = open_source(path, **reading)
     try:
         yield from (item for item in source if isinstance(item, Record))

@@ -164,11 +164,11 @@ def _routes(review: Review) -> APIRouter:
     async def documents(start: int = 0, unreviewed: bool = False) -> dict[str, Any]:
         listed, marks = review.listed(unreviewed=unreviewed), review.decisions
         rows = [
-            e._asdict() | {"name": review.name(e.number), "reviewed": marks.is_reviewed(e.number)}
+            e._asdict() | {"reviewed": marks.is_reviewed(e.number)}
             for e in listed[max(0, start) : max(0, start) + PAGE]
         ]
         for row in rows:
-            del row["digest"], row["text"], row["release"]
+            del row["text"], row["release"]
         done = sum(marks.is_reviewed(n) for n in marks.history)
         return {
             "documents": rows,

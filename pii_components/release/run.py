@@ -16,8 +16,8 @@ import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from contextlib import closing, suppress
+from dataclasses import astuple, dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -34,8 +34,8 @@ from ..labels import DETAIL_LABELS, is_name
 from ..vault.vault import Vault
 from .engine import KEEP, Engine, Result
 from .report import MOST_LISTED, Report
-from .review import text_hash
-from .sweep import HIGH, LOW, MEDIUM, RISKS, Originals, Surnames, names_of, same, words_of
+from .review import around, text_hash
+from .sweep import HIGH, LOW, MEDIUM, RISKS, Originals, Surnames, names_of, words_of
 
 if TYPE_CHECKING:
     from ..ruler.roster import Roster
@@ -45,7 +45,6 @@ CHECKPOINT_SECONDS = 1.0
 _BATCH_CHARS = 400_000
 # A surname that stands in small letters in more documents than this is a word there: ETS's "That shows up a lot!"
 _MOST_AS_NAME = 3
-_AROUND = 40  # characters that are shown on either side
 
 
 class LabelsOut(GrowingFile):
@@ -150,8 +149,13 @@ def key_fingerprint(key: bytes) -> str:
 
 
 class Place(NamedTuple):
-    """Something in clear. record (int): Its number in the input. start, end (int): Characters of the text of OUTPUT, end exclusive. risk (str):
-    "high": an original or a full name; "medium": a surname, or a name of the class list; "low": another name of one word, or a detail."""
+    """Something in clear.
+
+    record (int): Its number in the input.
+    start, end (int): Characters of the text of OUTPUT, end exclusive.
+    risk (str): "high": an original or a full name; "medium": a surname, or a name of the class list; "low": another name of one word, or a
+        detail.
+    """
 
     record: int
     start: int
@@ -163,21 +167,27 @@ class Place(NamedTuple):
 class SweepResult:
     """What a sweep found.
 
-    surnames (int): That were looked for. documents (int): Looked at. unread (int): Not looked at, for they could not be read.
-    found (list[Place]): Where, sorted by risk. n_found (int): How many there are, listed or not. by_risk (Counter): The same, for each risk.
-    shown (dict): For the screen only: place -> its text, with what stands around it. common_words (tuple[int, int]): Surnames that are words, too, in the
-    corpus; where they stand in small letters. n_collisions (int): Documents in which a surrogate is a surname that was hidden elsewhere.
+    surnames (int): That were looked for.
+    documents (int): Looked at.
+    unread (int): Not looked at, for they could not be read.
+    found (list[Place]): Where, sorted by risk.
+    by_risk (Counter): How many there are of each risk, listed or not.
+    shown (dict): For the screen only: place -> its text, with what stands around it.
+    common_words (tuple[int, int]): Surnames that are words, too, in the corpus; where they stand in small letters.
     """
 
     surnames: int = 0
     documents: int = 0
     unread: int = 0
     found: list[Place] = field(default_factory=list)
-    n_found: int = 0
     by_risk: Counter[str] = field(default_factory=Counter)
     shown: dict[Place, tuple[str, str, str]] = field(default_factory=dict, repr=False)
     common_words: tuple[int, int] = (0, 0)
-    n_collisions: int = 0
+
+    @property
+    def n_found(self) -> int:
+        """How many there are."""
+        return self.by_risk.total()
 
     @property
     def n_documents(self) -> int:
@@ -186,13 +196,14 @@ class SweepResult:
 
     def add(self, place: Place) -> None:
         """Count a place, and list it."""
-        self.n_found += 1
         self.by_risk[place.risk] += 1
         if place.risk == HIGH or len(self.found) < MOST_LISTED:
             self.found.append(place)
 
     def as_json(self, how: str) -> dict[str, Any]:
         """For the report; numbers only. how (str): "report" or "hide"."""
+        names = ("record", "start_char", "end_char", "risk")
+        common = dict(zip(("surnames", "in_small_letters"), self.common_words, strict=True))
         return {
             "mode": how,
             "surnames": self.surnames,
@@ -200,21 +211,17 @@ class SweepResult:
             "unread": self.unread,
             "found": self.n_found,
             "by_risk": {risk: self.by_risk[risk] for risk in RISKS},
-            "places": [
-                {"record": p.record, "start_char": p.start, "end_char": p.end, "risk": p.risk}
-                for p in self.found
-            ],
-            "common_words": {
-                "surnames": self.common_words[0],
-                "in_small_letters": self.common_words[1],
-            },
-            "documents_with_a_surrogate_that_is_a_hidden_surname": self.n_collisions,
+            "places": [dict(zip(names, place, strict=True)) for place in self.found],
+            "common_words": common,
         }
 
 
 class SweepLog(GrowingFile):
-    """`--sweep`: remembers, as digests under the key of the run, what was hidden; then sweeps over OUTPUT. roster (Roster | None): Whose names are
-    looked for, too. show (bool): Whether the text of what is found is wanted, for the screen."""
+    """`--sweep`: remembers, as digests under the key of the run, what was hidden; then sweeps over OUTPUT.
+
+    roster (Roster | None): Whose names are looked for, too.
+    show (bool): Whether the text of what is found is wanted, for the screen.
+    """
 
     def __init__(
         self, out: Path, key: bytes, *, roster: "Roster | None" = None, show: bool = False
@@ -222,35 +229,17 @@ class SweepLog(GrowingFile):
         super().__init__(out.with_name(out.name + ".sweep.jsonl"))
         self.out, self.roster, self.show = out, roster, show
         self.token = token_under(key)
-        self.written = Originals(self.token)
 
     def add(self, record: Record, result: Result) -> None:
         """Add a document: its original and what became of it."""
         names = [span for span in result.spans if is_name(span.label)]
         hidden = [(s.start_char, s.end_char, s.person) for s in names if s.action != KEEP]
-        kept = [(s.start_char, s.end_char) for s in names if s.action == KEEP]
-        alone, pairs = Surnames(self.token).add(record.text, hidden)
-        row: dict[str, Any] = {
-            "a": alone,
-            "p": pairs,
-            "k": sorted(map(self.token, words_of(record.text, kept))),
-        }
-        row["s"] = [[a, b] for a, b, _ in result.surrogates]
-        whole = _originals_of(record.text, result, self.token)
-        row["w"] = {
-            token: risk
-            for token, risk in whole.whole.items()
-            if self.written.whole.get(token) != risk
-        }
-        row["f"] = {
-            token: n
-            for token, n in whole.first.items()
-            if n > max(1, self.written.first.get(token, 0))
-        }
-        self.written.put(whole.whole, whole.first)
-        row = {"n": record.number, "i": self.token(f"id {record.id}")} | {
-            name: value for name, value in row.items() if value
-        }
+        values = _originals_of(record.text, result, self.token)
+        row: dict[str, Any] = {"n": record.number, "i": self.token(f"id {record.id}")}
+        row["a"], row["p"] = Surnames(self.token).add(record.text, hidden)
+        row["k"] = sorted(map(self.token, _words_kept(record.text, result)))
+        row["s"] = [[start, end] for start, end, _ in result.surrogates]
+        row["w"], row["f"] = values.whole, values.first
         self.write(json.dumps(row).encode("ascii") + b"\n")
 
     def sweep(self, source: Source) -> SweepResult:
@@ -260,33 +249,29 @@ class SweepLog(GrowingFile):
         surnames, originals, swept = Surnames(self.token), Originals(self.token), SweepResult()
         for member in self.roster.members if self.roster is not None else ():
             originals.add_person(member.given, member.family, risk=MEDIUM)
-            for value in (*member.family, *(value for value, _ in member.values)):
+            for value in member.family:
+                originals.add(value, MEDIUM)
+            for value, _ in member.values:
                 originals.add(value, MEDIUM if value in member.family else HIGH)
         for row in self._rows():
-            surnames.alone.update(row.get("a", ()))
-            surnames.pairs.update(row.get("p", ()))
-            originals.put(row.get("w", {}), row.get("f", {}))
+            surnames.alone.update(row["a"])
+            surnames.pairs.update(row["p"])
+            originals.put(row["w"], row["f"])
         swept.surnames = len(surnames)
         if len(surnames) or originals.whole:
-            columns: dict[str, Any] = {"text_field": source.text_field, "more": source.more}
             again = open_source(
                 self.out,
-                **columns,
+                text_field=source.text_field,
+                more=source.more,
                 encoding=source.encoding,
                 spreadsheet_safe=source.spreadsheet_safe,
             )
-            try:
+            with closing(again):
                 self._look(again, surnames, originals, swept)
-            finally:
-                again.close()
         return swept
 
     def _look(
-        self,
-        again: Iterable[Record | Skip],
-        surnames: Surnames,
-        originals: Originals,
-        swept: SweepResult,
+        self, again: Source, surnames: Surnames, originals: Originals, swept: SweepResult
     ) -> None:
         rows: Iterable[dict[str, Any]] = self._rows()
         if isinstance(again, FolderSource):
@@ -294,51 +279,35 @@ class SweepLog(GrowingFile):
             known = {row["i"]: row for row in rows}
             rows = [known.get(self.token(f"id {name}"), {}) for name in again.files]
         small: dict[str, list[Place]] = defaultdict(list)
-        small_in: dict[str, set[int]] = defaultdict(set)
-        words_only = n_small = 0
         for item, row in zip(again, rows, strict=False):
             if not row or isinstance(item, Skip):
                 swept.unread += bool(row)
                 continue
             swept.documents += 1
-            number = row["n"]
-            spans = [(a, b) for a, b in row.get("s", ())]
-            # Surrogates of names of this document only: an original of another one makes no leak, but a reader may think so.
-            inside = "\n".join(item.text[a:b] for a, b in spans)
-            swept.n_collisions += bool(Surnames(self.token, surnames.alone).find(inside))
-            exempt, places = frozenset(row.get("k", ())), list[Place]()
-            for start, end, risk in originals.find(item.text, spans=spans, exempt=exempt):
-                places.append(Place(number, start, end, risk))
+            kept, spans = frozenset(row["k"]), [(start, end) for start, end in row["s"]]
+            places = list[Place]()
+            for start, end, risk in originals.find(item.text, spans=spans, exempt=kept):
+                places.append(Place(row["n"], start, end, risk))
                 swept.add(places[-1])
                 spans.append((start, end))
-            for hit in surnames.find(item.text, spans=spans, exempt=exempt):
-                place = Place(number, hit.start, hit.end, MEDIUM)
-                places.append(place)
-                if not (hit.lower and hit.word in surnames.alone):
-                    swept.add(place)
-                    continue
-                small_in[hit.word].add(number)
-                if len(small_in[hit.word]) <= _MOST_AS_NAME:
-                    small[hit.word].append(place)
+            for hit in surnames.find(item.text, spans=spans, exempt=kept):
+                places.append(Place(row["n"], hit.start, hit.end, MEDIUM))
+                if hit.lower and hit.word in surnames.alone:
+                    small[hit.word].append(places[-1])
                 else:
-                    n_small += 1  # it is a word here: only a count is kept from now on
+                    swept.add(places[-1])
             for place in places if self.show else ():
-                a, b = place.start, place.end
-                swept.shown[place] = (
-                    item.text[max(0, a - _AROUND) : a],
-                    item.text[a:b],
-                    item.text[b : b + _AROUND],
-                )
-        for word, places in small.items():
-            if len(small_in[word]) > _MOST_AS_NAME:
-                words_only, n_small = words_only + 1, n_small + len(places)
-            else:
-                for place in places:
-                    swept.add(place)
-        swept.common_words = (words_only, n_small)
-        swept.found = sorted(swept.found, key=lambda place: (RISKS.index(place.risk), place))[
-            :MOST_LISTED
-        ]
+                swept.shown[place] = around(item.text, place.start, place.end)
+        common = list[list[Place]]()
+        for places in small.values():
+            if len({place.record for place in places}) > _MOST_AS_NAME:
+                common.append(places)  # it is a word here
+                continue
+            for place in places:
+                swept.add(place)
+        swept.common_words = len(common), sum(map(len, common))
+        swept.found.sort(key=lambda place: (RISKS.index(place.risk), place))
+        del swept.found[MOST_LISTED:]
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         with open(self.path, encoding="ascii") as file:
@@ -396,27 +365,11 @@ class ReviewOut(SidecarFile):
         for h in result.hidden:
             edits.append((h.start - shift, h.start - shift + len(h.old), h.start, h.end))
             shift += len(h.new) - len(h.old)
-        spans = [
-            (
-                s.start_char,
-                s.end_char,
-                s.label,
-                s.role,
-                round(s.score, 4),
-                s.source,
-                s.reason,
-                s.action,
-                s.person,
-            )
-            for s in result.spans
-        ]
         row = {
             "n": record.number,
             "hash": text_hash(record.text),
             "release": text_hash(result.text),
-            "spans": spans,
-        }
-        row |= {
+            "spans": [astuple(replace(span, score=round(span.score, 4))) for span in result.spans],
             "edits": edits,
             "length": [len(record.text), len(result.text)],
             "parts": _parts_in_clear(record.text, result),
@@ -434,11 +387,15 @@ def place_from(folder: Path, place: Path) -> str:
 
 def _parts_in_clear(text: str, result: Result) -> list[tuple[int, int, str]]:
     """Where in the same document something stands in clear that is a part of what is hidden: a surname, a given name, a value."""
-    values = _originals_of(text, result, same, surnames=True)
+    values = _originals_of(text, result, str, surnames=True)
     known = [(s.start_char, s.end_char) for s in result.spans]
-    names = [span for span in result.spans if is_name(span.label)]
-    kept = [(s.start_char, s.end_char) for s in names if s.action == KEEP]
-    return values.find(text, spans=known, exempt=words_of(text, kept))
+    return values.find(text, spans=known, exempt=_words_kept(text, result))
+
+
+def _words_kept(text: str, result: Result) -> set[str]:
+    """RETURNS (set[str]): Folded words of names that stay."""
+    kept = [s for s in result.spans if is_name(s.label) and s.action == KEEP]
+    return words_of(text, [(s.start_char, s.end_char) for s in kept])
 
 
 def _originals_of(

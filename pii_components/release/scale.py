@@ -2,7 +2,6 @@
 
     with spread(engine, RAY, model="en_pii_edu", key=key) as spreading: ...     # --engine ray
     safe = deidentify_frame(spark.read.parquet("essays"), "text", id="essay", key_file="secret.key")
-    safe = deidentify_dataset(ray.data.read_json("essays.jsonl"), "text", key_file="secret.key")
 
 Workers only compute; each engine's own map hands them batches, and repeats what a dead one had.
 What is learnt from a whole corpus travels as digests under the key.
@@ -71,7 +70,7 @@ def engine_of(config: WorkerConfig) -> Engine:
     if config.learnt:
         names, alone, pairs = ({d[1:] for d in config.learnt if d[:1] == kind} for kind in KINDS)
         engine.hips.learn_from(names)
-        words = ({digest.decode() for digest in found} for found in (alone, pairs))
+        words = (set(map(bytes.decode, found)) for found in (alone, pairs))
         engine.surnames = Surnames(token_under(config.key), *words)
     return engine
 
@@ -205,6 +204,7 @@ def spread(
     RAISES (PiiError): E005, if Ray or Spark is missing; E560, for what workers cannot do; E564.
     """
     _check_can(engine.profile, how, learns=learns)
+    settings = {f.name: getattr(engine, f.name) for f in fields(Engine)}
     with ExitStack() as stack:
         try:
             mapped = stack.enter_context((ray_map if how == RAY else spark_map)(workers))
@@ -212,18 +212,16 @@ def spread(
             raise
         except Exception as err:
             raise PiiError(Errors.E564, engine=how, reason=type(err).__name__) from None
-        settings = {f.name: getattr(engine, f.name) for f in fields(Engine)}
-        config = WorkerConfig.of(engine, model, key)
-        yield SpreadEngine(**settings, mapped=mapped, config=config)
+        yield SpreadEngine(**settings, mapped=mapped, config=WorkerConfig.of(engine, model, key))
 
 
 def _check_can(profile: Profile, how: str, *, learns: bool = False) -> None:
-    what = "the scope 'thread' (names of its people would travel in clear)"
-    if profile.scope != THREAD:
+    if profile.scope == THREAD:
+        what = "the scope 'thread' (names of its people would travel in clear)"
+        raise PiiError(Errors.E560, engine=how, what=what)
+    if learns and profile.pool == "corpus":
         what = "sweep with a profile whose pool is 'corpus' (its values never travel)"
-        if not learns or profile.pool != "corpus":
-            return
-    raise PiiError(Errors.E560, engine=how, what=what)
+        raise PiiError(Errors.E560, engine=how, what=what)
 
 
 def _imported(module: str) -> Any:
@@ -236,56 +234,33 @@ def _imported(module: str) -> Any:
 
 
 def release_rows(config: WorkerConfig, text: str, id: str, rows: Any) -> Any:
-    """RETURNS (Any): The rows of a pyarrow.Table or RecordBatch, released, with `SKIPPED`."""
+    """RETURNS (RecordBatch): The rows of a pyarrow.RecordBatch, released, with `SKIPPED`."""
     import pyarrow as pa
 
-    done: dict[int, Result | Skip] = {}
     records: list[Record | Skip] = []
     for number, value in enumerate(rows.column(text).to_pylist(), 1):
-        if not isinstance(value, str):
-            done[number] = Skip.of(Errors.E523, number=number, type=type(value).__name__)
-        elif is_no_text(value):
-            done[number] = Skip.of(Errors.E520, number=number, encoding="text")
-        else:
+        if isinstance(value, str) and not is_no_text(value):
             records.append(Record(number, str(number), value))
+        else:
+            records.append(Skip.of(Errors.E523, number=number, type=type(value).__name__))
+    new, codes = list[str | None](), list[str]()
     for batch in batches(iter(records), 16):
-        done |= {item.number: one for item, one in zip(batch, results(config, batch), strict=True)}
-    columns = {name: rows.column(name) for name in rows.schema.names if name != text}
+        made = iter(results(config, batch))
+        for item in batch:
+            one = item if isinstance(item, Skip) else next(made)
+            new.append(one.text if isinstance(one, Result) else None)
+            codes.append(one.code if isinstance(one, Skip) else "")
+    columns = {name: rows.column(name) for name in rows.schema.names}
     if id and str(columns[id].type).endswith("string"):
         safe = Ids(Source(Path(id), kind="frame", id_field=id), config.key).safe
         columns[id] = pa.array([value and safe(value) for value in columns[id].to_pylist()])
-    ordered = [done[number] for number in sorted(done)]
-    new = [one.text if isinstance(one, Result) else None for one in ordered]
-    columns[text] = pa.array(new, pa.string())
-    codes = [one.code if isinstance(one, Skip) else "" for one in ordered]
-    columns[SKIPPED] = pa.array(codes, pa.string())
-    return type(rows).from_arrays(list(columns.values()), names=list(columns))
+    columns[text], columns[SKIPPED] = pa.array(new, pa.string()), pa.array(codes, pa.string())
+    return pa.RecordBatch.from_pydict(columns)
 
 
 def released(config: WorkerConfig, text: str, id: str, parts: Iterable[Any]) -> Iterator[Any]:
-    """YIELDS (Any): Parts of a frame; the name is what a page of Spark shows."""
+    """YIELDS (RecordBatch): Parts of a frame; the name is what a page of Spark shows."""
     return map(partial(release_rows, config, text, id), parts)
-
-
-def _config(
-    columns: Sequence[str],
-    used: Sequence[str],
-    how: str,
-    model: str = "en_pii_edu",
-    key: bytes | None = None,
-    key_file: str | Path | None = None,
-    **settings: Any,
-) -> WorkerConfig:
-    for name in used:
-        if name not in columns:
-            needed = "the columns of text, id and keep"
-            raise PiiError(Errors.E625, what="The frame", name=name, needed=needed)
-    secret = key or load_key(path=key_file)
-    if secret is None:
-        raise PiiError(Errors.E563, env=KEY_ENV)
-    engine = load_engine(model, key=secret, **({"profile": "crapii"} | settings))
-    _check_can(engine.profile, how)
-    return WorkerConfig.of(engine, model, secret)
 
 
 def deidentify_frame(
@@ -301,8 +276,7 @@ def deidentify_frame(
     RAISES (PiiError): E005, E560, E563, E625; what the model, key and profile raise.
     """
     types, used = _imported("pyspark.sql").types, _used(text, id, keep)
-    config = _config(df.columns, used, SPARK, **settings)
-    chosen = df.select(*used)
+    config, chosen = _config(df.columns, used, SPARK, **settings), df.select(*used)
     schema = types.StructType([chosen.schema[name] for name in used if name != text])
     for name in (text, SKIPPED):
         schema.add(name, types.StringType())
@@ -323,3 +297,25 @@ def deidentify_dataset(
 
 def _used(text: str, id: str, keep: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(name for name in (id, *keep, text) if name))
+
+
+def _config(
+    columns: Sequence[str],
+    used: Sequence[str],
+    how: str,
+    *,
+    model: str = "en_pii_edu",
+    key: bytes | None = None,
+    key_file: str | Path | None = None,
+    **settings: Any,
+) -> WorkerConfig:
+    for name in used:
+        if name not in columns:
+            needed = "the columns of text, id and keep"
+            raise PiiError(Errors.E625, what="The frame", name=name, needed=needed)
+    secret = key or load_key(path=key_file)
+    if secret is None:
+        raise PiiError(Errors.E563, env=KEY_ENV)
+    engine = load_engine(model, key=secret, **({"profile": "crapii"} | settings))
+    _check_can(engine.profile, how)
+    return WorkerConfig.of(engine, model, secret)

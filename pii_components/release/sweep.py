@@ -15,7 +15,7 @@ that cites them.
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..labels import NAME_STUDENT, is_name
 from ..names.letters import fold, norm
@@ -41,13 +41,12 @@ _LEAST, _MOST_PARTS = 5, 16  # letters of a value that can be looked for; words 
 _SWEPT = "swept: this surname is hidden in another text of the corpus"
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A surname that was found: characters, end exclusive; its token; whether it stands in small letters."""
 
     start: int
     end: int
-    word: str = field(repr=False)
+    word: str
     lower: bool = False
 
 
@@ -62,20 +61,11 @@ def names_of(
     mentions = [read_mention(text[a:b], before=text[max(0, a - 20) : a]) for a, b, _ in names]
     people, *_ = links_of(mentions, [person for *_, person in names])
     for person in people:
-        words = [
-            (w, kind) for w, kind in zip(person.words, person.kinds, strict=True) if len(w) > 1
-        ]
-        yield (
-            tuple(w for w, kind in words if kind == GIVEN),
-            tuple(w for w, kind in words if kind == FAMILY),
-        )
-
-
-def people_in(
-    text: str, names: Sequence[tuple[int, int, int | None]]
-) -> Iterator[tuple[str, Words]]:
-    """YIELDS (tuple[str, Words]): Each folded surname of a text, and the folded given names of who bears it."""
-    yield from ((surname, given) for given, family in names_of(text, names) for surname in family)
+        words: dict[str, list[str]] = {GIVEN: [], FAMILY: []}
+        for word, kind in zip(person.words, person.kinds, strict=True):
+            if len(word) > 1:
+                words[kind].append(word)
+        yield tuple(words[GIVEN]), tuple(words[FAMILY])
 
 
 def words_of(text: str, names: Sequence[tuple[int, int]]) -> set[str]:
@@ -88,11 +78,6 @@ def is_common(word: str) -> bool:
     return len(word) <= _SHORT or word in word_set("word_surnames") or words().is_common(word)
 
 
-def same(word: str) -> str:
-    """The word itself, where no digest is needed."""
-    return word
-
-
 @dataclass(slots=True)
 class Surnames:
     """What is protected.
@@ -102,7 +87,7 @@ class Surnames:
     count beside a given name only.
     """
 
-    token: Callable[[str], str] = same
+    token: Callable[[str], str] = str
     alone: set[str] = field(default_factory=set, repr=False)
     pairs: set[str] = field(default_factory=set, repr=False)
 
@@ -112,17 +97,18 @@ class Surnames:
     def add(
         self, text: str, names: Sequence[tuple[int, int, int | None]]
     ) -> tuple[list[str], list[str]]:
-        """Remember the surnames of a document in which names are hidden: see `people_in`.
+        """Remember the surnames of a document in which names are hidden: see `names_of`.
 
         RETURNS (tuple[list[str], list[str]]): What was added to `alone` and to `pairs`.
         """
         alone: set[str] = set()
         pairs: set[str] = set()
-        for surname, given in people_in(text, names):
-            if is_common(surname):
-                pairs.update(self.token(f"{first} {surname}") for first in given)
-            else:
-                alone.add(self.token(surname))
+        for given, family in names_of(text, names):
+            for surname in family:
+                if is_common(surname):
+                    pairs.update(self.token(f"{first} {surname}") for first in given)
+                else:
+                    alone.add(self.token(surname))
         self.alone |= alone
         self.pairs |= pairs
         return sorted(alone), sorted(pairs)
@@ -137,9 +123,7 @@ class Surnames:
         """
         if not self:
             return []
-        found = []
-        known = sorted(spans)
-        at = 0
+        found, known, at = list[Hit](), sorted(spans), 0
         before: tuple[int, str] | None = None
         matches = [(m.start(), m.end(), norm(m[0])) for m in _WORD.finditer(text)]
         for i, (start, end, word) in enumerate(matches):
@@ -180,7 +164,7 @@ class Originals:
     Token of a value's first word -> the most words of a value that begins so. One pass over the words of a text finds all.
     """
 
-    token: Callable[[str], str] = same
+    token: Callable[[str], str] = str
     whole: dict[str, str] = field(default_factory=dict, repr=False)
     first: dict[str, int] = field(default_factory=dict, repr=False)
 

@@ -1,13 +1,11 @@
 """Threads: names found in one text of a forum topic or a group's files are searched for in all of them.
 
-    threads = Threads()
     threads.learn("7", doc, profile)                # first reading: who is hidden in thread 7
     threads.add_known("7", doc, profile)            # second reading: "Ana", where Ana Lopez signs another
-    hips.using(thread="7", everyone=threads.known("7").everyone)
 
-Names, addresses and numbers of each thread are kept in memory, no text. They are found as those of a class
-list are (ruler/roster.py). A name that the profile keeps is hidden, too, if it is somebody's of the thread,
-unless a year stands behind it in some text, or this text has it from the full name of somebody else.
+Names, addresses and numbers of each thread are kept in memory, no text. They are found as those of a class list are
+(ruler/roster.py). A name that the profile keeps is hidden, too, if it is somebody's of the thread, unless a year stands
+behind it in some text, or this text has it from the full name of somebody else.
 """
 
 from dataclasses import dataclass, field
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 _KEPT_OPEN = 16  # threads whose people are linked and indexed at a time
+_Place = tuple[Candidate, int, int, bool]  # a span, its characters, whether it is hidden
 
 
 class Known(NamedTuple):
@@ -72,15 +71,15 @@ class Threads:
     def _known(self, thread: str) -> Known:
         learnt = self._learnt.get(thread, _Learnt())
         people = link_people(person for person, _ in learnt.people)
-        labels: list[set[str]] = [set() for _ in people]
-        for person, label in learnt.people:
+        chosen = [""] * len(people)
+        for person, label in sorted(learnt.people, key=lambda known: known[1]):
             for n in fits(person, people):
-                labels[n].add(label)
-        # A student for one text is a student for all.
-        chosen = [NAME_STUDENT if NAME_STUDENT in one or not one else min(one) for one in labels]
+                # A student for one text is a student for all.
+                chosen[n] = label if label == NAME_STUDENT else chosen[n] or label
         members = [_member(person) for person in people]
         members += [Member.of({label: value}) for label, value in sorted(learnt.values)]
-        everyone = Everyone(tuple(people), tuple(chosen), frozenset(learnt.words))
+        labels = tuple(label or NAME_STUDENT for label in chosen)
+        everyone = Everyone(tuple(people), labels, frozenset(learnt.words))
         return Known(everyone, Roster(members, where="known from the thread"), learnt.cited)
 
     def add_known(self, thread: str, doc: "Doc", profile: Profile) -> None:
@@ -107,20 +106,16 @@ class Threads:
         write_spans(doc, cands)
 
 
-def _cited_here(known: Known, text: str, spans: list[tuple[Candidate, int, int, bool]]) -> set[str]:
-    """RETURNS (set[str]): Words of names that this text has from somebody outside of the thread."""
+def _cited_here(known: Known, text: str, spans: list[_Place]) -> set[str]:
+    """RETURNS (set[str]): Words of names that the profile keeps and that stand before a year, or are another full name than the thread's."""
     words = set[str]()
     for cand, start, end, is_hidden in spans:
-        if is_name(cand.label) and not is_hidden and _is_others(known, text, start, end):
-            words |= _surnames(text[start:end])
+        if is_name(cand.label) and not is_hidden:
+            name = text[start:end]
+            people = link([read_mention(name)]).people if " " in name else []
+            is_others = people and not fits(people[0], known.everyone.people)
+            words |= _surnames(name) if is_others or is_cited(text, end) else set()
     return words
-
-
-def _is_others(known: Known, text: str, start: int, end: int) -> bool:
-    """Whether a name that the profile keeps stands before a year, or is another full name."""
-    name = text[start:end]
-    people = link([read_mention(name)]).people if " " in name else []
-    return is_cited(text, end) or bool(people and not fits(people[0], known.everyone.people))
 
 
 def _member(person: Person) -> Member:
@@ -130,8 +125,7 @@ def _member(person: Person) -> Member:
     return Member.of({FIRST: " ".join(words[GIVEN]), LAST: " ".join(words[FAMILY])})
 
 
-def _spans(doc: "Doc", profile: Profile) -> list[tuple[Candidate, int, int, bool]]:
-    """RETURNS (list): Each span with its characters, and whether it is hidden."""
+def _spans(doc: "Doc", profile: Profile) -> list[_Place]:
     found = []
     for cand in read_spans(doc):
         span = doc[cand.start : cand.end]

@@ -64,12 +64,12 @@ def make_header(keys: Keys, lock: dict[str, Any]) -> Header:
 
 
 def read_header(file: BinaryIO, path: Path) -> Header:
-    """The header, before anything is known of a key. RAISES (PiiError): E451, if it is none; E452, if it is of another version."""
+    """The header, before anything is known of a key. RAISES (PiiError): E451, if it is none; E468, if it is of another version."""
     fixed = file.read(_FIXED)
     if len(fixed) < _FIXED or not fixed.startswith(MAGIC):
         raise PiiError(Errors.E451, path=path)
     if (version := int.from_bytes(fixed[8:10], "big")) != VERSION:
-        raise PiiError(Errors.E452, path=path, version=version, allowed=VERSION)
+        raise PiiError(Errors.E468, path=path, what=f"version {version}")
     text = file.read(int.from_bytes(fixed[10:12], "big"))
     mac = file.read(_MAC)
     try:
@@ -202,7 +202,4 @@ def _sign(keys: Keys, what: bytes, data: bytes) -> bytes:
 
 
 def _zeros(file: BinaryIO) -> bool:
-    while chunk := file.read(1 << 20):
-        if any(chunk):
-            return False
-    return True
+    return not any(any(chunk) for chunk in iter(lambda: file.read(1 << 20), b""))

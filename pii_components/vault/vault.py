@@ -20,8 +20,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import astuple, dataclass, field
-from itertools import accumulate
+from dataclasses import astuple, dataclass, field, fields
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
@@ -98,26 +97,18 @@ class Entry:
 
     def to_bytes(self) -> bytes:
         """JSON; equal entries give equal bytes."""
-        data: dict[str, Any] = {
-            "id": self.id,
-            "scope": self.scope,
-            "released": self.released,
-            "original": self.original,
-            "hidden": [astuple(hidden) for hidden in self.hidden],
-        }
-        if self.tokens:
-            data["tokens"] = self.tokens
-        if self.given:
-            data["given"] = self.given
+        data: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        data["hidden"] = [astuple(hidden) for hidden in self.hidden]
+        for name in ("tokens", "given"):
+            if not data[name]:
+                del data[name]
         return json.dumps({"document": data}, sort_keys=True).encode("ascii")
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Entry":
-        own = {
-            "hidden": tuple(Hidden(*row) for row in data["hidden"]),
-            "given": tuple(data["given"]) if "given" in data else None,
-        }
-        return cls(**{**data, **own})
+        given = tuple(data["given"]) if "given" in data else None
+        hidden = tuple(Hidden(*row) for row in data["hidden"])
+        return cls(**{**data, "hidden": hidden, "given": given})
 
 
 def record_edits(
@@ -131,18 +122,12 @@ def record_edits(
     return tuple(found)
 
 
-def restore(new: str, hidden: Iterable[Hidden]) -> str:
-    """RETURNS (str): The old text. RAISES (PiiError): E411 or E412, if the stretches do not fit the new one."""
-    return apply_replacements(new, [Replacement(h.start, h.end, h.old) for h in hidden])[0]
-
-
-def edits_of(hidden: Iterable[Hidden]) -> list[tuple[int, int, str]]:
-    """What was replaced as start and end in the old text, and the new text, in order."""
-    edits, shift = [], 0
-    for h in hidden:
-        edits.append((h.start - shift, h.start - shift + len(h.old), h.new))
-        shift += len(h.new) - len(h.old)
-    return edits
+def try_restore(new: str, hidden: Iterable[Hidden]) -> str | None:
+    """RETURNS (str | None): The old text; None if the stretches do not fit the new one."""
+    try:
+        return apply_replacements(new, [Replacement(h.start, h.end, h.old) for h in hidden])[0]
+    except PiiError:
+        return None
 
 
 def pack_tokens(
@@ -161,15 +146,10 @@ def pack_tokens(
 def unpack_tokens(old: str, packed: Mapping[str, Any]) -> dict[str, Any]:
     """tokens, trailing_whitespace and labels of the old text, as the record had them."""
     spaces = [mark == "1" for mark in packed["spaces"]]
-    ends = [
-        0,
-        *accumulate(
-            length + space for length, space in zip(packed["lengths"], spaces, strict=True)
-        ),
-    ]
-    tokens = [
-        old[start : start + length] for start, length in zip(ends, packed["lengths"], strict=False)
-    ]
+    tokens, at = list[str](), 0
+    for length, space in zip(packed["lengths"], spaces, strict=True):
+        tokens.append(old[at : at + length])
+        at += length + space
     fields: dict[str, Any] = {"tokens": tokens, "trailing_whitespace": spaces}
     if "labels" in packed:
         fields["labels"] = ["O"] * len(tokens)
@@ -243,7 +223,7 @@ class Vault:
 
         write (bool): Whether documents will be added. What a crash has left is put right then, with a warning.
         unfinished (bool): Whether a vault whose last session was not closed may be read.
-        RAISES (PiiError): E450 to E452, E468 for the file; E453 or E454 for the key; E457, if a record was changed; for
+        RAISES (PiiError): E450, E451, E468 for the file; E453 or E454 for the key; E457, if a record was changed; for
         reading, E455 if the file ends inside a record and E456 if it was not closed; for writing, E462 if another process does."""
         path = Path(path)
         with refusals(path, "opened"):
@@ -320,11 +300,7 @@ class Vault:
         release = (
             document if isinstance(document, Release) else Release.of(document, id=id, scope=scope)
         )
-        try:
-            proved = restore(release.new, release.hidden) == release.old
-        except PiiError:
-            proved = False
-        if not proved:
+        if try_restore(release.new, release.hidden) != release.old:
             raise PiiError(Errors.E470, document=self.documents + 1)
         digests = self.digest("released", release.new), self.digest("original", release.old)
         added = self.adopt(
@@ -452,9 +428,8 @@ class Vault:
 
     def _write(self, data: bytes) -> None:
         record = self._chain.seal(data)
-        self.writing = (
-            False  # should this fail, disk and memory differ: the next one to open it puts it right
-        )
+        # Should this fail, disk and memory differ: the next one to open it puts it right.
+        self.writing = False
         with refusals(self.path, "written"):
             self._file.seek(max(self._end, self._chain.start))
             self._file.write(record)
@@ -476,17 +451,14 @@ def reidentify(
     RAISES (PiiError): E458 to E461."""
     text = document if isinstance(document, str) else document.text
     entry = vault.find(text, id=id, document=number)
-    try:
-        old = restore(text, entry.hidden)
-    except PiiError:
-        old = None
+    old = try_restore(text, entry.hidden)
     if old is None or not hmac.compare_digest(vault.digest("original", old), entry.original):
         raise PiiError(Errors.E461, document=number)
     return old
 
 
 def vault_kind(path: str | Path) -> str:
-    """ "key" or "passphrase": what opens a vault. RAISES (PiiError): E450 to E452, E468."""
+    """ "key" or "passphrase": what opens a vault. RAISES (PiiError): E450, E451, E468."""
     with refusals(Path(path), "opened"), open(path, "rb") as file:
         return kind_of(read_header(file, Path(path)).lock, path=Path(path))
 
@@ -502,12 +474,12 @@ def info(path: str | Path, key: VaultKey | None = None) -> dict[str, Any]:
     spans per label, head."""
     path = Path(path)
     with refusals(path, "opened"), open(path, "rb") as file:
-        lock, size = read_header(file, path).lock, path.stat().st_size
+        lock = read_header(file, path).lock
     said = {
         "vault": lock["salt"][:16],
         "key_id": lock.get("key_id"),
         "opens_with": kind_of(lock, path=path),
-        "bytes": size,
+        "bytes": path.stat().st_size,
     }
     if key is None:
         return said
@@ -534,10 +506,8 @@ def verify(
         for number, entry in enumerate(vault.entries(), 1):
             # The released text is not here; one of the right length shows whether the stretches fit together.
             length = max((hidden.end for hidden in entry.hidden), default=0)
-            try:
-                restore(" " * length, entry.hidden)
-            except PiiError:
-                raise PiiError(Errors.E461, document=number) from None
+            if try_restore(" " * length, entry.hidden) is None:
+                raise PiiError(Errors.E461, document=number)
         if head and head.lower() not in vault.seals:
             raise PiiError(Errors.E467, head=head)
     return {"documents": vault.documents, "sessions": len(vault.seals), "head": vault.head}

@@ -305,7 +305,7 @@ def test_the_published_csv_form_is_read_with_types_of_all_systems(csv_run):
     ("rows", "code"),
     [
         ('1,Dana Vell,Starship,"(0, 9)"\n', "E724"),
-        ("1,Dana Vell,Person,0-9\n", "E639"),
+        ("1,Dana Vell,Person,0-9\n", "E524"),
         ('99,Dana Vell,Person,"(0, 9)"\n', "E705"),
     ],
 )

@@ -1,12 +1,9 @@
 """Labelled corpora: gold that does not fit its text, forms known by their fields, writing that is whole or not at all. All invented."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 import spacy
-from spacy.tokens import DocBin
 
 from pii_components.errors import PiiError, PiiWarning
 from pii_components.files.formats.base import (
@@ -14,7 +11,6 @@ from pii_components.files.formats.base import (
     REASONS,
     LabelledText,
     ReadStats,
-    parse_masked,
     parse_spans,
     resolve_gold_overlaps,
 )
@@ -90,14 +86,6 @@ def test_gold_that_does_not_fit_is_masked_and_counted(found, masked, spans, stre
     LabelledText("7", TEXT, *got)
 
 
-def test_settling_twice_changes_nothing():
-    once = resolve_gold_overlaps(
-        TEXT, [INA, (5, 8, "X"), ODILE, (24, 30, "X")], number=1, tally=ReadStats()
-    )
-    tally = ReadStats()
-    assert resolve_gold_overlaps(TEXT, *once, number=1, tally=tally) == once and not tally.masked
-
-
 def test_gold_of_an_empty_text():
     tally = ReadStats()
     assert resolve_gold_overlaps("", [(0, 3, "X")], number=1, tally=tally) == ((), ())
@@ -157,28 +145,6 @@ def test_spans_in_json(value, expected):
         assert err.value.code == expected
     else:
         assert parse_spans(value, 1) == expected
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (None, []),
-        ([], []),
-        ([[1, 2]], [(1, 2)]),
-        ("x", None),
-        ([[1]], None),
-        ([[1, "2"]], None),
-        ([[1, False]], None),
-        ([1], None),
-    ],
-)
-def test_masked_stretches_in_json(value, expected):
-    if expected is None:
-        with pytest.raises(PiiError) as err:
-            parse_masked(value, 1)
-        assert err.value.code == "E624"
-    else:
-        assert parse_masked(value, 1) == expected
 
 
 @pytest.mark.parametrize("form", WRITTEN)
@@ -286,21 +252,7 @@ def test_record_that_a_form_cannot_hold_is_skipped(tmp_path, form, essays, codes
 
 @pytest.mark.parametrize(
     "ident",
-    [
-        "7",
-        "007",
-        "a/b",
-        "../x",
-        ".",
-        "..",
-        "ü é",
-        "%41",
-        "a%2Fb",
-        "x.txt",
-        "1" * 40,
-        "C:\\x",
-        "a\tb",
-    ],
+    ["7", "007", "../x", "ü é", "1" * 40, "C:\\x", "a\tb"],
 )
 @pytest.mark.parametrize("form", WRITTEN)
 def test_ids_come_back(tmp_path, form, ident):
@@ -319,14 +271,6 @@ def test_other_fields_come_back(tmp_path, form):
     )
     write_corpus([essay], tmp_path / "out", form)
     assert list(read_corpus(tmp_path / "out", form)) == [essay]
-
-
-def test_other_fields_that_a_form_has_no_place_for_are_counted(tmp_path):
-    essay = LabelledText("7", TEXT, (INA,), meta={"author": "a1", "labels": [1]})
-    for form, n in (("kaggle", 1), ("csv", 0)):
-        tally = ReadStats()
-        write_corpus([essay], tmp_path / form, form, tally=tally)
-        assert tally.notes["other fields left out"] == n
 
 
 @pytest.mark.parametrize("form", ["kaggle", "kaggle-jsonl", "spacy"])
@@ -372,26 +316,6 @@ def test_masked_stretch_takes_whole_tokens_and_the_gold_in_them():
         (0, 2)
     ]
     assert len(tally.masked) == 1
-
-
-def test_docbin_is_read_by_spacy_in_a_fresh_process(tmp_path):
-    essay = LabelledText(
-        "7", "Ina Sorel, Sorelson\n\n  é", ((0, 9, "NAME_STUDENT"), (11, 16, "X")), meta={"a": 1}
-    )
-    write_corpus([essay, LabelledText("8", "")], tmp_path / "a.spacy")
-    code = (
-        "import spacy, sys; from spacy.tokens import DocBin\n"
-        "docs = list(DocBin().from_disk(sys.argv[1]).get_docs(spacy.blank('xx').vocab))\n"
-        "print([(d.text, [[(s.start_char, s.end_char, s.label_) for s in d.spans[k]] for k in ('pii', 'pii_unlabelled')]) for d in docs])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, tmp_path / "a.spacy"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    first = (essay.text, [[(0, 9, "NAME_STUDENT")], [(11, 19, "UNLABELLED")]])
-    assert done.stdout.strip() == repr([first, ("", [[], []])])
 
 
 def test_training_reads_what_is_written(tmp_path):
@@ -451,8 +375,3 @@ def test_conversion_without_one_usable_record_writes_nothing(tmp_path):
     with pytest.raises(PiiError) as err:
         convert(tmp_path / "a.jsonl", tmp_path / "b.json", on_skip=lambda skip: None)
     assert err.value.code == "E503" and [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
-
-
-def test_docbin_has_no_more_than_it_needs(tmp_path):
-    write_corpus([ESSAY], tmp_path / "a.spacy")
-    assert len(DocBin().from_disk(tmp_path / "a.spacy").attrs) == 1

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from pii_components.errors import PiiError
 from pii_components.files.json_text import parse_object
-from pii_components.files.labelled import read_labelled
 from pii_components.files.record import Record, Skip, detect_encoding, show_fields
 from pii_components.files.sources import open_source
 from pii_components.files.tables import plain_cell, safe_cell
@@ -176,11 +175,6 @@ def test_delimiter_is_found(tmp_path, delimiter, wanted):
     assert source.others == ["id", "x, y; z"]
 
 
-def test_tsv_with_commas_in_its_header(tmp_path):
-    source = open_source(put(tmp_path / "a.tsv", "a,b,c,d\ttext\n1,2,3,4\tfine\n"))
-    assert [item.text for item in source] == ["fine"]
-
-
 @pytest.mark.parametrize(
     ("head", "given_encoding", "expected"),
     [
@@ -229,23 +223,6 @@ def test_quoted_header_means_quoted_cells(tmp_path):
     path = put(tmp_path / "in.csv", '"id","text"\n"1","fine"\n')
     copy(path, tmp_path / "out.csv", str.upper)
     assert (tmp_path / "out.csv").read_text() == '"id","text"\n"1","FINE"\n'
-
-
-def test_dropped_columns_and_fields_do_not_come_out(tmp_path):
-    copy(
-        put(tmp_path / "in.csv", "id,name,text\n1,Ana,fine\n"),
-        tmp_path / "out.csv",
-        str.upper,
-        drop=["name"],
-    )
-    assert (tmp_path / "out.csv").read_text() == "id,text\n1,FINE\n"
-    copy(
-        put(tmp_path / "in.jsonl", '{"id": 1.0, "name": "Ana", "text": "fine"}\n'),
-        tmp_path / "out.jsonl",
-        str.upper,
-        drop=["name"],
-    )
-    assert (tmp_path / "out.jsonl").read_text() == '{"id": 1.0, "text": "FINE"}\n'
 
 
 def test_headers_that_hold_a_text_are_not_shown():
@@ -475,51 +452,3 @@ def test_output_of_another_form_is_refused(tmp_path, name, out):
     with pytest.raises(PiiError) as err:
         open_writer(source, tmp_path / out)
     assert err.value.code == "E511"
-
-
-ESSAY = {
-    "document": 7,
-    "full_text": "I am Ina Sorel.\n\nInk, ina@example.edu",
-    "tokens": ["I", "am", "Ina", "Sorel", ".", "\n\n", "Ink", ",", "ina@example.edu"],
-    "trailing_whitespace": [True, True, True, False, False, False, False, True, False],
-    "labels": ["O", "O", "B-NAME_STUDENT", "I-NAME_STUDENT", "O", "O", "O", "O", "B-EMAIL"],
-}
-
-
-@pytest.mark.parametrize("form", ["array", "lines"])
-def test_labelled_essays(tmp_path, form):
-    rows = [ESSAY, {**ESSAY, "full_text": "I am Ino Sorel."}, {**ESSAY, "document": None}]
-    content = (
-        json.dumps(rows) if form == "array" else "".join(json.dumps(row) + "\n" for row in rows)
-    )
-    path = put(tmp_path / ("a.json" if form == "array" else "a.jsonl"), content)
-    skips: list[Skip] = []
-    essays = list(read_labelled(path, on_skip=skips.append))
-    assert [essay.id for essay in essays] == ["7", "3"]
-    assert (essays[0].text, essays[0].spans) == (
-        ESSAY["full_text"],
-        ((5, 14, "NAME_STUDENT"), (22, 37, "EMAIL")),
-    )
-    assert [(skip.number, skip.code) for skip in skips] == [(2, "E537")] and "Sorel" not in str(
-        skips[0].error
-    )
-    with pytest.raises(PiiError) as err:
-        list(read_labelled(path))
-    assert err.value.code == "E537"
-
-
-@pytest.mark.parametrize(
-    ("labels", "expected"),
-    [
-        (["B-X", "B-X", "O"], ((0, 1, "X"), (2, 3, "X"))),
-        (["B-X", "I-X", "O"], ((0, 3, "X"),)),
-        (["I-X", "I-X", "O"], ((0, 3, "X"),)),
-        (["B-X", "I-Y", "O"], ((0, 1, "X"), (2, 3, "Y"))),
-        (["O", "I-X", "I-X"], ((2, 5, "X"),)),
-        (["O", "O", "O"], ()),
-    ],
-)
-def test_bio_to_spans(tmp_path, labels, expected):
-    row = {"tokens": ["a", "b", "c"], "trailing_whitespace": [True, True, False], "labels": labels}
-    (essay,) = read_labelled(put(tmp_path / "a.jsonl", json.dumps(row)))
-    assert (essay.text, essay.spans) == ("a b c", expected)

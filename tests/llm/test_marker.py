@@ -56,14 +56,14 @@ def test_other_labels_and_examples_come_from_the_config(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "code"),
     [
-        ({"labels": ["SHOE_SIZE"]}, "E901"),
-        ({"labels": ["NAME_STUDENT", "X"], "more": {"X": {"signs": ["@@@", "+++"]}}}, "E901"),
+        ({"labels": ["SHOE_SIZE"]}, "E519"),
+        ({"labels": ["NAME_STUDENT", "X"], "more": {"X": {"signs": ["@@@", "+++"]}}}, "E519"),
         ({"examples": "no/such.toml"}, "E900"),
         (
             {"examples": '[[examples]]\ntext = "Bo sings."\nanswer = "@@@Bo### sang."\n'},
-            "E902",
+            "E900",
         ),  # an answer that is not its text
-        ({"max_shard": 100}, "E650"),
+        ({"max_shard": 100}, "E903"),
     ],
 )
 def test_settings_that_cannot_be_met_are_refused(settings, code, tmp_path):
@@ -105,7 +105,7 @@ def test_a_document_without_an_answer_fails_and_keeps_what_others_found():
     write_spans(docs[0], [Candidate(2, 4, "NAME_STUDENT")])
     parts = list(task.generate_prompts(docs))
     assert parts[2][0] == []
-    replies = [[Reply.none("E914")], [TEXT.replace("Lena Ruiz", "@@@Lena Ruiz###")], []]
+    replies = [[Reply(code="E914")], [TEXT.replace("Lena Ruiz", "@@@Lena Ruiz###")], []]
     done = task.parse_responses([shards for _, shards in parts], replies)
     assert [doc._.pii_failed for doc in done] == ["E914", None, None]
     assert [names(doc) for doc in done] == [["Lena Ruiz"], ["Lena Ruiz"], []]

@@ -72,7 +72,7 @@ def test_one_question_for_all_mentions_of_a_string():
 
 @pytest.mark.parametrize(
     "answer",
-    ["", "maybe", "T or F", "I cannot help with that", Reply.none("E914"), Reply.none("E915")],
+    ["", "maybe", "T or F", "I cannot help with that", Reply(code="E914"), Reply(code="E915")],
 )
 def test_unsure_unreadable_refused_or_missing_means_t(answer):
     found, done, _ = run(make(**DOC), lambda text, control, prompt: "T" if control else answer)
@@ -102,14 +102,14 @@ def test_an_f_does_not_count_where_the_text_steers_the_model():
 )
 def test_votes(votes, answers, expected):
     def panel(text, control, prompt):
-        return Reply.panel([Reply("T" if control else answer) for answer in answers])
+        return Reply(votes=[Reply("T" if control else answer) for answer in answers])
 
     assert run(make(Omar=NAME_STUDENT), panel, votes=votes)[0]["Omar"] == expected
 
 
 def test_a_vote_is_checked_by_the_control_of_the_same_model():
     def panel(text, control, prompt):
-        return Reply.panel([Reply("F"), Reply("F")] if not control else [Reply("T"), Reply("F")])
+        return Reply(votes=[Reply("F"), Reply("F")] if not control else [Reply("T"), Reply("F")])
 
     found, done, _ = run(make(Omar=NAME_STUDENT), panel)
     assert found["Omar"] == NAME_STUDENT and [note[0] for note in done._.llm_notes] == ["E934"]
@@ -136,10 +136,6 @@ def test_a_document_without_names_is_not_asked_about():
     assert (found, prompts, done._.llm_notes) == ({}, [], [])
 
 
-@pytest.mark.parametrize(
-    ("settings", "code"),
-    [({"votes": "chance"}, "E519"), ({"window": 0}, "E650"), ({"contexts": 0}, "E650")],
-)
-def test_settings_are_checked(settings, code):
-    with pytest.raises(PiiError, match=code):
-        make_verifier_task(**settings)
+def test_settings_are_checked():
+    with pytest.raises(PiiError, match="E519"):
+        make_verifier_task(votes="chance")

@@ -1,7 +1,5 @@
 """`PiiEduNlpEngine` and the pipelines behind it: texts of any length, batches, languages, what is no text, Presidio's own contract."""
 
-import inspect
-import json
 from pathlib import Path
 
 import pytest
@@ -9,31 +7,23 @@ import pytest
 pytest.importorskip("presidio_analyzer")
 
 import spacy
-from presidio_analyzer import AnalyzerEngine, BatchAnalyzerEngine, RecognizerRegistry
+from presidio_analyzer import AnalyzerEngine, RecognizerRegistry
 from presidio_analyzer.nlp_engine import (
     NerModelConfiguration,
-    NlpEngine,
     NlpEngineProvider,
-    SpacyNlpEngine,
 )
-from presidio_analyzer.predefined_recognizers import SpacyRecognizer, UsSsnRecognizer
-from presidio_anonymizer import BatchAnonymizerEngine, OperatorConfig
+from presidio_analyzer.predefined_recognizers import SpacyRecognizer
 
 from pii_components.errors import PiiError
 from pii_components.presidio import build_analyzer
 from pii_components.presidio.engine import PiiEduNlpEngine, check_source, memory_zone, open_pipeline
-from pii_components.presidio.operators import PiiEduAnonymizer
-from pii_components.presidio.recognizer import StudentPiiRecognizer
 
 from .common import (
     CASES,
     ESSAY,
     KNOWN,
-    SERVE_KEY,
-    SERVE_TEXT,
     found,
     names_pipeline,
-    ruler_pipeline,
     small_pipeline,
 )
 
@@ -152,35 +142,6 @@ def test_batch_goes_through_pipe_in_order(nlp, monkeypatch):
     assert [call["batch_size"] for call in calls if call.get("as_tuples")] == [3]
 
 
-def test_batch_is_a_stream(nlp):
-    seen = []
-
-    def texts():
-        for i in range(100):
-            seen.append(i)
-            yield "Ana Lopez"
-
-    stream = PiiEduNlpEngine(pipeline=nlp).process_batch(texts(), "en", batch_size=2)
-    next(stream)
-    assert len(seen) < 10
-
-
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_batch_in_two_processes(nlp):
-    """Scores, roles and reasons travel with the Docs."""
-    texts = ["Ana Lopez", "", "Buzan", "Dear Ms. Roe"]
-    recognizer = StudentPiiRecognizer(pipeline=nlp)
-    engine = PiiEduNlpEngine(pipeline=nlp)
-    one, two = (
-        [recognizer.analyze(t, None, a) for t, a in engine.process_batch(texts, "en", n_process=n)]
-        for n in (1, 2)
-    )
-    assert [found(results, text) for results, text in zip(two, texts, strict=True)][-1] == [
-        ("PERSON", "Ms. Roe")
-    ]
-    assert two[0][0].recognition_metadata == one[0][0].recognition_metadata
-
-
 def test_loaded_by_name_when_needed_and_once(folder):
     engine = PiiEduNlpEngine(pipeline=str(folder))
     assert not engine.is_loaded()
@@ -232,106 +193,8 @@ def test_empty_text_and_one_megabyte(nlp):
     assert found(analyzer.analyze(text, "en"), text) == [("PERSON", "Ana Lopez")]
 
 
-def test_context_words_of_other_recognizers_work(nlp):
-    """Without lemmas, Presidio's enhancer would find no word near a number."""
-    registry = RecognizerRegistry([StudentPiiRecognizer(pipeline=nlp), UsSsnRecognizer()])
-    analyzer = AnalyzerEngine(nlp_engine=PiiEduNlpEngine(pipeline=nlp), registry=registry)
-    scores = [
-        analyzer.analyze(text, "en", entities=["US_SSN"])[0].score
-        for text in ("It is 231-45-6789 so.", "My SSN is 231-45-6789.")
-    ]
-    assert scores[1] > scores[0]
-
-
-def test_contract_of_presidios_engines():
-    for name in (
-        "load",
-        "is_loaded",
-        "process_text",
-        "process_batch",
-        "is_stopword",
-        "is_punct",
-        "get_supported_entities",
-    ):
-        ours, theirs = (
-            list(inspect.signature(getattr(c, name)).parameters)
-            for c in (PiiEduNlpEngine, SpacyNlpEngine)
-        )
-        assert ours[: len(theirs)] == theirs
-    assert issubclass(PiiEduNlpEngine, NlpEngine)
-    assert PiiEduNlpEngine.engine_name not in NlpEngineProvider().nlp_engines
-
-
 def test_surrogates_are_not_made():
     nlp = small_pipeline(surrogates=True)
     engine = PiiEduNlpEngine(pipeline=nlp)
     assert engine.process_text(ESSAY, "en").tokens._.deidentified is None
     assert "hips_surrogate" in nlp.pipe_names
-
-
-OTHER = "Nobody is named here."
-ROWS = [
-    "name,email,score,essay",
-    f'Ina Sorel,ina.sorel@example.edu,17,"{SERVE_TEXT}"',
-    f'Odile Prath,odile.prath@example.edu,18,"{OTHER}"',
-]
-
-
-@pytest.fixture(scope="module")
-def analyzer():
-    return build_analyzer(pipeline=ruler_pipeline())
-
-
-def test_dict_of_lists_and_dicts_becomes_one_without_the_people(analyzer):
-    record = {
-        "essay": SERVE_TEXT,
-        "replies": [OTHER, "Ask Odile Prath."],
-        "student": {"name": "Ina Sorel", "age": 17},
-        "id": "Ina Sorel",
-    }
-    found = BatchAnalyzerEngine(analyzer).analyze_dict(record, "en", keys_to_skip=["id"])
-    engine = BatchAnonymizerEngine(PiiEduAnonymizer(key=SERVE_KEY, profile="ferpa_strict"))
-    hidden = engine.anonymize_dict(found, operators={"DEFAULT": OperatorConfig("hips")})
-    assert (
-        hidden["id"] == "Ina Sorel"
-        and hidden["student"]["age"] == 17
-        and hidden["replies"][0] == OTHER
-    )
-    rest = json.dumps({key: value for key, value in hidden.items() if key != "id"})
-    assert (
-        "Sorel" not in rest
-        and "sorel" not in rest
-        and "Prath" not in rest
-        and "Buzan (2006)" in rest
-    )
-
-
-def test_csv_by_presidio_structured(analyzer, tmp_path):
-    structured = pytest.importorskip("presidio_structured")
-    (tmp_path / "class.csv").write_text("\n".join(ROWS), "utf8")
-    table = structured.data.CsvReader().read(tmp_path / "class.csv")
-    analysis = structured.PandasAnalysisBuilder(analyzer).generate_analysis(
-        table[["name", "email", "score"]]
-    )
-    assert analysis.entity_mapping == {"name": "PERSON", "email": "EMAIL_ADDRESS"}
-    # presidio-structured makes its operators itself and knows Presidio's only: ours come in as `custom`.
-    hips = PiiEduAnonymizer(key=SERVE_KEY)
-
-    def hidden(text):
-        return hips.anonymize(
-            text, analyzer.analyze(text, "en"), {"DEFAULT": OperatorConfig("hips")}
-        ).text
-
-    analysis.entity_mapping["essay"] = "ESSAY"  # a column of running text is not one value: say so
-    custom = {
-        entity: OperatorConfig("custom", {"lambda": hidden})
-        for entity in ("PERSON", "EMAIL_ADDRESS", "ESSAY")
-    }
-    made = structured.StructuredEngine().anonymize(table.copy(), analysis, custom)
-    assert (
-        list(made["score"]) == [17, 18]
-        and made["essay"][1] == OTHER
-        and "Buzan (2006)" in made["essay"][0]
-    )
-    out = made.to_csv(index=False)
-    assert not any(name in out for name in ("Ina", "Sorel", "sorel@"))

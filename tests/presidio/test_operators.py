@@ -88,17 +88,6 @@ def test_pure_function_of_key_scope_label_and_text(text, entity):
         )
 
 
-def test_the_order_of_spans_does_not_matter(engine):
-    text = "Ana Lopez, Tom Baker, Ana Lopez"
-    spans = [RecognizerResult("PERSON", start, start + 9, 1.0) for start in (0, 11, 22)]
-    ops = {"PERSON": OperatorConfig("hips")}
-    new = engine.anonymize(text, spans, ops).text
-    assert new == engine.anonymize(text, spans[::-1], ops).text
-    first, second, third = new.split(", ")
-    assert first == third != second
-    assert engine.anonymize("Tom Baker", ANA, ops).text == second
-
-
 def test_selectable_from_the_body_of_a_request(engine):
     body = json.loads(
         '{"text": "Ana Lopez, 312-867-5309", "anonymizers": {"PERSON": {"type": "hips", "profile": "tags_only"},'
@@ -149,26 +138,11 @@ def test_operators_of_one_text_are_not_for_another(engine):
 
 @pytest.mark.parametrize(
     ("kwargs", "code"),
-    [({"operator": "mask"}, "E831"), ({"profile": "ets"}, "E834"), ({"key": b"x"}, "E402")],
+    [({"operator": "mask"}, "E546"), ({"profile": "ets"}, "E834"), ({"key": b"x"}, "E402")],
 )
 def test_hips_operators_refuses(kwargs, code):
     with pytest.raises(InvalidParamError, match=code):
         hips_operators("Ana Lopez", ANA, **{"key": KEY, **kwargs})
-
-
-def test_labels_of_entities():
-    assert {label_of(label) for label in LABELS} == set(LABELS)
-    assert all(label_of(entity) in LABELS for entity in PRESIDIO_ENTITIES.values())
-    expected = {
-        "PERSON": "NAME_STUDENT",
-        "CITED_PERSON": "NAME_CITED",
-        "URL": "URL_PERSONAL",
-        "DATE_TIME": "DATE",
-        "ORGANIZATION": "EMPLOYER",
-    }
-    expected |= {"ZA_MOBILE_NUMBER": "PHONE_NUM", "UK_NHS": "ID_NUM", "US_STUFF": "ID_NUM"}
-    assert {entity: label_of(entity) for entity in expected} == expected
-    assert label_of("NRP", {"NRP": "LOCATION"}) == "LOCATION"
 
 
 @pytest.fixture
@@ -276,19 +250,6 @@ def test_essays_become_the_same_texts(n, profile, scope, options):
     assert differing(texts, engine, component(profile, scope), **options) == []
 
 
-def test_actions_by_label_and_role_agree():
-    crapii = Profile.load("crapii")
-    profile = replace(
-        crapii,
-        actions={**crapii.actions, "EMAIL/INSTRUCTOR": "keep", "NAME_CONNECTED/CONNECTED": "tag"},
-    )
-    essay = filled(ESSAY + " Dr. {NAME_INSTRUCTOR|Hartwell}: {EMAIL|t.hartwell@stateu.edu}.")
-    got = PiiEduAnonymizer(key=KEY, profile=profile).anonymize(essay.text, as_results(essay)).text
-    assert got == component(profile)(as_doc(essay))._.deidentified
-    assert "t.hartwell@stateu.edu" in got
-    assert "ana.lopez7@stateu.edu" not in got
-
-
 @pytest.mark.filterwarnings("ignore:.*W402")
 def test_operators_made_for_a_text_agree_in_presidios_own_engine():
     engine, hips = AnonymizerEngine(), component()
@@ -297,16 +258,6 @@ def test_operators_made_for_a_text_agree_in_presidios_own_engine():
         results = as_results(essay)
         got = engine.anonymize(essay.text, results, hips_operators(essay.text, results, key=KEY))
         assert got.text == hips(as_doc(essay))._.deidentified
-
-
-def test_merged_neighbours_stay_two_people():
-    essay = filled(ESSAY)
-    with_merging = PiiEduAnonymizer(key=KEY).anonymize(essay.text, as_results(essay))
-    without = PiiEduAnonymizer(key=KEY).anonymize(
-        essay.text, as_results(essay), merge_entities_with_spaces=False
-    )
-    assert with_merging.text == without.text == component()(as_doc(essay))._.deidentified
-    assert len(with_merging.items) == len(without.items) - 1
 
 
 def test_one_text_two_people(engine):
@@ -388,18 +339,6 @@ def test_some_items_come_back_and_what_is_not_the_anonymizers_is_refused(vault):
     got.items[0].start += 1
     with pytest.raises(PiiError, match="E839"):
         back.deanonymize(got.text, got.items)
-
-
-def test_the_cli_s_vault_opens_here(vault):
-    """What the pipeline released, Presidio can bring back."""
-    essay = filled(ESSAY)
-    doc = component()(as_doc(essay))
-    vault.append(doc, id="1")
-    items = [
-        OperatorResult(row["start_char"], row["end_char"], row["label"], operator="hips")
-        for row in doc._.surrogate_spans
-    ]
-    assert PiiEduDeanonymizer(vault=vault).deanonymize(doc._.deidentified, items).text == essay.text
 
 
 @pytest.mark.parametrize(

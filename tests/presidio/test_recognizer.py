@@ -4,10 +4,8 @@ import copy
 import importlib
 import json
 import logging
-import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -24,11 +22,8 @@ from hypothesis import strategies as st
 from presidio_analyzer import (
     AnalyzerEngine,
     AnalyzerEngineProvider,
-    LocalRecognizer,
-    PatternRecognizer,
     RecognizerRegistry,
 )
-from presidio_analyzer.input_validation.yaml_recognizer_models import CONFIG_MODEL_MAP
 from presidio_analyzer.nlp_engine import NerModelConfiguration, SpacyNlpEngine
 from presidio_analyzer.recognizer_registry import RecognizerRegistryProvider
 
@@ -37,7 +32,6 @@ from pii_components import __version__
 from pii_components.errors import PiiError
 from pii_components.labels import PRESIDIO_ENTITIES
 from pii_components.presidio import PiiEduAnonymizer, build_analyzer
-from pii_components.presidio import recognizer as module
 from pii_components.presidio import settings as offline
 from pii_components.presidio.engine import PiiEduNlpEngine
 from pii_components.presidio.recognizer import StudentPiiRecognizer
@@ -141,21 +135,6 @@ def test_own_pipeline_is_loaded_at_the_first_text(nlp, tmp_path):
     assert recognizer._opened.get_pipe("names").texts == [TEXT] * 2
 
 
-def test_own_pipeline_is_loaded_once_by_many_threads(nlp, monkeypatch):
-    """A service answers its first requests at the same time; artifacts of another text are of no use."""
-    loads = []
-    monkeypatch.setattr(module, "open_pipeline", lambda source: loads.append(source) or nlp)
-    recognizer, artifacts = (
-        StudentPiiRecognizer(pipeline=nlp),
-        spacy_engine(nlp).process_text("Zed " + TEXT, "en"),
-    )
-    with ThreadPoolExecutor(8) as pool:
-        results = list(
-            pool.map(lambda text: recognizer.analyze(text, None, artifacts), [TEXT] * 16)
-        )
-    assert len(loads) == 1 and all(found(result, TEXT) == TWO for result in results)
-
-
 INDIRECT = "Ana Lopez, 17, born on May 3, of Ashby, is at Harlo College and works for Mumpert Bank with the twins."
 VALUES = {
     "Ana Lopez": "NAME_STUDENT",
@@ -196,25 +175,6 @@ def test_unknown_entities_of_a_request_are_others(rules):
 def test_options_that_cannot_be_used(options, code, told):
     with pytest.raises(PiiError, match=rf"{code}.*{told}"):
         StudentPiiRecognizer(**options)
-
-
-def test_is_a_recognizer_like_others(rules):
-    assert isinstance(rules, LocalRecognizer)
-    assert (rules.name, rules.version, rules.supported_language) == (
-        "StudentPiiRecognizer",
-        __version__,
-        "en",
-    )
-    assert (
-        rules.get_supported_entities()
-        == rules.supported_entities
-        == [
-            entity
-            for entity in dict.fromkeys(PRESIDIO_ENTITIES.values())
-            if entity not in ("CITED_PERSON", "CHARACTER_PERSON")
-        ]
-    )
-    assert rules.country_code() is None and rules.context == []
 
 
 def test_as_a_dict_and_back(nlp, tmp_path):
@@ -312,17 +272,6 @@ def test_one_file_is_enough_in_a_process_that_imports_nothing_of_ours(tmp_path):
     assert out.stdout.strip() == "fine"
 
 
-@pytest.mark.parametrize("options", [{}, {"supported_entities": ["PERSON"]}])
-def test_list_is_refused_not_left_to_others_where_nobody_knows_our_class(options, monkeypatch):
-    """`class_name` as in the file that ships, in a Presidio that no pipeline of ours was loaded in."""
-    monkeypatch.delitem(CONFIG_MODEL_MAP, "PatternRecognizer")
-    provider = RecognizerRegistryProvider(
-        registry_configuration=recognizers(class_name="PatternRecognizer", **options)
-    )
-    with pytest.raises((TypeError, ValueError), match="supported_entity|patterns"):
-        provider.create_recognizer_registry()
-
-
 @pytest.mark.parametrize(("label", "probability", "protect_at", "score"), CASES["scores"])
 def test_score_is_half_where_protection_begins(label, probability, protect_at, score):
     assert score_of(label, probability, protect_at) == pytest.approx(score, abs=0.001)
@@ -368,14 +317,6 @@ def test_options_from_yaml(options, expected, folder, tmp_path):
     )
     engine = AnalyzerEngineProvider(analyzer_engine_conf_file=tmp_path / "all.yaml").create_engine()
     assert [list(pair) for pair in found(engine.analyze(TEXT, "en"), TEXT)] == expected
-
-
-def test_recognizer_by_another_name():
-    provider = RecognizerRegistryProvider(
-        registry_configuration=recognizers(class_name="StudentPiiRecognizer", name="Essays")
-    )
-    (recognizer,) = provider.create_recognizer_registry().recognizers
-    assert (type(recognizer), recognizer.name) == (StudentPiiRecognizer, "Essays")
 
 
 @pytest.mark.parametrize(("options", "code"), CASES["what_nobody_knows_is_an_error"])
@@ -476,30 +417,3 @@ def test_presidio_that_is_not_installed(monkeypatch):
     monkeypatch.setattr(offline, "find_spec", lambda name: None)
     with pytest.raises(PiiError, match=r"E005.*presidio-analyzer.*en_pii_edu\[presidio\]"):
         offline.presidio_needed("the recognizer")
-
-
-def test_a_list_of_domains_of_ones_own_is_left_alone(monkeypatch):
-    name = "TLDEXTRACT_PUBLIC_SUFFIX_LIST_URLS"
-    monkeypatch.delenv(name, raising=False)
-    offline.presidio_needed("this test")
-    assert os.environ[name] == ""
-    monkeypatch.setenv(name, "file:///srv/list.dat")
-    offline.presidio_needed("this test")
-    assert os.environ[name] == "file:///srv/list.dat"
-
-
-@pytest.mark.parametrize(
-    ("asked", "expected"),
-    [
-        ({"entities": ["DATE_TIME", "US_SSN"]}, ["May 4, 2021"]),
-        ({"score_threshold": 0.6}, ["Ana Lopez", "Ms. Roe"]),
-        ({"allow_list": ["Ms. Roe", "ana lopez"]}, ["Ana Lopez", "May 4, 2021"]),
-        ({"allow_list": ["^MS", r"\d{4}"], "allow_list_match": "regex"}, ["Ana Lopez"]),
-        ({"ad_hoc_recognizers": [PatternRecognizer("WORD", deny_list=["told"])]}, None),
-    ],
-)
-def test_parameters_of_a_request_do_what_they_do_for_others(asked, expected, nlp):
-    text = "Ana Lopez told Ms. Roe on May 4, 2021."
-    results = build_analyzer(pipeline=nlp).analyze(text, "en", **asked)
-    everything = ["Ana Lopez", "told", "Ms. Roe", "May 4, 2021"]
-    assert [value for _, value in found(results, text)] == (expected or everything)

@@ -20,8 +20,7 @@ from pii_components.errors import PiiError
 from pii_components.labels import LABELS
 from pii_components.presidio import PiiEduAnonymizer
 from pii_components.presidio.source import PresidioSource
-from pii_components.spans import Candidate, merge_found, resolve_overlaps, write_spans
-from pii_components.surrogates.component import HipsSurrogate
+from pii_components.spans import Candidate, merge_found, resolve_overlaps
 
 from .common import CASES, KEY, TOKENIZER, small_pipeline
 
@@ -101,11 +100,6 @@ def test_wrong_settings(config, code):
         pipeline(**config)
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\n", "x", "\u200b", "DE89", "1 " * 3000])
-def test_odd_texts(source, text):
-    assert source(text).spans["pii"] is not None
-
-
 def test_a_failure_does_not_quote_the_text(source, monkeypatch):
     component = source.get_pipe("presidio_source")
     monkeypatch.setattr(component.engine, "analyze", lambda *args, **kwargs: int("Lopez"))
@@ -165,21 +159,6 @@ def test_merging_uncovers_nothing_whatever_the_order(known, new, rng):
     rng.shuffle(shuffled)
     assert merge_found(doc, ours, shuffled) == result
     assert merge_found(doc, result, []) == result
-
-
-def test_a_surrogate_is_valid_too():
-    """Whatever the key, it is found again (surrogates/test_check_digits.py has the other kinds of numbers)."""
-    nlp, hips, value = (
-        pipeline(recognizers=["IbanRecognizer"]),
-        HipsSurrogate(),
-        "DE89 3704 0044 0532 0130 00",
-    )
-    news = set()
-    for n in range(20):
-        hips.set_key(KEY + bytes([n]))
-        again = nlp(hips(nlp(f"It is {value}, I said."))._.deidentified)
-        news |= {span.text for span in again.spans["pii"]}
-    assert len(news) == 20 and value not in news and {len(new) for new in news} == {len(value)}
 
 
 def test_saved_and_loaded(tmp_path, source):
@@ -254,27 +233,3 @@ def test_fresh_process_with_two_workers(tmp_path, source):
         .anonymize(text, [RecognizerResult(*span, 1.0) for span in spans])
         .text
     )
-
-
-def test_spans_of_others_stay_as_they_are(source):
-    component = source.get_pipe("presidio_source")
-    doc = source.make_doc("Ana Lopez wrote")
-    write_spans(
-        doc,
-        [
-            Candidate(
-                0,
-                2,
-                "NAME_STUDENT",
-                score=0.8,
-                source="model",
-                reason="signs",
-                roles=(0.8, 0.1, 0.1, 0, 0),
-            )
-        ],
-    )
-    before = component.find_spans(doc)
-    component(doc)
-    assert before == component.find_spans(doc)
-    assert doc.spans["pii"][0]._.pii_source == "model"
-    assert doc.spans["pii"].attrs["roles"] == [[0.8, 0.1, 0.1, 0, 0]]

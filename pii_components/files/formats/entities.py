@@ -36,6 +36,7 @@ from .base import (
     within,
 )
 
+_FORM = "not id, text, type and positions as (start, end)"
 COLUMNS = ("file_idx", "entity_text", "type", "positions")
 # "A few characters", at least as many as an essay has white space to lose on a page.
 NEAR = 40
@@ -58,7 +59,7 @@ def read_entities(path: Path, *, encoding: str = "utf-8") -> Iterator[EntityRow 
     """The rows of an entity CSV, streamed.
 
     encoding (str): A byte order mark overrules utf-8.
-    YIELDS (EntityRow | Skip): Each row; E520, E524, E639 of those that cannot be used.
+    YIELDS (EntityRow | Skip): Each row; E520, E524 of those that cannot be used.
     RAISES (PiiError): E501, E503, E625.
     """
     with open_decoded(path, encoding) as (stream, codec, _):
@@ -71,22 +72,22 @@ def read_entities(path: Path, *, encoding: str = "utf-8") -> Iterator[EntityRow 
         for name in COLUMNS:
             if header.count(name) != 1:
                 raise PiiError(Errors.E625, what=path.name, name=name, needed=", ".join(COLUMNS))
-        for number, _, row in rows:
+        for number, line, row in rows:
             if isinstance(row, Skip):
                 yield row
             elif len(row) != len(header):
-                yield Skip.of(Errors.E639, number=number - 1)
+                yield Skip.of(Errors.E524, number=number - 1, line=line, reason=_FORM)
             else:
-                yield _row(number - 1, dict(zip(header, row, strict=True)), codec)
+                yield _row(number - 1, line, dict(zip(header, row, strict=True)), codec)
 
 
-def _row(number: int, cells: Mapping[str, str], codec: str) -> EntityRow | Skip:
+def _row(number: int, line: int, cells: Mapping[str, str], codec: str) -> EntityRow | Skip:
     if any(map(is_no_text, cells.values())):
         return Skip.of(Errors.E520, number=number, encoding=codec)
     document, words, label, positions = (cells[name] for name in COLUMNS)
     document, at = document.strip(), _POSITIONS.fullmatch(positions.strip())
     if at is None or not (document and words and is_label(label)):
-        return Skip.of(Errors.E639, number=number)
+        return Skip.of(Errors.E524, number=number, line=line, reason=_FORM)
     return EntityRow(number, document, int(at[1]), int(at[2]), label, words)
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import Errors, PiiError
 from ..json_text import HALF_ESCAPE, TOKEN_FIELDS, join_tokens
-from ..record import Skip, has_half_pair, read_bytes, reason_of
+from ..record import has_half_pair, open_binary
 from .base import (
     IN_MASK,
     MASKED_LABEL,
@@ -253,10 +253,8 @@ def read_docbin(path: Path, options: ReadOptions) -> Items:
     """
     from spacy.tokens import DocBin
 
-    try:
-        data = read_bytes(path)
-    except OSError as err:
-        raise PiiError(Errors.E501, what=path.name, reason=reason_of(err)) from err
+    with open_binary(path) as file:
+        data = file.read()
     if not data:
         raise PiiError(Errors.E503)
     try:
@@ -265,26 +263,14 @@ def read_docbin(path: Path, options: ReadOptions) -> Items:
         raise PiiError(
             Errors.E900, file=path.name, kind="DocBin", reason=type(err).__name__
         ) from err
-    return each(_docs(bin_), lambda number, doc: from_doc(doc, number, options.tally))
+    return each(_docs(bin_, path.name), lambda number, doc: from_doc(doc, number, options.tally))
 
 
-def _docs(bin_: "DocBin") -> "Iterator[tuple[int, Doc] | Skip]":
-    docs, gone = _after(bin_, 0), 0
-    for number in range(1, len(bin_) + 1):
-        try:
-            yield number, next(docs)
-        except Exception as err:
-            yield Skip.of(
-                Errors.E657, number=number, kind="document of a DocBin", reason=type(err).__name__
-            )
-            docs, gone = _after(bin_, number - gone), number  # the error has ended the generator
-
-
-def _after(bin_: "DocBin", n: int) -> "Iterator[Doc]":
-    """The documents of a DocBin after the first n, which are let go."""
-    for name in ("tokens", "spaces", "cats", "flags", "span_groups", "user_data"):
-        setattr(bin_, name, list(getattr(bin_, name))[n:])
-    return bin_.get_docs(blank_pipeline().vocab)
+def _docs(bin_: "DocBin", name: str) -> "Iterator[tuple[int, Doc]]":
+    try:
+        yield from enumerate(bin_.get_docs(blank_pipeline().vocab), 1)
+    except Exception as err:
+        raise PiiError(Errors.E900, file=name, kind="DocBin", reason=type(err).__name__) from err
 
 
 def from_doc(doc: "Doc", number: int, tally: ReadStats) -> LabelledText:
