@@ -292,12 +292,7 @@ def has_direct(doc: Doc) -> bool:
 def read_docs(path: Path, nlp: Language) -> list[Doc]:
     """Documents of a DocBin. RAISES (PiiError): E604, if it is not there."""
     if not path.is_file():
-        raise PiiError(
-            Errors.E604,
-            path=path.name,
-            what="corpus",
-            task="fill-slots",
-        )
+        raise PiiError(Errors.E604, path=path.name, what="corpus", task="fill-slots")
     return list(DocBin().from_disk(path).get_docs(nlp.vocab))
 
 

@@ -237,12 +237,7 @@ def read_metrics(path: Path) -> dict[str, Any]:
     except ValueError as err:
         raise PiiError(Errors.E900, file=path.name, kind="metrics file", reason="not JSON") from err
     if not isinstance(content, dict) or not {"systems", "views"} <= content.keys():
-        raise PiiError(
-            Errors.E900,
-            file=path.name,
-            kind="metrics file",
-            reason="no systems in it",
-        )
+        raise PiiError(Errors.E900, file=path.name, kind="metrics file", reason="no systems in it")
     return content
 
 
