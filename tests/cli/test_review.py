@@ -38,7 +38,7 @@ ROWS = [
     ("d4", "Buzan again, and Ina Sorel."),
 ]
 TEXTS = dict(enumerate((text for _, text in ROWS), 1))
-RUN = "run.jsonl"
+RUN = "review/review.jsonl"
 BLANK = spacy.blank("en")
 
 
@@ -77,8 +77,8 @@ def again(pii_edu, *options: str, name: str = "in.csv"):
         "final.csv",
         "--id-column",
         "id",
-        "--report",
-        "final.json",
+        "--config",
+        "report=final.json",
         "--overwrite",
         *options,
     )
@@ -120,7 +120,7 @@ def test_each_form_of_input_is_opened_again_with_its_release(form, folder, pii_e
         form, (f"in.{form}", f"clean.{form}")
     )
     assert pii_edu("deidentify", name, "--out", out, "--review-dir", "deep/run").exit_code == 0
-    review = Review.open(folder / "deep/run")
+    review = Review.open(folder / "deep/run/review.jsonl")
     documents = [review.document(n) for n in range(1, 5)]
     assert [d["text"] for d in documents] == list(TEXTS.values())
     for d in documents:
@@ -210,7 +210,7 @@ def test_every_kind_of_decision_is_applied_and_all_else_stays(opened, made, fold
     opened.decide(1, ADD, *at(1, "Marla Quist"), "NAME_STUDENT")
     opened.decide(1, RELABEL, *at(1, "Buzan"), "NAME_CONNECTED")
     opened.decide(3, REJECT, *at(3, "Jörn Übel"))
-    run = again(pii_edu, "--decisions", f"{RUN}.decisions.jsonl", "--review-dir", "second.jsonl")
+    run = again(pii_edu, "--decisions", "review", "--review-dir", "second.jsonl")
     assert run.exit_code == 0, run.output
     review = Review.open(folder / "second.jsonl")
     first, third = review.document(1)["release"], review.document(3)["release"]
@@ -231,7 +231,7 @@ def test_every_kind_of_decision_is_applied_and_all_else_stays(opened, made, fold
         "documents": 2,
         "not_read": "",
     }
-    assert again(pii_edu, "--decisions", f"{RUN}.decisions.jsonl", "--sweep", "hide").exit_code == 0
+    assert again(pii_edu, "--decisions", "review", "--config", "sweep=hide").exit_code == 0
     assert (
         "20418837" in (folder / "final.csv").read_text()
         and "Jörn Übel" in (folder / "final.csv").read_text()
@@ -245,10 +245,7 @@ def test_a_detail_has_the_role_that_a_person_gave_it(opened, folder, pii_edu):
         'name = "mine"\n[actions]\nID_NUM = "surrogate"\n"ID_NUM/ORGANISATION" = "keep"\n',
     )
     opened.decide(1, RELABEL, *at(1, "20418837"), "ID_NUM", "ORGANISATION")
-    assert (
-        again(pii_edu, "--profile", "mine.toml", "--decisions", f"{RUN}.decisions.jsonl").exit_code
-        == 0
-    )
+    assert again(pii_edu, "--profile", "mine.toml", "--decisions", "review").exit_code == 0
     assert "20418837" in (folder / "final.csv").read_text()
 
 
@@ -354,7 +351,7 @@ def test_what_cannot_be_decided(what, code, opened):
 
 def test_an_input_that_changed_is_refused(opened, made, folder, pii_edu):
     opened.decide(3, REJECT, *at(3, "Buzan"))
-    decided = ["--decisions", f"{RUN}.decisions.jsonl"]
+    decided = ["--decisions", "review"]
     put(folder / "in.csv", csv_of([*ROWS[:2], ("d3", "Another text of Ina Sorel."), ROWS[3]]))
     with pytest.raises(PiiError, match="E575.* 1 documents differ, the first is record 3"):
         Review.open(made)
@@ -372,7 +369,7 @@ def test_an_input_that_changed_is_refused(opened, made, folder, pii_edu):
         and json.loads((folder / "final.json").read_text())["decisions"]["not_read"] == "E579"
     )
     put(folder / "in.csv", csv_of())
-    assert "[E560]" in again(pii_edu, *decided, "--engine", "ray").stderr
+    assert "[E560]" in again(pii_edu, *decided, "--config", "engine=ray").stderr
     for bad in (
         b"",
         b'{"x": 1}\n',

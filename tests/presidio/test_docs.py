@@ -10,7 +10,6 @@ import pytest
 
 import en_pii_edu
 from pii_components import __version__
-from pii_components.labels import PRESIDIO_ENTITIES
 from scripts.presidio_samples import table as table_of
 
 ROOT = Path(__file__).parents[2]
@@ -43,15 +42,3 @@ def test_table_is_that_of_the_metrics_file():
     ((file, table),) = re.findall(marks, DOC.read_text("utf8"), re.DOTALL)
     report = json.loads((ROOT / file).read_text("utf8"))
     assert (ROOT / file, table_of(report)) == (METRICS, table)
-
-
-def test_names_of_entities_are_those_of_the_labels():
-    rows = re.findall(r"^\| ([A-Z_, ]+) \| ([A-Z_]+) \|$", DOC.read_text("utf8"), re.MULTILINE)
-    assert {
-        label: entity for labels, entity in rows for label in labels.split(", ")
-    } == PRESIDIO_ENTITIES
-
-
-def test_links_lead_somewhere():
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", DOC.read_text("utf8")):
-        assert (DOC.parent / target).exists(), target
