@@ -230,7 +230,7 @@ def draw(
     """
     first, then, last = _pools(slot, table)
     small = bool(slot.region) and then is last
-    word, long = slot.word, len(slot.word) > 2
+    word = slot.word
     child = patronymic_gender(word) if slot.kind == GIVEN else ""
     best: tuple[int, str, bool] | None = None
     fit = 0
@@ -242,16 +242,8 @@ def draw(
             if not name:
                 continue
         new = norm(name)
-        # No letter of the original at the front, for its initial may stand alone; nor one name inside the other (Ana, Anabel).
-        if (
-            new[0] == word[0]
-            or new in taken
-            or (long and (word in new or new in word))
-            or new in forbidden
-        ):
+        if not _is_free(name, new, word, forbidden, taken):
             continue
-        if "-" in name and any(norm(half) in forbidden for half in name.split("-")):
-            continue  # "Hyun-seo" for the given name of somebody whose surname is Hyun
         elsewhere = bool(slot.region) and (attempt >= WIDEN_AFTER or small)
         distance = abs(len(new) - len(word)) if near and len(word) > 1 else 0
         if best is None or (distance, elsewhere) < (best[0], best[2]):
@@ -260,6 +252,20 @@ def draw(
         if not distance or fit >= NEAR_TRIES:
             break
     return (best[1], best[2]) if best else (None, True)
+
+
+def _is_free(
+    name: str, new: str, word: str, forbidden: Container[str], taken: Container[str]
+) -> bool:
+    """Whether a name, folded `new`, may stand in the place of a word."""
+    # No letter of the original at the front, for its initial may stand alone.
+    if new[0] == word[0] or new in taken:
+        return False
+    # Nor one name inside the other (Ana, Anabel).
+    if len(word) > 2 and (word in new or new in word):
+        return False
+    # Nor "Hyun-seo" for the given name of somebody whose surname is Hyun.
+    return not any(norm(part) in forbidden for part in {name, *name.split("-")})
 
 
 _DIGIT = re.compile(r"\d")
