@@ -308,20 +308,17 @@ def name_people(
     fixed = fixed or {}
     known = [slots_of(person, table) for person in people]
     keys = [[(slot.kind, slot.key) for slot in own] for own, _ in known]
-    slots: dict[tuple[str, str], Slot] = {}
     # Siblings share a surname whose origin may be known from a given name only: the same one of them must decide each time.
-    for _, _, i in sorted(
-        [(i >= first, person.words, i) for i, person in enumerate(people) if i not in fixed]
-    ):
+    order = [i for i in range(len(people)) if i not in fixed]
+    order.sort(key=lambda i: (i >= first, people[i].words))
+    slots: dict[tuple[str, str], Slot] = {}
+    for i in order:
         for key, slot in zip(keys[i], known[i][0], strict=True):
             slots.setdefault(key, slot)
     found: dict[tuple[str, str], str | None] = {}
-    taken = {norm(part) for text in fixed.values() for part in text.split()} if fixed else set()
+    taken = {norm(part) for text in fixed.values() for part in text.split()}
     widened: set[tuple[str, str]] = set()
-    own = {w for person in people for w in person.words}
-    blocked = (
-        forbidden.and_also(own) if isinstance(forbidden, Forbidden) else Forbidden(own, forbidden)
-    )
+    blocked = Forbidden({word for person in people for word in person.words}, forbidden)
     streams = [(chance.rng(_PURPOSE[kind], key), (kind, key)) for kind, key in slots]
     # Where two names want one surrogate, a secret order decides: that of the seeds.
     before = {key for own_keys in keys[:first] for key in own_keys}
@@ -334,16 +331,22 @@ def name_people(
         taken.add(norm(name) if name else "")
         if elsewhere:
             widened.add(place)
-    named = []
-    for i, person in enumerate(people):
-        if i in fixed:
-            named.append(Named(person, _fixed_words(person, fixed[i])))
-            continue
-        notes = known[i][1]
-        if "origin unknown" not in notes and not widened.isdisjoint(keys[i]):
-            notes = (*notes, "origin not matched")
-        named.append(Named(person, tuple([found[key] for key in keys[i]]), ", ".join(notes)))
-    return named
+    return [
+        Named(person, _fixed_words(person, fixed[i]))
+        if i in fixed
+        else Named(
+            person,
+            tuple([found[key] for key in keys[i]]),
+            _note(known[i][1], matched=widened.isdisjoint(keys[i])),
+        )
+        for i, person in enumerate(people)
+    ]
+
+
+def _note(unknown: tuple[str, ...], *, matched: bool) -> str:
+    if not matched and "origin unknown" not in unknown:
+        unknown = (*unknown, "origin not matched")
+    return ", ".join(unknown)
 
 
 def _fixed_words(person: Person, pseudonym: str) -> tuple[str, ...]:
