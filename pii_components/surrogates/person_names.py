@@ -405,16 +405,6 @@ def render(
 
 def _write(text: str, word: str, new: str, full: str) -> str:
     """A surrogate as an initial, a nickname or a name, in the original's case; letter-spaced if that was."""
-    if (
-        word == full
-        and len(word) > 1
-        and new.isascii()
-        and text.isascii()
-        and text.isalpha()
-        and text.istitle()
-    ):
-        # As most names are written.
-        return new
     if len(word) == 1 and text.isascii():
         first = plain(new)[0]
         return first.lower() if text.islower() else first.upper()
