@@ -316,12 +316,12 @@ def name_people(
         for key, slot in zip(keys[i], known[i][0], strict=True):
             slots.setdefault(key, slot)
     found: dict[tuple[str, str], str | None] = {}
-    taken = {norm(part) for text in fixed.values() for part in text.split()}
+    taken = {norm(part) for part in " ".join(fixed.values()).split()}
     widened: set[tuple[str, str]] = set()
     blocked = Forbidden({word for person in people for word in person.words}, forbidden)
     streams = [(chance.rng(_PURPOSE[kind], key), (kind, key)) for kind, key in slots]
     # Where two names want one surrogate, a secret order decides: that of the seeds.
-    before = {key for own_keys in keys[:first] for key in own_keys}
+    before = set[tuple[str, str]]().union(*keys[:first])
     streams.sort(key=lambda drawn: (drawn[1] not in before, drawn[0].seed))
     for stream, place in streams:
         name, elsewhere = draw(
