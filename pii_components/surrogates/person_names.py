@@ -56,11 +56,6 @@ class Forbidden:
             bool(word) and isinstance(word, str) and word in self._text and _holds(self._text, word)
         )
 
-    def and_also(self, words: Container[str]) -> "Forbidden":
-        more = Forbidden(*self._words, words)
-        more._text = self._text
-        return more
-
 
 def _words_with(text: str, letter: str) -> Iterator[str]:
     """Words that hold a letter that is not ASCII; what stands before it and is not ASCII either goes with it."""
