@@ -20,7 +20,7 @@ from ..names.link import nicknames_of
 from ..names.table import Source
 from .keys import pick
 from .numbers import other_number
-from .person_names import Named
+from .person_names import Named, places_in
 from .style import fill, in_case, other_chars, other_shape, resource, word_list, words
 from .values import Context
 
@@ -199,10 +199,8 @@ def _best_pieces(run: str, stems: Sequence[Stem]) -> tuple[Piece, ...]:
     # Where forms begin, and the next such place from each letter on.
     here: dict[int, list[tuple[str, str, int, int]]] = {}
     for form in _forms(run, stems):
-        start = run.find(form[0])
-        while start >= 0:
+        for start in places_in(run, form[0]):
             here.setdefault(start, []).append(form)
-            start = run.find(form[0], start + 1)
     next_at = [len(run)] * (len(run) + 1)
     for start in range(len(run) - 1, -1, -1):
         next_at[start] = start if start in here else next_at[start + 1]

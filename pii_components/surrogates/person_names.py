@@ -53,19 +53,28 @@ class Forbidden:
             if word in words:
                 return True
         return (
-            bool(word) and isinstance(word, str) and word in self._text and _holds(self._text, word)
+            isinstance(word, str)
+            and word != ""
+            and word in self._text
+            and re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", self._text) is not None
         )
+
+
+def places_in(text: str, part: str, start: int = 0) -> Iterator[int]:
+    """YIELDS (int): Where a part stands in a text; one may begin inside another."""
+    at = text.find(part, start)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
 
 
 def _words_with(text: str, letter: str) -> Iterator[str]:
     """Words that hold a letter that is not ASCII; what stands before it and is not ASCII either goes with it."""
-    at = text.find(letter)
-    while at >= 0:
+    for at in places_in(text, letter):
         start = at
         while start and not text[start - 1].isascii():
             start -= 1
         yield _word_at(text, start)
-        at = text.find(letter, at + 1)
 
 
 def _word_at(text: str, start: int) -> str:
@@ -80,27 +89,13 @@ def _word_at(text: str, start: int) -> str:
 
 def _elided(text: str) -> set[str]:
     """Folded words with one letter before an apostrophe: O'Brien, D'Souza."""
-    found = set()
-    at = text.find("'", 1)
-    while at > 0:
-        if (
-            not (at > 1 and text[at - 2].isalpha())
-            and text[at - 1].isalpha()
-            and text[at + 1 : at + 2].isalpha()
-        ):
-            found.add(norm(_word_at(text, at - 1)))
-        at = text.find("'", at + 1)
-    return found
-
-
-def _holds(text: str, word: str) -> bool:
-    start = text.find(word)
-    while start >= 0:
-        end = start + len(word)
-        if not text[end : end + 1].isalpha() and not (start and text[start - 1].isalpha()):
-            return True
-        start = text.find(word, start + 1)
-    return False
+    return {
+        norm(_word_at(text, at - 1))
+        for at in places_in(text, "'", 1)
+        if not text[at - 2 : at - 1].isalpha()
+        and text[at - 1].isalpha()
+        and text[at + 1 : at + 2].isalpha()
+    }
 
 
 MAX_TRIES, WIDEN_AFTER, ACCENT_TRIES = 240, 120, 40
