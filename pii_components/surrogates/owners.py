@@ -226,12 +226,11 @@ def _is_organisations(value: str, label: str, said: Sequence[str], *, someone: b
     if office:
         return True
     at = max((n for n, word in enumerate(said) if _is_office(word)), default=-1)
-    if at < 0 or someone:
-        return False
-    return not any(
+    meant = any(
         word in words("persons") or (word[-2:] in ("'s", "’s") and not _is_office(word))
         for word in said[max(0, at - 2) :]
     )
+    return at >= 0 and not someone and not meant
 
 
 def _is_office(word: str, more: str = "offices") -> bool:

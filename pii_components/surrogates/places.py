@@ -350,16 +350,14 @@ def _other_word(
     originals (Collection[str]): Folded words of the address, which no name may be.
     capitals (bool): Whether the whole address is in capitals.
     """
-    group = _code_groups().get(token)
-    if group:
+    if group := _code_groups().get(token):
         return pick(rng, [code for code in group if code != token])
     if token.lower() in _COUNTRIES:
         return token
     if _LETTERS.fullmatch(token) and not capitals:
         # "C.D.M.X", "KCMO": letters that stand for a place; which one, we do not know.
         return other_chars(token, rng)
-    compound = _COMPOUND.fullmatch(token)
-    if compound:
+    if compound := _COMPOUND.fullmatch(token):
         fit = [n for n in word_list("street_names_de") if norm(n) not in norm(token)]
         return like(compound["stem"], pick(rng, fit)) + compound["kind"]
     if streets is None and not context.locale.startswith("en"):
@@ -411,11 +409,10 @@ def _says_kind(tokens: list[str], i: int) -> bool:
 
 def _number(token: str, rng: Source, numbers: Collection[str]) -> str:
     """Another number with as many digits; "42nd" becomes "57th". numbers: Those of the address."""
-    digits = _DIGITS.match(token)
-    assert digits is not None
+    digits = _DIGITS.findall(token)[0]
     new = ""
     for _ in range(MAX_DRAWS_ADDRESS):
-        new = other_chars(digits.group(), rng, first=True)
+        new = other_chars(digits, rng, first=True)
         if new not in numbers:
             break
-    return new + ordinal(token[digits.end() :], int(new))
+    return new + ordinal(token[len(digits) :], int(new))

@@ -134,12 +134,13 @@ def _among(
         else:
             owners[i] = len(known)
             known.append(people[i])
-    moved = [
-        name._replace(owner=owners[name.owner]) if name.owner >= 0 else name for name in linked
-    ]
     return known, [
-        n._replace(places=places_of(n.mention, known[n.owner])) if n.owner >= 0 else n
-        for n in moved
+        name._replace(
+            owner=owners[name.owner], places=places_of(name.mention, known[owners[name.owner]])
+        )
+        if name.owner >= 0
+        else name
+        for name in linked
     ]
 
 
@@ -203,7 +204,6 @@ def plan(
         if item.action == profiles.KEEP:
             continue
         old, note = text[item.start : item.end], ""
-        became: str | None = None
         if item.start in by_start:
             became, note = _name(
                 by_start[item.start],
@@ -265,7 +265,6 @@ def _values_of(
     found: dict[tuple[str, str, str], str | None] = {}
     taken = {canonical(text[item.start : item.end]) for item, _ in details}
     weeks = any(weekday_beside(text, i.start, i.end) for i, _ in details if i.label == DATE)
-    spread, border, locale = profile.age_spread, profile.age_border, profile.locale
     for name, people in named.items():
         values: dict[str, set[str]] = {}
         for item, of_variant in details:
@@ -276,11 +275,22 @@ def _values_of(
             context,
             chance=chance,
             people=People(people),
-            ages=choose_age_shift(values[AGE], chance, spread=spread, border=border, local=local)
+            ages=choose_age_shift(
+                values[AGE],
+                chance,
+                spread=profile.age_spread,
+                border=profile.age_border,
+                local=local,
+            )
             if AGE in values
             else None,
             dates=choose_date_shift(
-                values[DATE], chance, weeks=weeks, local=local, locale=locale, near=context.near
+                values[DATE],
+                chance,
+                weeks=weeks,
+                local=local,
+                locale=profile.locale,
+                near=context.near,
             )
             if DATE in values
             else None,
