@@ -20,7 +20,7 @@ from ..names.link import nicknames_of
 from ..names.table import Source
 from .keys import pick
 from .numbers import other_number
-from .person_names import Named
+from .person_names import Named, places_in
 from .style import fill, in_case, other_chars, other_shape, resource, word_list, words
 from .values import Context
 
@@ -189,20 +189,24 @@ def _segment(run: str, stems: Sequence[Stem], size: int) -> tuple[Piece, ...]:
     if len(shown) == 1 and shown[0].old == run and len(run) > 1:
         # Initials of other words, or a part of this one, never weigh as much.
         return (Piece(0, len(run), shown[0].new, 4 * len(run)),)
+    pieces = _best_pieces(run, stems)
+    whole = sum([p.end - p.start for p in pieces]) == len(run)
+    return pieces if whole or any([p.weight > 8 for p in pieces]) else ()
+
+
+def _best_pieces(run: str, stems: Sequence[Stem]) -> tuple[Piece, ...]:
+    """The reading of a run that weighs most, with three less for each letter that is no part of a name."""
     # Where forms begin, and the next such place from each letter on.
     here: dict[int, list[tuple[str, str, int, int]]] = {}
     for form in _forms(run, stems):
-        start = run.find(form[0])
-        while start >= 0:
+        for start in places_in(run, form[0]):
             here.setdefault(start, []).append(form)
-            start = run.find(form[0], start + 1)
     next_at = [len(run)] * (len(run) + 1)
     for start in range(len(run) - 1, -1, -1):
         next_at[start] = start if start in here else next_at[start + 1]
 
     @cache
     def best(start: int, used: int) -> tuple[int, tuple[Piece, ...]]:
-        # Letters that are no part of a name cost three each.
         begin = next_at[start]
         if begin == len(run):
             return 3 * (start - begin), ()
@@ -218,9 +222,7 @@ def _segment(run: str, stems: Sequence[Stem], size: int) -> tuple[Piece, ...]:
                     )
         return score + 3 * (start - begin), pieces
 
-    pieces = best(0, 0)[1]
-    whole = sum([p.end - p.start for p in pieces]) == len(run)
-    return pieces if whole or any([p.weight > 8 for p in pieces]) else ()
+    return best(0, 0)[1]
 
 
 def _join(run: str, pieces: Sequence[Piece], context: Context, rng: Source) -> str:

@@ -185,35 +185,52 @@ def _by_place(
 def _by_sentence(
     text: str, spans: Sequence[tuple[int, int, str]], owners: Sequence[Owner], i: int
 ) -> Owner | None:
-    """The student or other private person who alone is named in the sentence or above it (of a teacher, that tells too little). Or an
-    organisation: a toll-free number, an office's e-mail address, a word for one before it, where nobody is meant, or named above it, too."""
+    """The student or other private person who alone is named in the sentence or above it (of a teacher, that tells too little); or an
+    organisation."""
     start, end, label = spans[i]
-    signs = [sign.end() for sign in _SENTENCE.finditer(text, max(0, start - _FAR), start)]
-    first = (
-        signs[-1] if signs else start if start > _FAR else 0
-    )  # of a longer sentence, nothing tells
-    last = behind.start() if (behind := _SENTENCE.search(text, end, end + _FAR)) else end + _FAR
-    said = [word.lower() for word in _WORD.findall(text, first, start)]
-    office = _office_words(text[start:end]) if label == EMAIL else None
-    nobodys = words("possessives").isdisjoint(said)
-    if (office and nobodys) or (label == PHONE_NUM and _is_toll_free(text[start:end])):
-        return Owner(ORGANISATION)
-    around = [
-        (*spans[k], owners[k]) for k in range(max(0, i - _SPANS), min(i + _SPANS, len(spans)))
-    ]
+    first, last = _sentence(text, start, end)
+    around = slice(max(0, i - _SPANS), i + _SPANS)
     named = [
-        (b, owner) for _, b, kind, owner in around if is_name(kind) and first - _REACH < b <= last
+        (b, owner)
+        for (_, b, kind), owner in zip(spans[around], owners[around], strict=True)
+        if is_name(kind) and first - _REACH < b <= last
     ]
-    at = max((n for n, word in enumerate(said) if _is_office(word)), default=-1)
-    if at >= 0 and nobodys and (office is not None or label == PHONE_NUM):
-        meant = any(
-            word in words("persons") or (word[-2:] in ("'s", "’s") and not _is_office(word))
-            for word in said[max(0, at - 2) :]
-        )
-        if not meant and not any(b > first or text[first - 1] == "\n" for b, _ in named):
-            return Owner(ORGANISATION)
+    said = [word.lower() for word in _WORD.findall(text, first, start)]
+    someone = any(b > first or text[first - 1] == "\n" for b, _ in named)
+    if _is_organisations(text[start:end], label, said, someone=someone):
+        return Owner(ORGANISATION)
     whose = {owner for _, owner in named}
     return _one_of(whose) if {owner.role for owner in whose} in ({STUDENT}, {CONNECTED}) else None
+
+
+def _sentence(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where the sentence around a detail begins and ends; what stands before the detail in a very long one tells nothing."""
+    signs = [sign.end() for sign in _SENTENCE.finditer(text, max(0, start - _FAR), start)]
+    first = signs[-1] if signs else start if start > _FAR else 0
+    behind = _SENTENCE.search(text, end, end + _FAR)
+    return first, behind.start() if behind else end + _FAR
+
+
+def _is_organisations(value: str, label: str, said: Sequence[str], *, someone: bool) -> bool:
+    """Whether a detail is an organisation's: a toll-free number, an office's e-mail address, or one with a word for an office before it.
+
+    said (Sequence[str]): The words of the sentence before it.
+    someone (bool): Whether somebody is named in the sentence or on the line above it.
+    """
+    if label == PHONE_NUM and _is_toll_free(value):
+        return True
+    # There are no words in a number.
+    office = _office_words(value) if label == EMAIL else [] if label == PHONE_NUM else None
+    if office is None or not words("possessives").isdisjoint(said):
+        return False
+    if office:
+        return True
+    at = max((n for n, word in enumerate(said) if _is_office(word)), default=-1)
+    meant = any(
+        word in words("persons") or (word[-2:] in ("'s", "’s") and not _is_office(word))
+        for word in said[max(0, at - 2) :]
+    )
+    return at >= 0 and not someone and not meant
 
 
 def _is_office(word: str, more: str = "offices") -> bool:

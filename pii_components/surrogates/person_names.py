@@ -53,24 +53,28 @@ class Forbidden:
             if word in words:
                 return True
         return (
-            bool(word) and isinstance(word, str) and word in self._text and _holds(self._text, word)
+            isinstance(word, str)
+            and word != ""
+            and word in self._text
+            and re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", self._text) is not None
         )
 
-    def and_also(self, words: Container[str]) -> "Forbidden":
-        more = Forbidden(*self._words, words)
-        more._text = self._text
-        return more
+
+def places_in(text: str, part: str, start: int = 0) -> Iterator[int]:
+    """YIELDS (int): Where a part stands in a text; one may begin inside another."""
+    at = text.find(part, start)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
 
 
 def _words_with(text: str, letter: str) -> Iterator[str]:
     """Words that hold a letter that is not ASCII; what stands before it and is not ASCII either goes with it."""
-    at = text.find(letter)
-    while at >= 0:
+    for at in places_in(text, letter):
         start = at
         while start and not text[start - 1].isascii():
             start -= 1
         yield _word_at(text, start)
-        at = text.find(letter, at + 1)
 
 
 def _word_at(text: str, start: int) -> str:
@@ -85,27 +89,13 @@ def _word_at(text: str, start: int) -> str:
 
 def _elided(text: str) -> set[str]:
     """Folded words with one letter before an apostrophe: O'Brien, D'Souza."""
-    found = set()
-    at = text.find("'", 1)
-    while at > 0:
-        if (
-            not (at > 1 and text[at - 2].isalpha())
-            and text[at - 1].isalpha()
-            and text[at + 1 : at + 2].isalpha()
-        ):
-            found.add(norm(_word_at(text, at - 1)))
-        at = text.find("'", at + 1)
-    return found
-
-
-def _holds(text: str, word: str) -> bool:
-    start = text.find(word)
-    while start >= 0:
-        end = start + len(word)
-        if not text[end : end + 1].isalpha() and not (start and text[start - 1].isalpha()):
-            return True
-        start = text.find(word, start + 1)
-    return False
+    return {
+        norm(_word_at(text, at - 1))
+        for at in places_in(text, "'", 1)
+        if not text[at - 2 : at - 1].isalpha()
+        and text[at - 1].isalpha()
+        and text[at + 1 : at + 2].isalpha()
+    }
 
 
 MAX_TRIES, WIDEN_AFTER, ACCENT_TRIES = 240, 120, 40
@@ -230,7 +220,7 @@ def draw(
     """
     first, then, last = _pools(slot, table)
     small = bool(slot.region) and then is last
-    word, long = slot.word, len(slot.word) > 2
+    word = slot.word
     child = patronymic_gender(word) if slot.kind == GIVEN else ""
     best: tuple[int, str, bool] | None = None
     fit = 0
@@ -242,16 +232,8 @@ def draw(
             if not name:
                 continue
         new = norm(name)
-        # No letter of the original at the front, for its initial may stand alone; nor one name inside the other (Ana, Anabel).
-        if (
-            new[0] == word[0]
-            or new in taken
-            or (long and (word in new or new in word))
-            or new in forbidden
-        ):
+        if not _is_free(name, new, word, forbidden, taken):
             continue
-        if "-" in name and any(norm(half) in forbidden for half in name.split("-")):
-            continue  # "Hyun-seo" for the given name of somebody whose surname is Hyun
         elsewhere = bool(slot.region) and (attempt >= WIDEN_AFTER or small)
         distance = abs(len(new) - len(word)) if near and len(word) > 1 else 0
         if best is None or (distance, elsewhere) < (best[0], best[2]):
@@ -260,6 +242,20 @@ def draw(
         if not distance or fit >= NEAR_TRIES:
             break
     return (best[1], best[2]) if best else (None, True)
+
+
+def _is_free(
+    name: str, new: str, word: str, forbidden: Container[str], taken: Container[str]
+) -> bool:
+    """Whether a name, folded `new`, may stand in the place of a word."""
+    # No letter of the original at the front, for its initial may stand alone.
+    if new[0] == word[0] or new in taken:
+        return False
+    # Nor one name inside the other (Ana, Anabel).
+    if len(word) > 2 and (word in new or new in word):
+        return False
+    # Nor "Hyun-seo" for the given name of somebody whose surname is Hyun.
+    return not any(norm(part) in forbidden for part in {name, *name.split("-")})
 
 
 _DIGIT = re.compile(r"\d")
@@ -302,23 +298,20 @@ def name_people(
     fixed = fixed or {}
     known = [slots_of(person, table) for person in people]
     keys = [[(slot.kind, slot.key) for slot in own] for own, _ in known]
-    slots: dict[tuple[str, str], Slot] = {}
     # Siblings share a surname whose origin may be known from a given name only: the same one of them must decide each time.
-    for _, _, i in sorted(
-        [(i >= first, person.words, i) for i, person in enumerate(people) if i not in fixed]
-    ):
+    order = [i for i in range(len(people)) if i not in fixed]
+    order.sort(key=lambda i: (i >= first, people[i].words))
+    slots: dict[tuple[str, str], Slot] = {}
+    for i in order:
         for key, slot in zip(keys[i], known[i][0], strict=True):
             slots.setdefault(key, slot)
     found: dict[tuple[str, str], str | None] = {}
-    taken = {norm(part) for text in fixed.values() for part in text.split()} if fixed else set()
+    taken = {norm(part) for part in " ".join(fixed.values()).split()}
     widened: set[tuple[str, str]] = set()
-    own = {w for person in people for w in person.words}
-    blocked = (
-        forbidden.and_also(own) if isinstance(forbidden, Forbidden) else Forbidden(own, forbidden)
-    )
+    blocked = Forbidden({word for person in people for word in person.words}, forbidden)
     streams = [(chance.rng(_PURPOSE[kind], key), (kind, key)) for kind, key in slots]
     # Where two names want one surrogate, a secret order decides: that of the seeds.
-    before = {key for own_keys in keys[:first] for key in own_keys}
+    before = set[tuple[str, str]]().union(*keys[:first])
     streams.sort(key=lambda drawn: (drawn[1] not in before, drawn[0].seed))
     for stream, place in streams:
         name, elsewhere = draw(
@@ -328,16 +321,22 @@ def name_people(
         taken.add(norm(name) if name else "")
         if elsewhere:
             widened.add(place)
-    named = []
-    for i, person in enumerate(people):
-        if i in fixed:
-            named.append(Named(person, _fixed_words(person, fixed[i])))
-            continue
-        notes = known[i][1]
-        if "origin unknown" not in notes and not widened.isdisjoint(keys[i]):
-            notes = (*notes, "origin not matched")
-        named.append(Named(person, tuple([found[key] for key in keys[i]]), ", ".join(notes)))
-    return named
+    return [
+        Named(person, _fixed_words(person, fixed[i]))
+        if i in fixed
+        else Named(
+            person,
+            tuple([found[key] for key in keys[i]]),
+            _note(known[i][1], matched=widened.isdisjoint(keys[i])),
+        )
+        for i, person in enumerate(people)
+    ]
+
+
+def _note(unknown: tuple[str, ...], *, matched: bool) -> str:
+    if not matched and "origin unknown" not in unknown:
+        unknown = (*unknown, "origin not matched")
+    return ", ".join(unknown)
 
 
 def _fixed_words(person: Person, pseudonym: str) -> tuple[str, ...]:
@@ -396,16 +395,6 @@ def render(
 
 def _write(text: str, word: str, new: str, full: str) -> str:
     """A surrogate as an initial, a nickname or a name, in the original's case; letter-spaced if that was."""
-    if (
-        word == full
-        and len(word) > 1
-        and new.isascii()
-        and text.isascii()
-        and text.isalpha()
-        and text.istitle()
-    ):
-        # As most names are written.
-        return new
     if len(word) == 1 and text.isascii():
         first = plain(new)[0]
         return first.lower() if text.islower() else first.upper()

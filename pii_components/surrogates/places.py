@@ -291,58 +291,79 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
     rng = context.chance.rng(
         "STREET_ADDRESS", " ".join(norm(w) or w for w in value.casefold().split()), attempt=attempt
     )
-    last = _LAST.search(value)
-    end = (
-        last.start("last")
-        if last and (fold(last["last"]) in _countries() or last["last"].lower() in _COUNTRIES)
-        else len(value)
-    )
+    end = _country_at(value)
     tokens = _TOKEN_ADDRESS.findall(value[:end])
     streets = _street_names(tokens)
     originals = {norm(t) for t in tokens}
-    numbers = {digits for t in tokens if t[0].isdigit() for digits in _DIGITS.findall(t)}
+    numbers = set(_DIGITS.findall(value[:end]))
     out, behind_comma, first_number = [], False, True
     for i, token in enumerate(tokens):
         if token[0].isdecimal():
-            out.append(_number(token, rng, numbers))
+            new = _number(token, rng, numbers)
             first_number = False
         elif not token[0].isalpha():
+            new = token
             behind_comma = behind_comma or ("," in token or "\n" in token) and not first_number
-            out.append(token)
-        elif token.islower() and token in PARTICLES:
-            out.append(token)
+        elif token in PARTICLES:
+            new = token
         elif len(token) <= 3 and _in_code(tokens, i):
-            out.append(other_chars(token, rng))
-        elif token.lower().replace(".", "") in words("address_words") and not _is_initial_state(
-            token, tokens, i
-        ):
-            out.append(token)
+            new = other_chars(token, rng)
+        elif _says_kind(tokens, i):
+            new = token
             # "Elm Street Dayton", but "rue Lepic": there the street's name follows.
             behind_comma = behind_comma or (len(token) > 2 and streets is word_list("street_names"))
-        elif group := _code_groups().get(token):
-            out.append(pick(rng, [code for code in group if code != token]))
-        elif token.lower() in _COUNTRIES:
-            out.append(token)
-        elif _LETTERS.fullmatch(token) and not value.isupper():
-            # "C.D.M.X", "KCMO": letters that stand for a place; which one, we do not know.
-            out.append(other_chars(token, rng))
-        elif compound := _COMPOUND.fullmatch(token):
-            fit = [n for n in word_list("street_names_de") if norm(n) not in norm(token)]
-            out.append(like(compound["stem"], pick(rng, fit)) + compound["kind"])
-        elif behind_comma and not context.locale.startswith("en"):
-            out.append(like(token, invented("town", token, context, attempt)))
         else:
-            names = word_list("town_names") if behind_comma else streets
-            out.append(
-                like(
-                    token,
-                    pick(
-                        rng,
-                        [name for name, word in _folded(names).items() if word not in originals],
-                    ),
-                )
+            new = _other_word(
+                token,
+                context,
+                rng,
+                attempt,
+                streets=None if behind_comma else streets,
+                originals=originals,
+                capitals=value.isupper(),
             )
+        out.append(new)
     return "".join(out) + value[end:]
+
+
+def _country_at(address: str) -> int:
+    """Where the country begins that an address ends with; the end of the address if it names none."""
+    last = _LAST.search(address)
+    if last and (fold(last["last"]) in _countries() or last["last"].lower() in _COUNTRIES):
+        return last.start("last")
+    return len(address)
+
+
+def _other_word(
+    token: str,
+    context: Context,
+    rng: Source,
+    attempt: int,
+    *,
+    streets: tuple[str, ...] | None,
+    originals: Collection[str],
+    capitals: bool,
+) -> str:
+    """Another name for a word of an address that names a place; the country's stays.
+
+    streets (tuple[str, ...] | None): Names of streets to choose from; None if it names a town.
+    originals (Collection[str]): Folded words of the address, which no name may be.
+    capitals (bool): Whether the whole address is in capitals.
+    """
+    if group := _code_groups().get(token):
+        return pick(rng, [code for code in group if code != token])
+    if token.lower() in _COUNTRIES:
+        return token
+    if _LETTERS.fullmatch(token) and not capitals:
+        # "C.D.M.X", "KCMO": letters that stand for a place; which one, we do not know.
+        return other_chars(token, rng)
+    if compound := _COMPOUND.fullmatch(token):
+        fit = [n for n in word_list("street_names_de") if norm(n) not in norm(token)]
+        return like(compound["stem"], pick(rng, fit)) + compound["kind"]
+    if streets is None and not context.locale.startswith("en"):
+        return like(token, invented("town", token, context, attempt))
+    names = _folded(streets or word_list("town_names"))
+    return like(token, pick(rng, [name for name, word in names.items() if word not in originals]))
 
 
 def _street_names(tokens: list[str]) -> tuple[str, ...]:
@@ -374,21 +395,24 @@ def _in_code(tokens: list[str], i: int) -> bool:
     )
 
 
-def _is_initial_state(token: str, tokens: list[str], i: int) -> bool:
-    """Whether "CT" is Connecticut rather than a court: it follows a comma, and a postal code follows it."""
-    if token not in _code_groups():
+def _says_kind(tokens: list[str], i: int) -> bool:
+    """Whether a word says what a part of an address is ("Street", "Apt"). "CT" is Connecticut rather than a court where it follows
+    a comma, and a postal code follows it."""
+    token = tokens[i]
+    if token.lower().replace(".", "") not in words("address_words"):
         return False
+    if token not in _code_groups():
+        return True
     before, after = "".join(tokens[:i]).rstrip(), "".join(tokens[i + 1 :])
-    return before.endswith(",") and _POSTAL_CODE.match(after) is not None
+    return not (before.endswith(",") and _POSTAL_CODE.match(after))
 
 
 def _number(token: str, rng: Source, numbers: Collection[str]) -> str:
     """Another number with as many digits; "42nd" becomes "57th". numbers: Those of the address."""
-    digits = _DIGITS.match(token)
-    assert digits is not None
+    digits = _DIGITS.findall(token)[0]
     new = ""
     for _ in range(MAX_DRAWS_ADDRESS):
-        new = other_chars(digits.group(), rng, first=True)
+        new = other_chars(digits, rng, first=True)
         if new not in numbers:
             break
-    return new + ordinal(token[digits.end() :], int(new))
+    return new + ordinal(token[len(digits) :], int(new))

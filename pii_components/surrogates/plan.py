@@ -8,6 +8,7 @@ surrogate. A value without a surrogate gets its tag; nothing is ever left as it 
 """
 
 from collections.abc import Collection, Container, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from .. import labels, profiles
@@ -133,12 +134,13 @@ def _among(
         else:
             owners[i] = len(known)
             known.append(people[i])
-    moved = [
-        name._replace(owner=owners[name.owner]) if name.owner >= 0 else name for name in linked
-    ]
     return known, [
-        n._replace(places=places_of(n.mention, known[n.owner])) if n.owner >= 0 else n
-        for n in moved
+        name._replace(
+            owner=owners[name.owner], places=places_of(name.mention, known[owners[name.owner]])
+        )
+        if name.owner >= 0
+        else name
+        for name in linked
     ]
 
 
@@ -169,15 +171,7 @@ def plan(
     if everyone.people:
         people, linked = _among(people, linked, everyone)
     by_start = {name.item.start: name for name in linked}
-    # Not by the alphabet, which would tell something.
-    ranks = (
-        [chance.order(" ".join(person.words)) for person in everyone.people]
-        if profile.pseudonyms
-        else []
-    )
-    fixed = fixed_names(people, linked, profile, everyone.labels, ranks)
-    forbidden = _forbidden(text, items, read, known, local=local)
-    forbidden = forbidden.and_also(everyone.words) if everyone.words else forbidden
+    fixed = fixed_names(people, linked, profile, chance, everyone.labels)
     variant = _variants(
         text,
         items,
@@ -187,73 +181,29 @@ def plan(
         strategy=strategy or profile.strategy,
         local=local,
     )
+    context = Context(
+        chance,
+        name_table(),
+        reserved=profile.reserved if reserved is None else reserved,
+        locale=profile.locale,
+        avoid=_forbidden(text, items, read, (known, everyone.words), local=local),
+        pools=pools or {} if profile.pool == "corpus" else {},
+        near=profile.length == NEAR,
+        other={canonical(k): v for k, v in profile.other.items()},
+    )
+    named = _names_of(people, variant, context, fixed, first=len(everyone.people))
     details = [
-        (item.label, text[item.start : item.end], name)
+        (item, name)
         for item, name in zip(items, variant, strict=True)
         if item.action == SURROGATE and item.label in GENERATORS
     ]
-    taken = {canonical(value) for _, value, _ in details}
-    weeks = any(
-        weekday_beside(text, i.start, i.end)
-        for i in items
-        if i.label == DATE and i.action == SURROGATE
-    )
-    near, first = profile.length == NEAR, len(everyone.people)
-    # Each variant has surrogates of its own, none like those of an earlier one.
-    named: dict[str, Sequence[Named]] = {}
-    made: dict[tuple[str, str, str], str | None] = {}
-    for name in dict.fromkeys(["", *variant]):
-        varied = chance.variant(name)
-        used = {
-            norm(w or "") for group in named.values() for person in group for w in person.surrogates
-        }
-        blocked = forbidden.and_also(used) if used else forbidden
-        named[name] = name_people(
-            people,
-            varied,
-            table=name_table(),
-            forbidden=blocked,
-            fixed=fixed,
-            near=near,
-            first=first,
-        )
-        values: dict[str, set[str]] = {}
-        for label, value, of_variant in details:
-            if of_variant == name:
-                values.setdefault(label, set()).add(value)
-        if not values:
-            continue
-        ages, dates = values.get(AGE), values.get(DATE)
-        spread, border, locale = profile.age_spread, profile.age_border, profile.locale
-        context = Context(
-            varied,
-            name_table(),
-            People(named[name]),
-            reserved=profile.reserved if reserved is None else reserved,
-            locale=locale,
-            ages=choose_age_shift(ages, varied, spread=spread, border=border, local=local)
-            if ages
-            else None,
-            dates=choose_date_shift(
-                dates, varied, weeks=weeks, local=local, locale=locale, near=near
-            )
-            if dates
-            else None,
-            avoid=forbidden,
-            pools=pools or {} if profile.pool == "corpus" else {},
-            near=near,
-            other={canonical(k): v for k, v in profile.other.items()},
-        )
-        new = _details(values, context, taken)
-        made |= {(name, *key): value for key, value in new.items()}
-        taken |= {canonical(value) for value in new.values() if value is not None}
+    made = _values_of(text, details, named, context, profile, local=local)
     numbers: dict[str, dict[str, int]] = {}
     found = []
     for item, name in zip(items, variant, strict=True):
         if item.action == profiles.KEEP:
             continue
         old, note = text[item.start : item.end], ""
-        became: str | None = None
         if item.start in by_start:
             became, note = _name(
                 by_start[item.start],
@@ -275,6 +225,80 @@ def plan(
             became = profiles.tag(item.label)
         found.append(Replacement(item.start, item.end, became, item.label, item.action, note))
     return _without_headers(text, items, found) if profile.header == REMOVE else found
+
+
+def _names_of(
+    people: Sequence[Person],
+    variant: Sequence[str],
+    context: Context,
+    fixed: dict[int, str],
+    *,
+    first: int,
+) -> dict[str, list[Named]]:
+    """Variant -> the people with its surrogates, none of them like those of an earlier variant."""
+    found: dict[str, list[Named]] = {}
+    used: set[str] = set()
+    for name in dict.fromkeys(["", *variant]):
+        found[name] = name_people(
+            people,
+            context.chance.variant(name),
+            table=context.table,
+            forbidden=Forbidden(context.avoid, used),
+            fixed=fixed,
+            near=context.near,
+            first=first,
+        )
+        used |= {norm(word or "") for person in found[name] for word in person.surrogates}
+    return found
+
+
+def _values_of(
+    text: str,
+    details: Sequence[tuple[Item, str]],
+    named: Mapping[str, Sequence[Named]],
+    context: Context,
+    profile: Profile,
+    *,
+    local: bool,
+) -> dict[tuple[str, str, str], str | None]:
+    """Variant, label and value -> its surrogate, which no other value gets. details: With the variant of each."""
+    found: dict[tuple[str, str, str], str | None] = {}
+    taken = {canonical(text[item.start : item.end]) for item, _ in details}
+    weeks = any(weekday_beside(text, i.start, i.end) for i, _ in details if i.label == DATE)
+    for name, people in named.items():
+        values: dict[str, set[str]] = {}
+        for item, of_variant in details:
+            if of_variant == name:
+                values.setdefault(item.label, set()).add(text[item.start : item.end])
+        chance = context.chance.variant(name)
+        varied = replace(
+            context,
+            chance=chance,
+            people=People(people),
+            ages=choose_age_shift(
+                values[AGE],
+                chance,
+                spread=profile.age_spread,
+                border=profile.age_border,
+                local=local,
+            )
+            if AGE in values
+            else None,
+            dates=choose_date_shift(
+                values[DATE],
+                chance,
+                weeks=weeks,
+                local=local,
+                locale=profile.locale,
+                near=context.near,
+            )
+            if DATE in values
+            else None,
+        )
+        new = _details(values, varied, taken)
+        found |= {(name, *key): value for key, value in new.items()}
+        taken |= {canonical(value) for value in new.values() if value is not None}
+    return found
 
 
 def _without_key(item: Item, text: str, profile: Profile) -> str | None:
@@ -368,7 +392,12 @@ def _variants(
 
 
 def _forbidden(
-    text: str, items: Sequence[Item], read: Sequence[Mention], known: Container[str], *, local: bool
+    text: str,
+    items: Sequence[Item],
+    read: Sequence[Mention],
+    known: Sequence[Container[str]],
+    *,
+    local: bool,
 ) -> Forbidden:
     """Folded words that no name may become: every name here, kept ones too; in a document's own scope every word of its text.
     In a wider scope the other words of one document must not change what a name becomes in all of them.
@@ -379,7 +408,7 @@ def _forbidden(
         if is_name(i.label) and i.action not in _ANEW
     ]
     names = {norm for mention in (*read, *kept) for norm in mention.form.norms}
-    return Forbidden(names, known, text=text if local else "")
+    return Forbidden(names, *known, text=text if local else "")
 
 
 def _details(
@@ -434,12 +463,12 @@ def fixed_names(
     people: Sequence[Person],
     linked: Sequence[Linked],
     profile: Profile,
-    labels: Sequence[str] = (),
-    ranks: Sequence[bytes] = (),
+    chance: Chance,
+    labels: Sequence[str],
 ) -> dict[int, str]:
     """Give the people of a document the profile's pseudonyms in order; who comes after the last one gets a surrogate. A second
-    student gets one of the other people's. labels (Sequence[str]), ranks (Sequence[bytes]): Of the first people, those of the whole scope, and
-    their order: theirs are the same in all of its documents. RETURNS (dict[int, str]): Person -> pseudonym.
+    student gets one of the other people's. labels (Sequence[str]): Of the first people, those of the whole scope: theirs are the same
+    in all of its documents. RETURNS (dict[int, str]): Person -> pseudonym.
     """
     roles = {i: label for i, label in enumerate(labels) if profile.action(label) == PSEUDONYM}
     for item, _, owner, _ in linked:
@@ -450,10 +479,12 @@ def fixed_names(
     used: set[str] = set()
     originals = {word for person in people for word in person.words}
     found = {}
-    for owner, label in sorted(
-        roles.items(),
-        key=lambda pair: (ranks[pair[0]] if pair[0] < len(ranks) else b"\xff" * 33, pair[0]),
-    ):
+    # A secret order, for that of the alphabet would tell something; then those of this document alone.
+    ranks = {
+        i: chance.order(" ".join(people[i].words)) if i < len(labels) else b"\xff" * 33
+        for i in roles
+    }
+    for owner, label in sorted(roles.items(), key=lambda pair: (ranks[pair[0]], pair[0])):
         options = pseudonym_list(label, profile)
         if label == NAME_STUDENT and options:
             options = [*options, *pseudonym_list("NAME_CONNECTED", profile)]
