@@ -90,7 +90,7 @@ class Errors(metaclass=_Codes):
     E506 = "Which column holds the text? Name it with --text-column; the file has: {fields}."
     E507 = "Two columns are named '{name}', so the second copy would stay as it is; rename one."
     E508 = "Encoding '{encoding}' is unknown or not for text; use utf-8, utf-16, cp1252 or another of Python's text encodings."
-    E510 = "{what} exists already; use --overwrite to replace it (--resume goes on with an interrupted run), or give another name."
+    E510 = "{what} exists already; give another name, or --overwrite where the command has it (deidentify --resume goes on with an interrupted run)."
     E511 = "OUTPUT must be {expected}, as INPUT is; '{got}' is not."
     E512 = "Cannot write {what} ({reason}); choose another place with --out."
     E513 = "There is no interrupted run to take up for this OUTPUT, or its files were changed; start again with --overwrite."
@@ -145,11 +145,11 @@ class Errors(metaclass=_Codes):
     E567 = "The archive cannot be read ({reason}); download it once more."
     E585 = "There is no report of a run for {path}; give the OUTPUT that `pii-edu deidentify` wrote, as it was then, or the path of its report."
     E586 = (
-        "These numbers of a review do not fit: {reviewed} of {documents} documents read, a miss in {missed}; {spans} of {there} personal spans left "
-        "in clear. Give --reviewed and --missed-in, and if wanted, --spans MISSED/THERE."
+        "These numbers of a review do not fit: {reviewed} of {documents} documents read, a miss in {missed}. Give --reviewed and --missed-in, and if "
+        "wanted, --spans MISSED/THERE, each no more than the one before."
     )
     E587 = "Of {n} documents drawn, {missing} are not marked as reviewed (the first: record {number}); an estimate needs all of them."
-    E588 = "{n} of {documents} documents cannot be drawn: there are fewer, or of {skipped} records left out only {listed} are listed."
+    E588 = "{n} documents cannot be drawn out of {documents}; ask for fewer. {listed} of the {skipped} records that were left out are listed."
     E560 = "Engine '{engine}' cannot do {what}; leave it out, or use the engine 'local'."
     E561 = "A worker failed ({reason}), and so did its repetitions; records that are written stay. See that all machines have memory and the model."
     E562 = "A worker has {got}, and the run began with {wanted}; install the same version on all machines."

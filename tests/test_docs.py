@@ -278,8 +278,8 @@ def test_docstrings_become_lists():
     pytest.importorskip("mkdocs")
     from scripts.reference import as_list
 
-    written = "Find spans.\n\nthreshold (float): Least\n    probability.\nRETURNS (list[Span]): Sorted.\nRAISES (PiiError): E101."
+    written = "Find spans.\n\nthreshold (float): Least\n    probability.\nRETURNS (list[Span]): Sorted.\nRAISES (PiiError): E002."
     assert as_list(written) == (
         "Find spans.\n\n- **`threshold`** (`float`): Least\n    probability.\n\n"
-        "- **Returns** (`list[Span]`): Sorted.\n- **Raises** (`PiiError`): E101."
+        "- **Returns** (`list[Span]`): Sorted.\n- **Raises** (`PiiError`): E002."
     )

@@ -72,7 +72,7 @@ RosterOpt = Annotated[
     Option(
         "--roster",
         metavar="CSV",
-        help="Class list: names, e-mails, IDs by its header. Found in all texts; kept in memory only.",
+        help="Class list: names, e-mails, IDs by its header. Looked for in all texts; kept in memory only.",
     ),
 ]
 OverwriteOpt = Annotated[bool, Option("--overwrite", help="Replace an output that exists.")]

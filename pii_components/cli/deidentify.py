@@ -175,6 +175,9 @@ class Job:
         need(settings.thread, "thread", self.in_threads, "scope = thread")
         self.vault = Path(settings.vault) if settings.vault else None
         self.decided = decisions_file(Path(settings.decisions)) if settings.decisions else None
+        if self.decided and not self.decided.exists():
+            reason = "no decisions were made; pii-edu review writes them"
+            raise PiiError(Errors.E501, what=f"'{self.decided}'", reason=reason)
         self.decisions = Decisions.load(self.decided) if self.decided else None
         self.data = sys.stdin.buffer.read() if source == "-" else None
         self.writes_stdout = source == "-" and settings.out in ("", "-")

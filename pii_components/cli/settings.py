@@ -75,7 +75,9 @@ class RunSettings:
     spreadsheet_safe: bool = key(
         True, "Put an apostrophe before a cell that a spreadsheet would run: = + - @, tab."
     )
-    roster: str = key("", "Class list (CSV). Its names, e-mails and IDs are hidden in all texts.")
+    roster: str = key(
+        "", "Class list (CSV). Its names, e-mails and IDs are looked for in all texts."
+    )
     decisions: str = key("", "Folder of a review whose decisions overrule what is found.")
     profile: str = key(
         "crapii",

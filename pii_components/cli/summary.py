@@ -38,9 +38,8 @@ def tell_end(run: Run, report_path: Path, swept: SweepResult | None) -> None:
     tell(f"{report.documents} documents, {report.n_skipped} skipped, {report.words} words")
     for line in _to_review(run, report, swept):
         tell(f"to review: {line}")
-    tell(
-        f"wrote '{run.writer.out}', '{report_path}' and '{page_path(report_path)}' for your files, not to be released"
-    )
+    tell(f"wrote '{run.writer.out}'")
+    tell(f"for your files, not to be released: '{report_path}', '{page_path(report_path)}'")
 
 
 def _to_review(run: Run, report: Report, swept: SweepResult | None) -> Iterator[str]:

@@ -84,7 +84,7 @@ def leak_estimate(
     fewer = spans_missed is not None and not missed_in <= missed <= there
     if one_lacks or fewer or not (0 <= missed_in <= reviewed <= documents and reviewed):
         numbers = {"reviewed": reviewed, "missed": missed_in, "documents": documents}
-        raise PiiError(Errors.E586, **numbers, spans=spans_missed, there=spans_there)
+        raise PiiError(Errors.E586, **numbers)
     least, most = bad_documents(missed_in, reviewed, documents, error=_ERROR / 2)
     upper = bad_documents(missed_in, reviewed, documents, error=_ERROR)[1]
     found: dict[str, Any] = {
