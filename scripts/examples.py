@@ -95,7 +95,6 @@ _HEADING = 10  # lines at the top in which a date alone is the date of hand-in
 class Text:
     """A text with spans. complete (bool): Whether its indirect identifiers are all marked."""
 
-    key: str
     source: str
     part: int
     filled: Any
@@ -172,7 +171,7 @@ def texts(
 ) -> None:
     """Write all examples, and the names that take the place of others."""
     with guard(debug=True):
-        exporter = Exporter(pipeline, general, seed)
+        exporter = Exporter(pipeline, general)
         rng = random.Random(seed)
         found = list(islice(read_texts(assets, own or [], carriers, seed), limit or None))
         silver = exporter.general.pipe((text.filled.text for text in found), batch_size=64)
@@ -198,7 +197,6 @@ def read_texts(assets: Path, own: list[Path], carriers: int, seed: int) -> Itera
     part_of = {FIRST: 1, SECOND: 2}
     for one in read_annotated(assets / "annotations", own, parts=(FIRST, SECOND)):
         yield Text(
-            one.id,
             one.source,
             part_of[one.part],
             Filled(one.labelled.text, tuple(one.labelled.spans)),
@@ -213,18 +211,18 @@ def read_texts(assets: Path, own: list[Path], carriers: int, seed: int) -> Itera
         mine = replace(recipe, fillings=2 if later else 1)
         for filled in from_essays([template], {} if short else blocks, mine, table, seed):
             marked = any(label in labels.INDIRECT_LABELS for *_, label in filled.spans)
-            yield Text(template.id, source, 0, filled, later or marked)
+            yield Text(source, 0, filled, later or marked)
     share = replace(recipe, carriers=carriers // 2, clean_carriers=carriers // 2)
     for path in sorted((assets / "persuade").glob("*.jsonl*")):
         source = "llm carriers" if "llm" in path.name else "carriers"
-        for n, filled in enumerate(from_carriers(path, "train", blocks, share, seed, Tally())):
-            yield Text(f"{path.stem}:{n}", source, 0, filled, False)
+        for filled in from_carriers(path, "train", blocks, share, seed, Tally()):
+            yield Text(source, 0, filled, False)
 
 
 class Exporter:
     """Reads texts with the pieces of a pipeline and the entities of a general one."""
 
-    def __init__(self, pipeline: str, general: str, seed: int) -> None:
+    def __init__(self, pipeline: str, general: str) -> None:
         tokenizer = {"@tokenizers": "pii_edu.StudentTokenizer.v1"}
         self.nlp = spacy.blank("en", config={"nlp": {"tokenizer": tokenizer}})
         model: Any = spacy.load(pipeline).get_pipe("transformer")

@@ -238,15 +238,6 @@ class NameTable:
         """RETURNS (int): 0 for the most frequent surnames, one more for every doubling of the rank, 10 if unknown."""
         return self._surnames.look_up(name).rarity
 
-    def frequent(self, rarity: int, *, given: bool) -> list[str]:
-        """RETURNS (list[str]): Names folded, up to a rarity. rarity (int): See `rarity_of_surname`. given (bool): Given names, not surnames."""
-        kind = self._kind(given)
-        return [
-            fold(name)
-            for name, info in zip(kind.names, kind.infos, strict=True)
-            if int(info[1:2] or 10) <= rarity
-        ]
-
     def pool(
         self, *, given: bool, gender: str = "", region: str = "", accented: bool = False
     ) -> Pool:
