@@ -14,6 +14,7 @@ from pii_components.evaluate.tables import markdown_table
 from pii_components.profiles import Profile
 from scripts.annotated import table as annotated_table
 from scripts.before_after import COMMAND, as_diff, examples, markdown
+from scripts.unread import table as unread_table
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -68,7 +69,9 @@ def test_results_are_those_of_the_metrics_file():
 @pytest.mark.parametrize("name", ["docs/explanation/evaluation.md", "MODEL_CARD.md"])
 def test_numbers_are_those_of_the_metrics_files(name):
     """What stands between the marks is what the command in the first mark prints."""
-    marks = r"<!-- ((?:pii-edu evaluate|python -m scripts.annotated) table [^>]+) -->\n(.*?)\n<!-- end -->"
+    marks = (
+        r"<!-- ((?:pii-edu evaluate|python -m scripts\.\w+) table [^>]+) -->\n(.*?)\n<!-- end -->"
+    )
     tables = re.findall(marks, (ROOT / name).read_text("utf8"), re.DOTALL)
     assert tables
     for command, table in tables:
@@ -76,11 +79,8 @@ def test_numbers_are_those_of_the_metrics_files(name):
         subset = words[words.index("--subset") + 1] if "--subset" in words else ""
         files = [ROOT / word for word in words if word.endswith(".json")]
         reports = [json.loads(file.read_text("utf8")) for file in files]
-        printed = (
-            "\n".join(annotated_table(reports))
-            if "scripts.annotated" in words
-            else markdown_table(reports, subset=subset)
-        )
+        made = {"scripts.annotated": annotated_table, "scripts.unread": unread_table}.get(words[2])
+        printed = "\n".join(made(reports)) if made else markdown_table(reports, subset=subset)
         assert printed == table
 
 
