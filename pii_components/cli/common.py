@@ -306,11 +306,11 @@ def print_bytes(data: bytes) -> None:
 
 @contextmanager
 def locked(out: Path) -> Iterator[None]:
-    """Keep every other run off OUT. A lock that a killed run has left is taken over, and told. RAISES (PiiError): E462, E512."""
+    """Keep every other run off OUT. A lock that a killed run has left is taken over. RAISES (PiiError): E462, E512."""
     from filelock import FileLock, Timeout
 
     path = out.resolve().with_name(out.resolve().name + ".lock")
-    left, made = path.exists(), [folder for folder in path.parents if not folder.exists()]
+    made = [folder for folder in path.parents if not folder.exists()]
     lock = FileLock(path)
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -318,8 +318,6 @@ def locked(out: Path) -> Iterator[None]:
             lock.acquire(blocking=False)
         except Timeout as err:
             raise PiiError(Errors.E462, path=out) from err
-    if left:
-        say(f"taken over: the lock of a run that was killed, '{path.name}'")
     try:
         yield
     finally:

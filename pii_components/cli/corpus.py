@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
@@ -121,8 +121,6 @@ def convert(
     with common.guard():
         settings = read_settings(ReadingSettings, config)
         report_path = out.with_name(out.name + ".report.json")
-        if not source.exists():
-            raise PiiError(Errors.E501, what=f"'{source}'", reason="it does not exist")
         from_form = from_form or form_of(source)
         to_form = open_corpus_writer(out, to_form).form
         check_places(source, report_path, settings.texts, out, overwrite=overwrite)
@@ -465,40 +463,31 @@ class Documents:
 
 
 def read_documents(path: Path, settings: SplitSettings) -> Documents:
-    """Read a corpus, labelled or not."""
-    form = settings.form
+    """Read a corpus, labelled or not. RAISES (PiiError): E627; E652, if no document has the column of students."""
+    form, name = settings.form, settings.student_column
     if not form:
         with suppress(PiiError):
             form = form_of(path)
     documents = Documents(form or "unlabelled")
-    hasher = steps.TrigramHasher()
-    read = _labelled(path, form, settings, documents) if form else _plain(path, settings, documents)
-    for essay, student in read:
+    reading = {"on_skip": documents.skips, "text_source": settings.texts, **settings.columns}
+    hasher, fields = steps.TrigramHasher(), dict[str, None]()
+    for essay in read_corpus(path, form, **reading) if form else _plain(path, settings, documents):
+        fields.update(dict.fromkeys(essay.meta))
+        student = essay.meta.get(name)
         documents.ids.append(essay.id)
         documents.students.append("" if student is None else str(student).strip())
         documents.labels.append(Counter(label for _, _, label in essay.spans))
         if settings.similarity and settings.method == FOLDS:
             documents.rows.append(hasher(essay.text))
+    if name and name not in fields:
+        shown = show_fields(fields)
+        raise PiiError(Errors.E652, option="student_column", name=name, fields=shown)
     check_ids(documents.ids)
     return documents
 
 
-def _labelled(
-    path: Path, form: str, settings: SplitSettings, documents: Documents
-) -> Iterator[tuple[LabelledText, Any]]:
-    name, fields = settings.student_column, dict[str, None]()
-    skip, texts = documents.skips, settings.texts
-    for essay in read_corpus(path, form, on_skip=skip, text_source=texts, **settings.columns):
-        fields.update(dict.fromkeys(essay.meta))
-        yield essay, essay.meta.get(name)
-    if name and name not in fields:
-        shown = show_fields(fields)
-        raise PiiError(Errors.E652, option="student_column", name=name, fields=shown)
-
-
-def _plain(
-    path: Path, settings: SplitSettings, documents: Documents
-) -> Iterator[tuple[LabelledText, Any]]:
+def _plain(path: Path, settings: SplitSettings, documents: Documents) -> Iterator[LabelledText]:
+    """YIELDS (LabelledText): Texts without labels, with the student in `meta`."""
     name, source = settings.student_column, open_source(path, **settings.columns)
     if name:
         check_column(source, name, "student_column")
@@ -506,8 +495,8 @@ def _plain(
         if isinstance(item, Skip):
             documents.skips(item)
         else:
-            student = value_of(item, source, name) if name else ""
-            yield LabelledText(item.id, item.text), student
+            meta = {name: value_of(item, source, name)} if name else {}
+            yield LabelledText(item.id, item.text, meta=meta)
 
 
 @corpus_app.command(epilog=_SPLIT_EPILOG)
@@ -547,12 +536,11 @@ def split(
             "skipped": _listed(documents.skips),
         }
         _write_json(report_path, report)
-        row_of: dict[int, dict[str, Any]] = {}
+        rows: list[dict[str, Any]] = [{"id": name} for name in documents.ids]
         for k, (name, part) in enumerate(parts.items()):
-            row = {"fold": k} if settings.method == FOLDS else {"split": name}
-            row_of.update(dict.fromkeys(part, row))
-        lines = [json.dumps({"id": name} | row_of[i]) for i, name in enumerate(documents.ids)]
-        replace_file(out, "".join(line + "\n" for line in lines))
+            for i in part:
+                rows[i] |= {"fold": k} if settings.method == FOLDS else {"split": name}
+        replace_file(out, "".join(json.dumps(row) + "\n" for row in rows))
         sizes = ", ".join(f"{name} {part.documents}" for name, part in counts.items())
         common.tell(f"documents: {sizes}; {len(documents.skips)} records skipped")
         common.tell(f"wrote '{out}' and '{report_path}'")
@@ -561,20 +549,19 @@ def split(
 
 def make_parts(
     documents: Documents, settings: SplitSettings
-) -> tuple[Any, dict[str, tuple[int, ...]]]:
+) -> tuple[Any, Mapping[str, Sequence[int]]]:
     """RETURNS (tuple): Groups of documents that stay together; numbers of the documents of each part."""
-    copies: Any = ()
+    n, copies = len(documents.ids), tuple[tuple[int, ...], ...]()
     if documents.rows:
         found = steps.duplicates_of(documents.rows, threshold=settings.similarity, highest=False)
         copies = found.groups
-    n = len(documents.ids)
     groups = group_documents(n, students=documents.students, copies=copies)
     if settings.method == PAPER:
         return groups, paper_split(n)
     fold_of = stratified_folds(
         groups, documents.labels, ids=documents.ids, folds=settings.folds, seed=settings.seed
     )
-    parts = {}
-    for k in range(settings.folds):
-        parts[f"fold_{k}"] = tuple(i for i, fold in enumerate(fold_of) if fold == k)
-    return groups, parts
+    folds: dict[str, list[int]] = {f"fold_{k}": [] for k in range(settings.folds)}
+    for i, fold in enumerate(fold_of):
+        folds[f"fold_{fold}"].append(i)
+    return groups, folds

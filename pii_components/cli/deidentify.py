@@ -11,7 +11,7 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -189,6 +189,8 @@ class Job:
             "review": settings.review_dir and review_file(settings.review_dir),
         }
         self.beside = {name: Path(place) for name, place in given.items() if place}
+        asked = Path(settings.report)
+        self.reports = (asked, page_path(asked)) if settings.report else ()
 
     def _own_name(self) -> str:
         """A name for OUTPUT where the user gives none."""
@@ -245,9 +247,8 @@ class Job:
         source = self.open_input()
         writer = open_writer(source, self.target, safe=settings.spreadsheet_safe)
         if not (settings.overwrite or settings.resume):
-            common.check_free(self.target, partial_path(self.target), *self.beside.values())
-            if state_path(self.target).exists():
-                raise PiiError(Errors.E510, what="An interrupted run for this OUTPUT")
+            mine = (self.target, partial_path(self.target), state_path(self.target))
+            common.check_free(*mine, *self.beside.values(), *self.reports)
         if settings.dry_run:
             return self.rehearse(source)
         labels = LabelsOut(self.beside["labels"]) if "labels" in self.beside else None
@@ -299,8 +300,7 @@ class Job:
             if place:
                 others = {other: path for other, path in written.items() if other != name}
                 common.check_apart(name, place, **read, **others)
-        report = Path(settings.report or self.target)
-        for place in (partial_path(self.target), state_path(self.target), report):
+        for place in (partial_path(self.target), state_path(self.target), *self.reports):
             common.check_apart("output", place, **read)
 
     def open_input(self) -> Source:
@@ -337,11 +337,8 @@ class Job:
     def report_path(self, source: Source) -> Path:
         """`report.json` beside OUTPUT or in it; `<OUTPUT>.report.json` where the report of another run has that name."""
         settings, out = self.settings, self.target
-        if settings.report:
-            path = Path(settings.report)
-            if not (settings.overwrite or settings.resume):
-                common.check_free(path, page_path(path))
-            return path
+        if self.reports:
+            return self.reports[0]
         if source.kind == "folder" and out.suffix.lower() != ".zip":
             return out / REPORT_NAME
         plain, named = out.with_name(REPORT_NAME), out.with_name(out.name + ".report.json")
@@ -354,13 +351,13 @@ class Job:
         hide = self.settings.sweep == HIDE
         if not (hide or self.thread_of):
             return
-        first = self.open()
-        thread_of = ThreadOf(first, self.settings.thread) if self.thread_of else None
-        items: Iterator[Record | Skip] = map(thread_of, first) if thread_of else iter(first)
-        try:
+        thread_of = None
+        with closing(self.open()) as first:
+            items = iter(first)
+            if self.thread_of:
+                thread_of = ThreadOf(first, self.settings.thread)
+                items = map(thread_of, items)
             engine.learn_all(batches(items, self.settings.batch_size))
-        finally:
-            first.close()
         if thread_of:
             thread_of.check()
         if not hide:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -65,7 +65,6 @@ def run(
     each other one in pairs."""
     with guard():
         job = Job(gold, out, read_settings(ScoreSettings, config))
-        job.choose_splits()
         done = job.run_systems(systems, save)
         names = ",".join(one.name for one in done)
         job.finish(done, f"evaluate run {job.path.name} --systems {names}")
@@ -93,12 +92,6 @@ def score(
         if len(set(names)) < len(names):
             names = [f"{file.parent.name}/{file.name}" for file in files]
         done = [job.read(file, name) for file, name in zip(files, names, strict=True)]
-        # Predictions are checked against the whole corpus, and scored on these parts of it.
-        job.choose_splits()
-        kept = {doc.id for doc in job.documents}
-        for i, one in enumerate(done):
-            entities = tuple(entity for entity in one.entities if entity.document in kept)
-            done[i] = replace(one, entities=entities)
         shown = " --against ".join(file.name for file in files)
         job.finish(done, f"evaluate score {job.path.name} {shown}")
 
@@ -126,17 +119,11 @@ class Job:
         self.masked = check_gold(tally)
         labels = (entity.label for doc in documents for entity in doc.entities)
         check_labels(labels, what=self.path.name)
-        self.documents = documents
+        self.documents = golds.choose_splits(documents, settings.splits)
         self.about: dict[str, Any] = {
             "protects": self.profile.protects,
             "data_sha256": golds.file_sha256(self.path),
         }
-
-    def choose_splits(self) -> None:
-        """Keep the parts of the data that are asked for."""
-        from ..evaluate.gold import choose_splits
-
-        self.documents = choose_splits(self.documents, list(self.settings.splits))
 
     def read(self, file: Path, name: str) -> Any:
         """RETURNS (Run): Predictions of a system, under a name."""

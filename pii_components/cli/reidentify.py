@@ -21,7 +21,6 @@ from ..vault.vault import reidentify as restored
 from . import common
 from .settings import RunSettings, need, read_settings
 
-NO_KEY = "E464"
 EPILOG = "Exit codes: 0 every text restored and proved; 2 refused, nothing was written; 3 unexpected error; 130 interrupted."
 
 
@@ -117,15 +116,9 @@ VaultArg = Annotated[Path, Argument(metavar="VAULT", help="File that `deidentify
 
 @vault_app.command()
 def info(*, vault: VaultArg, key_file: common.VaultKeyOpt = "") -> None:
-    """Count documents and spans of VAULT; no text, no ids. Without a key, only what its header says."""
+    """Count documents and spans of VAULT; no text, no ids."""
     with common.guard():
-        key = None
-        try:
-            key = common.vault_key(vault, key_file=key_file)
-        except PiiError as err:
-            if err.code != NO_KEY:
-                raise
-            common.say("without a key only the header can be read; --key-file shows counts")
+        key = common.vault_key(vault, key_file=key_file)
         for name, value in vault_tools.info(vault, key).items():
             if isinstance(value, dict):
                 value = ", ".join(f"{label} {n}" for label, n in value.items())

@@ -128,8 +128,8 @@ def audit(
     missed_in: int = Option(
         0, min=0, help="Of them, those in which something personal was left in clear."
     ),
-    spans: str = Option(
-        "", metavar="MISSED/THERE", help="Personal spans in them: left in clear, of all."
+    spans: tuple[int, int] | None = Option(
+        None, metavar="MISSED THERE", help="Personal spans in them: left in clear, and all."
     ),
     bound: list[float] = Option(
         [], help="Say how many to review to show that at most this share leaks; may be repeated."
@@ -152,21 +152,30 @@ def audit(
         place = Path(run)
         path, report = find_report(place)
         seed = secrets.randbelow(10**6) if seed is None else seed
-        drawn = _draw(report, sample, seed) if sample else []
+        skipped, documents = report["skipped"], report["documents"]
+        drawn = []
+        if sample:
+            drawn = proof.sample_records(
+                sample,
+                documents=documents,
+                skipped=[row["record"] for row in skipped["records"]],
+                n_skipped=skipped["count"],
+                seed=seed,
+            )
         if drawn and not (review or reviewed):
             _print_drawn(drawn, id_map)
             say(
-                f"{sample} of {report['documents']} records, drawn with --seed {seed}; nothing was stored: note the seed, or the numbers"
+                f"{sample} of {documents} records, drawn with --seed {seed}; nothing was stored: note the seed, or the numbers"
             )
             return
-        missed, there = _parse_spans(spans)
+        missed, there = spans or (None, None)
         if review:
             reviewed, missed_in, missed, there = _counts(review, drawn)
         if reviewed or missed_in:
             report["leak_estimate"] = proof.leak_estimate(
                 reviewed=reviewed,
                 missed_in=missed_in,
-                documents=report["documents"],
+                documents=documents,
                 spans_missed=missed,
                 spans_there=there,
             )
@@ -174,9 +183,7 @@ def audit(
                 report["leak_estimate"]["documents"] |= {"sample": sample, "seed": seed}
         if bound:
             replaced = sum(row["count"] for row in report["spans"] if row["action"] != KEEP)
-            report["review_plan"] = proof.review_plan(
-                bound, documents=report["documents"], spans=replaced
-            )
+            report["review_plan"] = proof.review_plan(bound, documents=documents, spans=replaced)
         now = digest(place) if place != path else report["output"]
         changed = now != report["output"]
         report["output_now"] = now if changed else None
@@ -189,30 +196,10 @@ def audit(
         say(f"wrote '{path}' and '{page_path(path)}'")
 
 
-def _draw(report: dict[str, Any], sample: int, seed: int) -> list[int]:
-    skipped = report["skipped"]
-    return proof.sample_records(
-        sample,
-        documents=report["documents"],
-        skipped=[row["record"] for row in skipped["records"]],
-        n_skipped=skipped["count"],
-        seed=seed,
-    )
-
-
 def _print_drawn(drawn: list[int], id_map: str) -> None:
     names = [out for _, out in read_map(Path(id_map))] if id_map else []
     for n in drawn:
         print(f"{n}\t{names[n - 1]}" if n <= len(names) else n)
-
-
-def _parse_spans(spans: str) -> tuple[int | None, int | None]:
-    if not spans:
-        return None, None
-    missed, _, there = spans.partition("/")
-    if not (missed.isdecimal() and there.isdecimal()):
-        raise PiiError(Errors.E519, value=spans, what="--spans", allowed="MISSED/THERE, as 3/410")
-    return int(missed), int(there)
 
 
 def _counts(review: str, drawn: list[int]) -> tuple[int, int, int, int]:

@@ -182,8 +182,8 @@ class RunSettings(Settings):
             "text_field": self.text_column[0] if self.text_column else "",
             "more": list(self.text_column[1:]),
             "id_field": self.id_column,
-            "encoding": self.encoding,
             "drop": self.drop,
+            "encoding": self.encoding,
             "spreadsheet_safe": self.spreadsheet_safe,
         }
 
