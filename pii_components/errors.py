@@ -144,7 +144,7 @@ class Errors(metaclass=_Codes):
     E585 = "There is no report of a run for {path}; give the OUTPUT that `pii-edu deidentify` wrote, as it was then, or the path of its report."
     E586 = (
         "These numbers of a review do not fit: {reviewed} of {documents} documents read, a miss in {missed}. Give --reviewed and --missed-in, and if "
-        "wanted, --spans MISSED/THERE, each no more than the one before."
+        "wanted, --spans MISSED THERE, each no more than the one before."
     )
     E588 = "{n} documents cannot be drawn out of {documents}; ask for fewer. {listed} of the {skipped} records that were left out are listed."
     E560 = "Engine '{engine}' cannot do {what}; leave it out, or use the engine 'local'."
