@@ -301,7 +301,8 @@ class Job:
                 others = {other: path for other, path in written.items() if other != name}
                 common.check_apart(name, place, **read, **others)
         for place in (partial_path(self.target), state_path(self.target), *self.reports):
-            common.check_apart("output", place, **read)
+            inside = self.target in place.parents  # a report may lie in a folder of texts
+            common.check_apart("report", place, **read, output=None if inside else self.target)
 
     def open_input(self) -> Source:
         """INPUT, its columns checked; sets what each of its records goes through."""
