@@ -423,13 +423,15 @@ def check(
         for err in found.broken:
             screen.print(str(err), markup=False)
         for first, second, share in found.near:
-            line = f"{first} and {second} share {share:.0%} of the shorter one's word trigrams"
-            screen.print(line, markup=False)
-        if not common.global_option("quiet"):
-            line = (
-                f"{found.essays} essays, {found.clean} of them without private people and details"
+            screen.print(
+                f"{first} and {second} share {share:.0%} of the shorter one's word trigrams",
+                markup=False,
             )
-            screen.print(line, highlight=False)
+        if not common.global_option("quiet"):
+            screen.print(
+                f"{found.essays} essays, {found.clean} of them without private people and details",
+                highlight=False,
+            )
             rows = ((label, found.labels[label], n) for label, n in sorted(found.slots.items()))
             screen.print(common.table_of(rows, "label", "essays", "slots"))
         if names:

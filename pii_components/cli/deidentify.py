@@ -516,8 +516,7 @@ def process(run: Run, *, resume: bool) -> None:
         try:
             run.go(resume=resume)
         except KeyboardInterrupt:
-            partial_file = run.writer.partial
-            say(f"interrupted; what was done stays in '{partial_file}'. Go on with --resume")
+            say(f"interrupted, --resume goes on; what was done stays in '{run.writer.partial}'")
             raise typer.Exit(common.INTERRUPTED) from None
         except PiiError as err:
             say(str(err))
