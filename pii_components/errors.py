@@ -70,7 +70,7 @@ class Errors(metaclass=_Codes):
     E459 = "The text of document {document} is not the one that was released: the vault knows the document, and another text of it."
     E460 = "The text of document {document} was released for {n} different originals; give the ids they were released with (--id-column)."
     E461 = "Document {document} cannot be restored: what comes out is not what was hidden."
-    E462 = "Vault {path} is in use by another run; wait until that one has ended."
+    E462 = "'{path}' is in use by another run; wait until that one has ended, or give another name."
     E464 = "There is no key for the vault; give a key file, or set {env} (pii-edu keygen makes a key; one made for a single run is not enough)."
     E465 = "{first} and {second} are both given; give one of them."
     E466 = "The passphrase has {length} characters; use at least {least}, for example six words drawn by chance."
@@ -114,10 +114,8 @@ class Errors(metaclass=_Codes):
         "Stopped at the first record that had to be skipped, because of the setting strict: {skip}"
     )
     E533 = "Unexpected error of type {type}; what was done stays. Run `pii-edu --debug ...` to see where it happened (shows text)."
-    E534 = "Interrupted; what was done stays in {partial}. Take the run up again with --resume."
     E537 = "Tokens and labels of record {number} are not of Kaggle's form: {problem}."
     E538 = "Record {number} cannot be written in {encoding}; name another for the input, utf-8 fits all: --config encoding=utf-8."
-    E542 = "'{path}' is being written by another run; wait until that one has ended, or give another --out."
     E543 = (
         "These columns would be released in clear: {columns}. Name each of them with --text-column (to have it de-identified), --drop "
         "(to leave it out) or --keep (to release it as it is); the one of --id-column goes with --config ids=pseudonym, too."
@@ -127,7 +125,7 @@ class Errors(metaclass=_Codes):
     E546 = "'{key}' of {where} is no setting; use one of: {allowed}."
     E550 = "The header cannot be read as {encoding}; if this is a table, save it as UTF-8, or name its encoding: --config encoding=cp1252."
     E551 = "Record {number} is a file of a kind that is not read in a folder; save it as {allowed}."
-    E552 = "None of the {n} records could be used (the first: {code}); nothing was written."
+    E552 = "{what} holds nothing that can be used ({reason}); nothing was written."
     E553 = "Record {number}, on line {line}, stands beside a broken one, so it may be a part of a text. Repair that one."
     E557 = "Record {number} was set aside: a component could not do its work on it ({code}); run again with it alone."
     E575 = "INPUT is not what it was in that run: {n} documents differ, the first is record {number}. Put it back, or run deidentify again."
@@ -146,9 +144,8 @@ class Errors(metaclass=_Codes):
     E585 = "There is no report of a run for {path}; give the OUTPUT that `pii-edu deidentify` wrote, as it was then, or the path of its report."
     E586 = (
         "These numbers of a review do not fit: {reviewed} of {documents} documents read, a miss in {missed}. Give --reviewed and --missed-in, and if "
-        "wanted, --spans MISSED/THERE, each no more than the one before."
+        "wanted, --spans MISSED THERE, each no more than the one before."
     )
-    E587 = "Of {n} documents drawn, {missing} are not marked as reviewed (the first: record {number}); an estimate needs all of them."
     E588 = "{n} documents cannot be drawn out of {documents}; ask for fewer. {listed} of the {skipped} records that were left out are listed."
     E560 = "Engine '{engine}' cannot do {what}; leave it out, or use the engine 'local'."
     E561 = "A worker failed ({reason}), and so did its repetitions; records that are written stay. See that all machines have memory and the model."
@@ -236,7 +233,6 @@ class Errors(metaclass=_Codes):
     E845 = "Presidio's recognizers failed on a document ({reason})."
     E853 = "Presidio would download a pipeline: give the analyzer's file a section nlp_configuration ('analyzer' ships)."
     E855 = "There was no answer within {seconds} seconds; send fewer or shorter texts, or start the server with a higher time_limit."
-    E859 = "'{host}' port {port} cannot be listened on ({reason}); choose another with --host and --port."
     # 9 language models
     E900 = "'{file}' is no {kind} of ours ({reason}); compare with the one that ships, or that a command wrote."
     E903 = "A context of {length} tokens is too short for the instructions and {needed} characters of text; use a model with a longer one."
@@ -253,7 +249,6 @@ class Errors(metaclass=_Codes):
     E933 = "An answer was neither T nor F."
     E934 = "The text steers the model: it calls an invented student's name not personal."
     E943 = "{path} names no component with the factory 'llm'; see docs/how-to/llm.md."
-    E945 = "{part} of {corpus} holds nothing to write."
 
 
 class Warnings(metaclass=_Codes):

@@ -1,6 +1,7 @@
 """The commands of `pii-edu`: options, help, and errors as one coded line each."""
 
 from collections.abc import Iterable
+from functools import partial
 from importlib import metadata, resources
 from pathlib import Path
 from typing import Annotated
@@ -11,36 +12,13 @@ from rich.text import Text
 from typer import Argument, Option
 
 from .. import __version__
-from ..errors import Errors, PiiError
 from ..files.record import Record, Skip
 from ..files.writers import replace_file
 from ..labels import DETAIL_LABELS, LABELS
 from ..profiles import Profile, shipped_profiles
 from ..release.engine import KEEP, load_engine
-from .audit import audit
-from .common import (
-    GLOBAL_OPTIONS,
-    OTHER_STYLE,
-    STYLES,
-    ConfigOpt,
-    console,
-    guard,
-    table_of,
-    write_key,
-)
-from .corpus import corpus_app
-from .deidentify import EPILOG, PROFILE_HELP, deidentify
+from . import common, corpus, deidentify, detect, evaluate, llm, reidentify, review, serve
 from .deprecated import TranslatingGroup
-from .detect import EPILOG as DETECT_EPILOG
-from .detect import detect, spans_table
-from .evaluate import evaluate_app
-from .llm import llm_app
-from .reidentify import EPILOG as REIDENTIFY_EPILOG
-from .reidentify import reidentify, vault_app
-from .review import EPILOG as REVIEW_EPILOG
-from .review import review
-from .serve import EPILOG as SERVE_EPILOG
-from .serve import presidio_app, serve
 from .settings import MODEL, RunSettings, read_settings, run_file
 
 # Everyone may know what the people in our own essay become.
@@ -71,7 +49,7 @@ def _version(value: bool) -> None:
 
 
 @app.callback()
-def common(
+def options(
     context: typer.Context,
     *,
     version: Annotated[
@@ -89,24 +67,26 @@ def common(
     ] = False,
 ) -> None:
     """Options of all commands."""
-    given = {"quiet": quiet, "debug": debug}
-    token = GLOBAL_OPTIONS.set(frozenset(name for name, value in given.items() if value))
-    context.call_on_close(lambda: GLOBAL_OPTIONS.reset(token))
+    given = {name for name, value in {"quiet": quiet, "debug": debug}.items() if value}
+    reset = partial(common.GLOBAL_OPTIONS.reset, common.GLOBAL_OPTIONS.set(frozenset(given)))
+    context.call_on_close(reset)
 
 
-app.command("deidentify", epilog=EPILOG)(deidentify)
-app.command("detect", epilog=DETECT_EPILOG)(detect)
-app.command("review", epilog=REVIEW_EPILOG)(review)
-app.command("reidentify", epilog=REIDENTIFY_EPILOG)(reidentify)
-app.command("audit")(audit)
+app.command("deidentify", epilog=deidentify.EPILOG)(deidentify.deidentify)
+app.command("detect", epilog=detect.EPILOG)(detect.detect)
+app.command("review", epilog=review.EPILOG)(review.review)
+app.command("reidentify", epilog=reidentify.EPILOG)(reidentify.reidentify)
+app.command("audit")(review.audit)
 
 
 @app.command()
 def demo(
-    *, profile: Annotated[str, Option(help=PROFILE_HELP)] = "", config: ConfigOpt = None
+    *,
+    profile: Annotated[str, Option(help=deidentify.PROFILE_HELP)] = "",
+    config: common.ConfigOpt = None,
 ) -> None:
     """Show an essay before and after, in colours. Everyone in it is invented."""
-    with guard():
+    with common.guard():
         place = resources.files("pii_components") / "resources" / "demo" / "essay.txt"
         text = place.read_text(encoding="utf-8").rstrip("\n")
         settings = read_settings(RunSettings, config, profile=profile)
@@ -114,21 +94,21 @@ def demo(
         result = engine.results([Record(1, "demo", text)])[0]
         if isinstance(result, Skip):
             raise result.error
-        screen = console()
+        screen = common.console()
         found = ((span.start_char, span.end_char, span.label) for span in result.spans)
         screen.print(Panel(_coloured(text, found), title="before"))
         after = _coloured(result.text, result.surrogates)
         screen.print(Panel(after, title=f"after, profile {engine.profile.name}"))
         shown = (*LABELS[:5], *DETAIL_LABELS[:1])
-        legend = Text("  ").join(Text(f" {label} ", STYLES[label]) for label in shown)
+        legend = Text("  ").join(Text(f" {label} ", common.style_of(label)) for label in shown)
         screen.print(legend.append("  and other details"))
-        screen.print(spans_table("what was found, and why", result.spans, text))
+        screen.print(detect.spans_table("what was found, and why", result.spans, text))
 
 
 def _coloured(text: str, spans: Iterable[tuple[int, int, str]]) -> Text:
     shown = Text(text)
     for start, end, label in spans:
-        shown.stylize(STYLES.get(label, OTHER_STYLE), start, end)
+        shown.stylize(common.style_of(label), start, end)
     return shown
 
 
@@ -137,9 +117,8 @@ def init(
     *, path: Annotated[str, Argument(metavar="FILE", help="The new run file.")] = "run.toml"
 ) -> None:
     """Write a run file: every setting of deidentify at its default, each with a comment."""
-    with guard():
-        if Path(path).exists():
-            raise PiiError(Errors.E510, what=f"'{path}'")
+    with common.guard():
+        common.check_free(Path(path))
         replace_file(Path(path), run_file())
         print(f"wrote '{path}'; use it with: pii-edu deidentify INPUT --config {path}")
 
@@ -149,20 +128,20 @@ def keygen(
     *, path: Annotated[str, Argument(metavar="FILE", help="New file, which only you can read.")]
 ) -> None:
     """Make a secret key for --key-file. Keep it apart from the texts: with it, surrogates can be made again."""
-    with guard():
-        write_key(Path(path))
+    with common.guard():
+        common.write_key(Path(path))
         print(f"wrote '{path}'")
 
 
-app.add_typer(vault_app, name="vault")
+app.add_typer(reidentify.vault_app, name="vault")
 
 
 @app.command()
 def profiles() -> None:
     """List the profiles, and what each does with each label."""
-    with guard():
+    with common.guard():
         shipped = [Profile.load(name) for name in shipped_profiles()]
-        screen = console()
+        screen = common.console()
         for profile in shipped:
             screen.print(f"{profile.name}: {profile.description}", markup=False)
         rows = []
@@ -172,11 +151,11 @@ def profiles() -> None:
             rows.append([label, *cells])
         names = (profile.name for profile in shipped)
         title = "What each profile does with each label"
-        screen.print(table_of(rows, "label", *names, title=title))
+        screen.print(common.table_of(rows, "label", *names, title=title))
 
 
-app.add_typer(corpus_app, name="corpus")
-app.add_typer(evaluate_app, name="evaluate")
-app.add_typer(llm_app, name="llm")
-app.add_typer(presidio_app, name="presidio")
-app.command("serve", epilog=SERVE_EPILOG)(serve)
+app.add_typer(corpus.corpus_app, name="corpus")
+app.add_typer(evaluate.evaluate_app, name="evaluate")
+app.add_typer(llm.llm_app, name="llm")
+app.add_typer(serve.presidio_app, name="presidio")
+app.command("serve", epilog=serve.EPILOG)(serve.serve)

@@ -4,12 +4,13 @@ import os
 import secrets
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -26,7 +27,7 @@ from rich.text import Text
 from typer import Option
 
 from ..errors import Errors, PiiError, PiiWarning
-from ..files.record import Skip, reason_of
+from ..files.record import Skip
 from ..files.writers import writing
 from ..labels import (
     DETAIL_LABELS,
@@ -66,7 +67,6 @@ TextsOpt = Annotated[
         "--text-column", help="Column or field of the text [a usual name is found]; repeatable."
     ),
 ]
-IdOpt = Annotated[str, Option("--id-column", help="Column or field that names a document.")]
 RosterOpt = Annotated[
     str,
     Option(
@@ -76,9 +76,6 @@ RosterOpt = Annotated[
     ),
 ]
 OverwriteOpt = Annotated[bool, Option("--overwrite", help="Replace an output that exists.")]
-ResumeOpt = Annotated[
-    bool, Option("--resume", help="Go on with an interrupted run: same settings, same key.")
-]
 _KEYS = f"[environment variables {VAULT_KEY_ENV}, {PASSPHRASE_ENV}, {KEY_ENV}]"
 VaultKeyOpt = Annotated[str, Option("--key-file", help=f"Key file that opens the vault {_KEYS}.")]
 
@@ -90,7 +87,11 @@ STYLES = {
     NAME_CHARACTER: "black on cyan",
     **dict.fromkeys(DETAIL_LABELS, "white on blue"),
 }
-OTHER_STYLE = "reverse"
+
+
+def style_of(label: str) -> str:
+    """How a label looks on the terminal."""
+    return STYLES.get(label, "reverse")
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -106,11 +107,6 @@ def console(*, stderr: bool = False) -> Console:
 def say(line: object, style: str | None = None) -> None:
     """Print a line on standard error as it is."""
     console(stderr=True).print(str(line), style=style, markup=False)
-
-
-def in_a_line(text: str) -> str:
-    """A text with a blank for each sign that a terminal would act on."""
-    return "".join(ch if ch.isprintable() else " " for ch in text)
 
 
 def table_of(
@@ -213,11 +209,6 @@ class Key:
         )
 
 
-def texts(names: Sequence[str] | None) -> dict[str, Any]:
-    """For `open_source`: the columns of text that the user named."""
-    return {"text_field": names[0] if names else "", "more": list(names or ())[1:]}
-
-
 def load_key(key_file: str = "") -> Key:
     """The key of the run: from its file, else from the environment, else made for this run alone.
 
@@ -231,35 +222,23 @@ def load_key(key_file: str = "") -> Key:
 
 def write_key(path: Path) -> None:
     """Write a new key that only its owner can read. RAISES (PiiError): E510, if the file exists; E512."""
-    try:
-        with os.fdopen(
-            os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii"
-        ) as file:
-            file.write(secrets.token_hex(32) + "\n")
-    except FileExistsError as err:
-        raise PiiError(Errors.E510, what=f"'{path}'") from err
-    except OSError as err:
-        raise PiiError(Errors.E512, what=f"'{path}'", reason=reason_of(err)) from err
+    check_free(path)
+    private = partial(os.open, mode=0o600)
+    with writing(path), open(path, "x", encoding="ascii", opener=private) as file:
+        file.write(secrets.token_hex(32) + "\n")
 
 
-def vault_key(
-    path: Path | None, *, key_file: str = "", ask: bool = False, shared: Key | None = None
-) -> VaultKey:
+def vault_key(path: Path | None, *, key_file: str = "", shared: Key | None = None) -> VaultKey:
     """The secret of a vault.
 
     path (Path | None): The vault; None for one that is to be made.
-    key_file (str): Its key file.
-    ask (bool): Whether to ask for a passphrase. It is asked for anyway if the vault has one, the environment
-        holds none, and somebody sits at the terminal.
+    key_file (str): Its key file. Without it the environment is asked; then, if the vault has a passphrase, who sits
+        at the terminal.
     shared (Key | None): The key of the run, which will do where there is no other.
-    RAISES (PiiError): E464, if there is none; E465, if there are two; what the vault's header or the key raises.
+    RAISES (PiiError): E464, if there is none; what the vault's header or the key raises.
     """
-    if key_file and ask:
-        raise PiiError(Errors.E465, first="a key file", second="a passphrase")
     if key_file:
         return VaultKey.from_file(key_file)
-    if ask:
-        return ask_passphrase(new=path is None)
     kind = vault_kind(path) if path is not None else ""
     key = VaultKey.from_env(kind=kind, shared=shared is None)
     if key is not None:
@@ -302,34 +281,43 @@ def told() -> Iterator[None]:
         say(str(warning.message))
 
 
-def check_apart(what: str, path: Path, **others: Path | None) -> None:
+def check_apart(what: str, path: Path, **others: Path | str | None) -> None:
     """Refuse a place that is one of the others, or lies in or around one. RAISES (PiiError): E472."""
     target = path.resolve()
     for name, other in others.items():
-        if other is None:
+        if not other:
             continue
-        place = other.resolve()
+        place = Path(other).resolve()
         same = target.exists() and place.exists() and target.samefile(place)
         if same or target == place or place in target.parents or target in place.parents:
             raise PiiError(Errors.E472, what=what, other=name.upper())
 
 
+def input_data(source: str) -> bytes | None:
+    """What standard input gives, if INPUT is "-"."""
+    return sys.stdin.buffer.read() if source == "-" else None
+
+
+def print_bytes(data: bytes) -> None:
+    """Give bytes to standard output as they are."""
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
 @contextmanager
 def locked(out: Path) -> Iterator[None]:
-    """Keep every other run off OUT. A lock that a killed run has left is taken over, and told. RAISES (PiiError): E512, E542."""
+    """Keep every other run off OUT. A lock that a killed run has left is taken over. RAISES (PiiError): E462, E512."""
     from filelock import FileLock, Timeout
 
     path = out.resolve().with_name(out.resolve().name + ".lock")
-    left, made = path.exists(), [folder for folder in path.parents if not folder.exists()]
+    made = [folder for folder in path.parents if not folder.exists()]
     lock = FileLock(path)
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             lock.acquire(blocking=False)
         except Timeout as err:
-            raise PiiError(Errors.E542, path=out) from err
-    if left:
-        say(f"taken over: the lock of a run that was killed, '{path.name}'")
+            raise PiiError(Errors.E462, path=out) from err
     try:
         yield
     finally:

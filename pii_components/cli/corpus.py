@@ -1,18 +1,20 @@
-"""`pii-edu corpus …`: labelled corpora, read, written, checked, split and made."""
+"""`pii-edu corpus …`: labelled corpora, read, written, cleaned, checked, split and made."""
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Any
+from tempfile import TemporaryFile
+from typing import IO, Annotated, Any
 
 import typer
 from typer import Argument, Option
 
 from .. import __version__
-from ..corpus.clean import TrigramHasher, duplicates_of
+from ..corpus import clean as steps
 from ..corpus.split import (
     check_ids,
     count_parts,
@@ -24,13 +26,11 @@ from ..errors import Errors, PiiError
 from ..files.formats.base import LabelledText, ReadStats
 from ..files.labelled import FORMS, check_places, form_of, open_corpus_writer, read_corpus
 from ..files.labelled import convert as convert_corpus
-from ..files.record import Skip, show_fields
-from ..files.sources import open_source
-from ..files.writers import check_column, replace_file, value_of
+from ..files.record import Record, Skip, Source, show_fields
+from ..files.sources import SubmissionSource, open_source, open_submissions
+from ..files.writers import Output, as_line, check_column, replace_file, value_of
 from . import common
-from .clean import EPILOG as CLEAN_EPILOG
-from .clean import clean
-from .settings import key, read_settings
+from .settings import ABOVE_0, Limit, Settings, key, read_settings
 
 _READING = "text_column, id_column, encoding, text_source (texts of entities with offsets alone; joined by id)"
 _BUILD_EPILOG = (
@@ -51,7 +51,18 @@ _SPLIT_EPILOG = (
     "Exit codes: 0 all done; 1 done, but records were skipped (the report lists them); 2 refused, nothing was written. "
     "Beside folds.jsonl, folds.split.json holds what each part has; no text."
 )
+_CLEAN_EPILOG = (
+    "Settings for --config: text_column, id_column (for the report), student_column (one submission of each stays), time_column "
+    "(number or ISO date), per_student (latest, only or all), encoding, max_bytes, max_pages, language (others are left out), min_words, "
+    "similarity (cosine above which two texts are near-duplicates), keep (of these: none, as in the paper, or first), contamination "
+    "(share of texts with anomalous characters, to .5), pool_below, seed. A threshold of 0 leaves its step out. "
+    "Exit codes: 0 all done; 1 done, but records could not be read (the report lists them); 2 refused, nothing was written; "
+    "130 interrupted, nothing was written. Beside clean.jsonl, clean.cleaning.json holds counts, codes, ids, no text; the id of a "
+    "file is its path, which may hold a name."
+)
 METHODS = FOLDS, PAPER = ("folds", "paper")
+_LIBRARIES = ("pypdfium2", "pycld2", "scikit-learn", "scipy", "numpy")
+_SIMILARITY: Limit = (lambda value: 0 <= value < 1, "a number from 0, below 1; 0 for none")
 _WRITTEN = ", ".join(form.name for form in FORMS.values() if form.writer)
 
 AssetsArg = Annotated[
@@ -68,7 +79,7 @@ corpus_app = typer.Typer(
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadingSettings:
+class ReadingSettings(Settings):
     """How a corpus is read; see `read_corpus`. strict (bool): Whether the first record that cannot be used ends it all."""
 
     text_column: str = key("")
@@ -79,7 +90,7 @@ class ReadingSettings:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """Options of `open_source`."""
+        """Options of `open_source` and of `read_corpus`."""
         return {
             "text_field": self.text_column,
             "id_field": self.id_column,
@@ -87,12 +98,9 @@ class ReadingSettings:
         }
 
     @property
-    def options(self) -> dict[str, Any]:
-        """Options of `read_corpus`."""
-        return {
-            **self.columns,
-            "text_source": Path(self.text_source) if self.text_source else None,
-        }
+    def texts(self) -> Path | None:
+        """Where the texts of entities with offsets stand."""
+        return Path(self.text_source) if self.text_source else None
 
 
 @corpus_app.command(epilog=_CONVERT_EPILOG)
@@ -113,12 +121,9 @@ def convert(
     with common.guard():
         settings = read_settings(ReadingSettings, config)
         report_path = out.with_name(out.name + ".report.json")
-        if not source.exists():
-            raise PiiError(Errors.E501, what=f"'{source}'", reason="it does not exist")
         from_form = from_form or form_of(source)
         to_form = open_corpus_writer(out, to_form).form
-        texts = settings.options["text_source"]
-        check_places(source, report_path, texts, out, overwrite=overwrite)
+        check_places(source, report_path, settings.texts, out, overwrite=overwrite)
         skips = common.Skips(common.say, strict=settings.strict)
         tally = convert_corpus(
             source,
@@ -127,7 +132,8 @@ def convert(
             to_form=to_form,
             on_skip=skips,
             overwrite=overwrite,
-            **settings.options,
+            text_source=settings.texts,
+            **settings.columns,
         )
         head = {"program": "pii-edu", "version": __version__, "from": from_form, "to": to_form}
         _write_json(report_path, head | _as_report(tally, skips))
@@ -179,7 +185,185 @@ def _listed(skips: list[Skip]) -> dict[str, Any]:
     }
 
 
-corpus_app.command(epilog=CLEAN_EPILOG)(clean)
+@dataclass(frozen=True)
+class CleanSettings(steps.CleaningOptions):
+    """The thresholds, and the columns that are read."""
+
+    text_column: str = ""
+    id_column: str = ""
+    student_column: str = ""
+    time_column: str = ""
+    encoding: str = "utf-8"
+
+
+class Cleaning:
+    """One run: each record is read once. Its text goes through the steps, its line waits in a temporary file until the steps over the
+    whole corpus have said which lines stay.
+
+    kept (list[tuple[int, str]]): Number and id of each record that came to the steps over the whole corpus.
+    removed (list[steps.Removed]): What the steps took out.
+    """
+
+    def __init__(self, path: Path, options: CleanSettings) -> None:
+        self.path, self.options = path, options
+        self.source = self._open()
+        for name in ("student_column", "time_column"):
+            if column := getattr(options, name):
+                check_column(self.source, column, name)
+        self.total = 0
+        self.kept: list[tuple[int, str]] = []
+        self.removed: list[steps.Removed] = []
+
+    def _open(self) -> Source:
+        options = self.options
+        if self.path.is_dir() or self.path.suffix.lower() == ".pdf":
+            limits = {"max_bytes": options.max_bytes, "max_pages": options.max_pages}
+            return open_submissions(self.path, encoding=options.encoding, **limits)
+        reading: dict[str, Any] = {"text_field": options.text_column, "id_field": options.id_column}
+        return open_source(self.path, **reading, encoding=options.encoding)
+
+    def go(self, lines: IO[bytes], on_progress: Callable[[int, int], None]) -> steps.WholeCorpus:
+        """Do it all.
+
+        lines (IO[bytes]): Gets a line of OUT for each of `kept`.
+        on_progress (Callable): Gets how far, and of how many.
+        RETURNS (steps.WholeCorpus): What the last steps found.
+        RAISES (PiiError): E552, if no record is a text.
+        """
+        whole = steps.check_corpus(self._texts(lines, on_progress), self.options)
+        if self.removed and not self.kept and all(item.step == "text" for item in self.removed):
+            reason = f"{len(self.removed)} records, the first: {self.removed[0].code}"
+            raise PiiError(Errors.E552, what=f"'{self.path}'", reason=reason)
+        found = {"duplicates": (whole.copies, "E661"), "anomalies": (whole.anomalous, "E662")}
+        for step, (places, code) in found.items():
+            self.removed += [steps.Removed(*self.kept[i], step, code) for i in places]
+        self.removed.sort(key=lambda item: item.number)
+        return whole
+
+    def _texts(self, lines: IO[bytes], on_progress: Callable[[int, int], None]) -> Iterator[str]:
+        """YIELDS (str): Each text that went through the steps for a record alone."""
+        chosen, source = self._chosen(), self.source
+        for self.total, item in enumerate(source, 1):
+            on_progress(source.position(), source.size)
+            skip = steps.check_record(item, self.options, chosen)
+            if skip is not None or isinstance(item, Skip):
+                code = skip.code if skip is not None else ""
+                removed = steps.Removed(item.number, self._name_of(item), steps.step_of(code), code)
+                self.removed.append(removed)
+                continue
+            self.kept.append((item.number, item.id))
+            lines.write(as_line(item, source).encode("utf-8") + b"\n")
+            yield item.text
+        source.close()
+
+    def _chosen(self) -> frozenset[int] | None:
+        """The submissions that stay; None without a student column."""
+        options = self.options
+        if not options.student_column or options.per_student == "all":
+            return None
+
+        def column(name: str) -> Callable[[Record], Any]:
+            return lambda record: value_of(record, self.source, name)
+
+        # A source is read once: this is another one on the same input.
+        return steps.choose_submissions(
+            (item for item in self._open() if isinstance(item, Record)),
+            column(options.student_column),
+            column(options.time_column) if options.time_column else None,
+            how=options.per_student,
+        )
+
+    def _name_of(self, item: Record | Skip) -> str:
+        if isinstance(item, Record):
+            return item.id
+        source = self.source
+        return source.files[item.number - 1] if isinstance(source, SubmissionSource) else ""
+
+    def as_json(self, whole: steps.WholeCorpus) -> dict[str, Any]:
+        """The report: settings, the table, numbers and ids of records with codes; no text. The same run gives the same bytes."""
+        found = whole.duplicates
+        groups = [[self.kept[i][0] for i in group] for group in found.groups] if found else []
+        group_of = {number: index for index, group in enumerate(groups) for number in group}
+        removed = [asdict(item) for item in self.removed]
+        for item in removed:
+            if item["step"] == "duplicates":
+                item["group"] = group_of[item["number"]]
+        installed = {dist.name.lower(): dist.version for dist in metadata.distributions()}
+        table = steps.count_steps(self.total, self.removed, self.options)
+        return {
+            "program": "pii-edu corpus clean",
+            "versions": {"pii-edu": __version__}
+            | {name: installed.get(name) for name in _LIBRARIES},
+            "input": {
+                "kind": self.source.kind,
+                "hidden_files_passed_over": getattr(self.source, "hidden", 0),
+            },
+            "settings": asdict(self.options),
+            "steps": [asdict(step) for step in table],
+            "notes": [whole.note] if whole.note else [],
+            "near_duplicates": {
+                "pairs": len(found.pairs) if found else 0,
+                "groups": groups,
+                "highest_similarity": found.curve() if found else [],
+            },
+            "removed": removed,
+        }
+
+
+@corpus_app.command(epilog=_CLEAN_EPILOG)
+def clean(
+    *,
+    source: Annotated[
+        Path,
+        Argument(
+            metavar="INPUT",
+            help="A folder of .pdf, .docx and .txt, a .pdf, .docx, .csv, .tsv, .jsonl or .json.",
+        ),
+    ],
+    out: Annotated[
+        Path, Option("--out", "-o", help="What is written: JSON Lines, with the columns of INPUT.")
+    ],
+    config: common.ConfigOpt = None,
+    overwrite: common.OverwriteOpt = False,
+) -> None:
+    """Clean a corpus as CRAPII was: size, pages, language, length, near-duplicates, anomalous characters.
+
+    Writes OUT and a report; shows how many records each step left.
+    """
+    with common.guard():
+        run = Cleaning(source, read_settings(CleanSettings, config))
+        report_path = out.with_name(out.stem + ".cleaning.json")
+        common.check_outputs(source, out, report_path, overwrite=overwrite)
+        output = Output(out)
+        with TemporaryFile() as lines, common.progress(of_files=True) as bar:
+            task = bar.add_task("reading", total=None)
+            whole = run.go(
+                lines, lambda done, size: bar.update(task, completed=done, total=max(size, 1))
+            )
+            gone = {item.number for item in run.removed}
+            lines.seek(0)
+            output.start()
+            for (number, _), line in zip(run.kept, lines, strict=True):
+                if number not in gone:
+                    output.file.write(line)
+        _write_json(report_path, run.as_json(whole))
+        output.finish()
+        if not common.global_option("quiet"):
+            _show(run, whole)
+        common.tell(f"wrote '{out}' and '{report_path}'")
+    raise typer.Exit(common.exit_code(any(item.step == "text" for item in run.removed)))
+
+
+def _show(run: Cleaning, whole: steps.WholeCorpus) -> None:
+    """How many records each step left."""
+    rows = []
+    for step in steps.count_steps(run.total, run.removed, run.options):
+        removed = f"{step.removed:,}" if step.removed else ""
+        rows.append((step.about, removed, f"{step.remaining:,}"))
+    names = ("selection step", "removed", "remaining")
+    common.console(stderr=True).print(common.table_of(rows, *names, right=names[1:]))
+    if whole.note:
+        common.say(whole.note)
 
 
 @corpus_app.command(epilog=_BUILD_EPILOG)
@@ -199,8 +383,7 @@ def build(
     from ..corpus.build import build_corpus
 
     with common.guard():
-        settings = read_settings(BuildSettings, config)
-        options = asdict(settings)
+        options = asdict(read_settings(BuildSettings, config))
         if perturbed := options.pop("perturbed"):
             from ..corpus.noise import training_change
 
@@ -208,29 +391,19 @@ def build(
         stats, _ = build_corpus(assets, out, **options)
         for name, counts in stats.items():
             common.tell(f"{name}: {counts['documents']} documents, {counts['tokens']} tokens")
-    raise typer.Exit(common.DONE)
 
 
 @dataclass(frozen=True, kw_only=True)
-class BuildSettings:
+class BuildSettings(Settings):
     """See `build_corpus`. perturbed (float): Share of the filled essays that are perturbed."""
 
     seed: int = key(46)
-    scale: float = key(1.0)
-    carriers: float = key(1.0)
+    scale: float = key(1.0, limit=ABOVE_0)
+    carriers: float = key(1.0, limit=(lambda value: value >= 0, "a number from 0"))
     uncut: bool = key(False)
     crapii: bool = key(True)
     scenes: bool = key(True)
-    perturbed: float = key(0.0)
-
-    def __post_init__(self) -> None:
-        for name, fits, allowed in (
-            ("scale", self.scale > 0, "a number above 0"),
-            ("carriers", self.carriers >= 0, "a number from 0"),
-            ("perturbed", 0 <= self.perturbed <= 1, "a number from 0 to 1"),
-        ):
-            if not fits:
-                raise PiiError(Errors.E650, name=name, value=getattr(self, name), allowed=allowed)
+    perturbed: float = key(0.0, limit=(lambda value: 0 <= value <= 1, "a number from 0 to 1"))
 
 
 @corpus_app.command(epilog=_CHECK_EPILOG)
@@ -250,13 +423,15 @@ def check(
         for err in found.broken:
             screen.print(str(err), markup=False)
         for first, second, share in found.near:
-            line = f"{first} and {second} share {share:.0%} of the shorter one's word trigrams"
-            screen.print(line, markup=False)
-        if not common.global_option("quiet"):
-            line = (
-                f"{found.essays} essays, {found.clean} of them without private people and details"
+            screen.print(
+                f"{first} and {second} share {share:.0%} of the shorter one's word trigrams",
+                markup=False,
             )
-            screen.print(line, highlight=False)
+        if not common.global_option("quiet"):
+            screen.print(
+                f"{found.essays} essays, {found.clean} of them without private people and details",
+                highlight=False,
+            )
             rows = ((label, found.labels[label], n) for label, n in sorted(found.slots.items()))
             screen.print(common.table_of(rows, "label", "essays", "slots"))
         if names:
@@ -269,21 +444,12 @@ def check(
 class SplitSettings(ReadingSettings):
     """How a corpus is split. RAISES (PiiError): E519, E650."""
 
-    method: str = key(FOLDS)
+    method: str = key(FOLDS, allowed=METHODS)
     folds: int = key(5)
     seed: int = key(0)
     student_column: str = key("")
-    similarity: float = key(0.9)
+    similarity: float = key(0.9, limit=_SIMILARITY)
     form: str = key("")
-
-    def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise PiiError(
-                Errors.E519, value=self.method, what="method", allowed=", ".join(METHODS)
-            )
-        if not 0 <= self.similarity < 1:
-            allowed = "a number from 0, below 1; 0 for none"
-            raise PiiError(Errors.E650, name="similarity", value=self.similarity, allowed=allowed)
 
 
 @dataclass(slots=True)
@@ -295,52 +461,44 @@ class Documents:
     labels: list[Counter[str]] = field(default_factory=list)
     students: list[str] = field(default_factory=list)
     rows: list[Any] = field(default_factory=list)
-    skips: list[Skip] = field(default_factory=list)
+    skips: common.Skips = field(default_factory=lambda: common.Skips(common.say))
 
 
 def read_documents(path: Path, settings: SplitSettings) -> Documents:
-    """Read a corpus, labelled or not."""
-    form = settings.form
+    """Read a corpus, labelled or not. RAISES (PiiError): E627; E652, if no document has the column of students."""
+    form, name = settings.form, settings.student_column
     if not form:
         with suppress(PiiError):
             form = form_of(path)
     documents = Documents(form or "unlabelled")
-    hasher = TrigramHasher()
-    read = _labelled(path, form, settings, documents) if form else _plain(path, settings, documents)
-    for essay, student in read:
+    reading = {"on_skip": documents.skips, "text_source": settings.texts, **settings.columns}
+    hasher, fields = steps.TrigramHasher(), dict[str, None]()
+    for essay in read_corpus(path, form, **reading) if form else _plain(path, settings, documents):
+        fields.update(dict.fromkeys(essay.meta))
+        student = essay.meta.get(name)
         documents.ids.append(essay.id)
         documents.students.append("" if student is None else str(student).strip())
         documents.labels.append(Counter(label for _, _, label in essay.spans))
         if settings.similarity and settings.method == FOLDS:
             documents.rows.append(hasher(essay.text))
+    if name and name not in fields:
+        shown = show_fields(fields)
+        raise PiiError(Errors.E652, option="student_column", name=name, fields=shown)
     check_ids(documents.ids)
     return documents
 
 
-def _labelled(
-    path: Path, form: str, settings: SplitSettings, documents: Documents
-) -> Iterator[tuple[LabelledText, Any]]:
-    name, fields = settings.student_column, dict[str, None]()
-    for essay in read_corpus(path, form, on_skip=documents.skips.append, **settings.options):
-        fields.update(dict.fromkeys(essay.meta))
-        yield essay, essay.meta.get(name)
-    if name and name not in fields:
-        shown = show_fields(fields)
-        raise PiiError(Errors.E652, option="student_column", name=name, fields=shown)
-
-
-def _plain(
-    path: Path, settings: SplitSettings, documents: Documents
-) -> Iterator[tuple[LabelledText, Any]]:
+def _plain(path: Path, settings: SplitSettings, documents: Documents) -> Iterator[LabelledText]:
+    """YIELDS (LabelledText): Texts without labels, with the student in `meta`."""
     name, source = settings.student_column, open_source(path, **settings.columns)
     if name:
         check_column(source, name, "student_column")
     for item in source:
         if isinstance(item, Skip):
-            documents.skips.append(item)
+            documents.skips(item)
         else:
-            student = value_of(item, source, name) if name else ""
-            yield LabelledText(item.id, item.text), student
+            meta = {name: value_of(item, source, name)} if name else {}
+            yield LabelledText(item.id, item.text, meta=meta)
 
 
 @corpus_app.command(epilog=_SPLIT_EPILOG)
@@ -380,14 +538,11 @@ def split(
             "skipped": _listed(documents.skips),
         }
         _write_json(report_path, report)
-        row_of: dict[int, dict[str, Any]] = {}
+        rows: list[dict[str, Any]] = [{"id": name} for name in documents.ids]
         for k, (name, part) in enumerate(parts.items()):
-            row = {"fold": k} if settings.method == FOLDS else {"split": name}
-            row_of.update(dict.fromkeys(part, row))
-        lines = [json.dumps({"id": name} | row_of[i]) for i, name in enumerate(documents.ids)]
-        replace_file(out, "".join(line + "\n" for line in lines))
-        for skip in documents.skips[:10]:
-            common.say(skip.error)
+            for i in part:
+                rows[i] |= {"fold": k} if settings.method == FOLDS else {"split": name}
+        replace_file(out, "".join(json.dumps(row) + "\n" for row in rows))
         sizes = ", ".join(f"{name} {part.documents}" for name, part in counts.items())
         common.tell(f"documents: {sizes}; {len(documents.skips)} records skipped")
         common.tell(f"wrote '{out}' and '{report_path}'")
@@ -396,20 +551,19 @@ def split(
 
 def make_parts(
     documents: Documents, settings: SplitSettings
-) -> tuple[Any, dict[str, tuple[int, ...]]]:
+) -> tuple[Any, Mapping[str, Sequence[int]]]:
     """RETURNS (tuple): Groups of documents that stay together; numbers of the documents of each part."""
-    copies: Any = ()
+    n, copies = len(documents.ids), tuple[tuple[int, ...], ...]()
     if documents.rows:
-        found = duplicates_of(documents.rows, threshold=settings.similarity, highest=False)
+        found = steps.duplicates_of(documents.rows, threshold=settings.similarity, highest=False)
         copies = found.groups
-    n = len(documents.ids)
     groups = group_documents(n, students=documents.students, copies=copies)
     if settings.method == PAPER:
         return groups, paper_split(n)
     fold_of = stratified_folds(
         groups, documents.labels, ids=documents.ids, folds=settings.folds, seed=settings.seed
     )
-    parts = {}
-    for k in range(settings.folds):
-        parts[f"fold_{k}"] = tuple(i for i, fold in enumerate(fold_of) if fold == k)
-    return groups, parts
+    folds: dict[str, list[int]] = {f"fold_{k}": [] for k in range(settings.folds)}
+    for i, fold in enumerate(fold_of):
+        folds[f"fold_{fold}"].append(i)
+    return groups, folds

@@ -1,18 +1,17 @@
 """`pii-edu deidentify`: from settings to a finished OUTPUT and its report.
 
 deidentify          options become `RunSettings`
-Job.to_files        checks what is read and where is written, then the run of release/run.py, then the report
-Job.to_stdout       one text from standard input to standard output, without a report
+Job.run             checks what is read and where is written, then the run of release/run.py, then the report
+tell_start/tell_end what a run says on standard error: how it begins, what it did, what somebody should look at
 """
 
 import hmac
 import json
 import os
 import signal
-import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -26,16 +25,16 @@ from typer import Argument, Option
 
 from .. import __version__
 from ..errors import Errors, PiiError
-from ..files.record import Record, Skip, Source
+from ..files.record import Record, Skip, Source, safe_name
 from ..files.sources import REPORT_NAME, FolderSource, open_source
-from ..files.writers import Writer, check_column, open_writer, partial_path
+from ..files.writers import check_column, open_writer, partial_path
 from ..llm import CODES
 from ..llm.cost import Prices
 from ..llm.pipeline import add_components, read_config
 from ..llm.pipeline import report as llm_report
 from ..profiles import HEADERS, Profile
 from ..release.audit import BOUNDS, review_plan
-from ..release.columns import KEEP_IDS, PSEUDONYM, THREAD, Columns, Ids, ThreadOf
+from ..release.columns import KEEP_IDS, NO_THREAD, PSEUDONYM, THREAD, Columns, Ids, ThreadOf
 from ..release.engine import KEEP, Engine, load_engine, read_roster, use_roster
 from ..release.report import Report, digest, page_path, provenance, write_report
 from ..release.review import Decisions, decisions_path
@@ -47,14 +46,18 @@ from ..release.run import (
     Run,
     RunState,
     SweepLog,
+    SweepResult,
     batches,
     check_resume,
     load_state,
     state_path,
 )
 from ..release.scale import LOCAL, spread
+from ..release.sweep import RISKS
 from ..vault.keys import VaultKey
-from . import common, summary
+from ..vault.vault import Vault
+from . import common
+from .common import tell
 from .settings import HIDE, OFF, RunSettings, need, read_settings
 
 EPILOG = (
@@ -66,10 +69,9 @@ INPUT_HELP = "A .txt, .docx, .pdf, .csv, .tsv, .jsonl, .json or .parquet file, a
 PROFILE_HELP = "What happens to each label: a name (see pii-edu profiles) or a TOML file [crapii]."
 # Settings that may be other ones when a run is taken up again: they change no byte of OUTPUT. Files that are read count by their content.
 CHANGEABLE = {
-    *("out", "report", "show_leaks", "batch_size", "strict", "engine", "workers"),
-    *("dry_run", "resume", "overwrite", "key_file", "vault", "vault_key_file", "vault_passphrase"),
-    *("model", "profile", "scope", "headers", "roster", "decisions", "llm", "prices"),
-    "allow_remote",
+    *("out", "report", "batch_size", "strict", "engine", "workers", "dry_run", "resume"),
+    *("overwrite", "key_file", "vault", "vault_key_file", "model", "profile", "scope", "headers"),
+    *("roster", "decisions", "llm", "prices", "allow_remote"),
 }
 
 
@@ -83,7 +85,7 @@ def deidentify(
         help="OUTPUT, in the form of INPUT; .txt for .pdf [./<INPUT>.deidentified; stdout for -].",
     ),
     text_column: common.TextsOpt = None,
-    id_column: common.IdOpt = "",
+    id_column: str = Option("", help="Column or field that names a document."),
     keep: list[str] | None = Option(
         None, help="Release this column or field as it is; may be repeated."
     ),
@@ -111,7 +113,9 @@ def deidentify(
     dry_run: bool = Option(
         False, "--dry-run", help="Read and check all of INPUT, say what would be done."
     ),
-    resume: common.ResumeOpt = False,
+    resume: bool = Option(
+        False, "--resume", help="Go on with an interrupted run: same settings, same key."
+    ),
     overwrite: common.OverwriteOpt = False,
 ) -> None:
     """Replace personal information in INPUT; write OUTPUT and report.json.
@@ -143,15 +147,9 @@ def deidentify(
     raise typer.Exit(code)
 
 
-def review_file(place: Path) -> Path:
+def review_file(folder: str) -> Path:
     """What a run writes for its review: a file in the folder of --review-dir."""
-    is_file = place.suffix == ".jsonl" or place.is_file()
-    return place if is_file else place / "review.jsonl"
-
-
-def decisions_file(place: Path) -> Path:
-    """The decisions of a review; `place` is the folder of --review-dir, or the file itself."""
-    return decisions_path(review_file(place)) if place.is_dir() else place
+    return Path(folder) / "review.jsonl"
 
 
 class Job:
@@ -174,23 +172,25 @@ class Job:
         self.in_threads = (settings.scope or Profile.load(settings.profile).scope) == THREAD
         need(settings.thread, "thread", self.in_threads, "scope = thread")
         self.vault = Path(settings.vault) if settings.vault else None
-        self.decided = decisions_file(Path(settings.decisions)) if settings.decisions else None
-        if self.decided and not self.decided.exists():
-            reason = "no decisions were made; pii-edu review writes them"
-            raise PiiError(Errors.E501, what=f"'{self.decided}'", reason=reason)
-        self.decisions = Decisions.load(self.decided) if self.decided else None
-        self.data = sys.stdin.buffer.read() if source == "-" else None
+        self.decided: Path | None = None
+        self.decisions: Decisions | None = None
+        if settings.decisions:
+            self.decided = decisions_path(review_file(settings.decisions))
+            self.decisions = Decisions.load(self.decided)
+        self.data = common.input_data(source)
         self.writes_stdout = source == "-" and settings.out in ("", "-")
         # What goes to standard output is written to a file before: half of a text is never printed.
-        folder = Path(stack.enter_context(TemporaryDirectory())) if self.writes_stdout else None
-        self.target = folder / "out.txt" if folder else Path(settings.out or self._own_name())
+        folder = stack.enter_context(TemporaryDirectory()) if self.writes_stdout else ""
+        self.target = Path(folder, "out.txt") if folder else Path(settings.out or self._own_name())
         given = {
             "labels": settings.labels_out,
             "map": settings.id_map,
             "headers": settings.headers_out,
-            "review": str(review_file(Path(settings.review_dir))) if settings.review_dir else "",
+            "review": settings.review_dir and review_file(settings.review_dir),
         }
         self.beside = {name: Path(place) for name, place in given.items() if place}
+        asked = Path(settings.report)
+        self.reports = (asked, page_path(asked)) if settings.report else ()
 
     def _own_name(self) -> str:
         """A name for OUTPUT where the user gives none."""
@@ -202,24 +202,14 @@ class Job:
         suffix = self.path.suffix
         return f"{stem}.deidentified{'.txt' if suffix.lower() in ('.pdf', '.docx') else suffix}"
 
-    @property
-    def reading(self) -> dict[str, Any]:
-        """How INPUT is read: options of `open_source`."""
-        return common.texts(self.settings.text_column) | {
-            "id_field": self.settings.id_column,
-            "encoding": self.settings.encoding,
-            "drop": self.settings.drop,
-            "spreadsheet_safe": self.settings.spreadsheet_safe,
-            "data": self.data,
-        }
-
-    def extend(self, nlp: Any) -> None:
-        """Add the language models to a pipeline."""
-        add_components(nlp, self.settings.llm, allow_remote=self.settings.allow_remote)
+    def open(self) -> Source:
+        """INPUT, to be read once."""
+        return open_source(self.path, **self.settings.reading, data=self.data)
 
     def load(self) -> Engine:
         """The pipeline, with workers where there are some."""
         settings = self.settings
+        extend = partial(add_components, path=settings.llm, allow_remote=settings.allow_remote)
         engine = load_engine(
             settings.model,
             profile=settings.profile,
@@ -228,7 +218,7 @@ class Job:
             headers=settings.headers,
             operating_point=settings.operating_point,
             debug=common.global_option("debug"),
-            extend=self.extend if settings.llm else None,
+            extend=extend if settings.llm else None,
         )
         removes = engine.profile.header != HEADERS[0]
         need(settings.headers_out, "headers_out", removes, "headers = remove")
@@ -247,17 +237,6 @@ class Job:
         )
         return self.stack.enter_context(spreading)
 
-    def vault_secret(self) -> VaultKey | None:
-        """The key of the vault, if there is to be one."""
-        if self.vault is None:
-            return None
-        return common.vault_key(
-            self.vault if self.vault.exists() else None,
-            key_file=self.settings.vault_key_file,
-            ask=self.settings.vault_passphrase,
-            shared=self.key,
-        )
-
     def run(self) -> int:
         """All of INPUT to OUTPUT and what stands beside it. RETURNS (int): Exit code."""
         settings = self.settings
@@ -268,44 +247,67 @@ class Job:
         source = self.open_input()
         writer = open_writer(source, self.target, safe=settings.spreadsheet_safe)
         if not (settings.overwrite or settings.resume):
-            common.check_free(self.target, partial_path(self.target), *self.beside.values())
-            if state_path(self.target).exists():
-                raise PiiError(Errors.E510, what="An interrupted run for this OUTPUT")
+            mine = (self.target, partial_path(self.target), state_path(self.target))
+            common.check_free(*mine, *self.beside.values(), *self.reports)
         if settings.dry_run:
             return self.rehearse(source)
-        labels = self.beside.get("labels")
-        labels_out = LabelsOut(labels, settings.labels_format) if labels else None
-        secret = self.vault_secret()
+        labels = LabelsOut(self.beside["labels"]) if "labels" in self.beside else None
+        secret: VaultKey | None = None
+        if self.vault:
+            known = self.vault if self.vault.exists() else None
+            secret = common.vault_key(known, key_file=settings.vault_key_file, shared=self.key)
         old = load_state(state_path(self.target)) if settings.resume else None
         report_path = self.report_path(source)
         engine = self.load()
         self.learn(engine)
-        run = self.make_run(source, writer, engine, secret, old)
-        run.labels = labels_out
-        run.review = self.review_out(source, engine, report_path)
-        summary.tell_start(source, self.key, old)
+        vault: Vault | None = None
+        if self.vault and secret:
+            vault = common.open_for_run(self.vault, secret, resume=settings.resume)
+            self.stack.callback(vault.close, seal=False)  # where the run does not begin
+        state, counts = self.begin(source, engine, vault, old)
+        run = Run(
+            source,
+            writer,
+            engine,
+            counts,
+            state,
+            settings.batch_size,
+            settings.strict,
+            prepare=self.prepare,
+            safe_id=self.naming.safe,
+            vault=vault,
+            labels=labels,
+            map=MapOut(self.beside["map"]) if "map" in self.beside else None,
+            headers=HeadersOut(self.beside["headers"]) if "headers" in self.beside else None,
+            review=self.review_out(source, engine, report_path),
+        )
+        if settings.sweep != OFF and self.data is None:
+            run.sweep = SweepLog(self.target, self.key.secret, roster=self.roster)
+        tell_start(source, self.key, old)
         process(run, resume=settings.resume)
         return self.finish(run, report_path)
 
     def check_places(self) -> None:
-        """Refuse to write on, in or around INPUT. RAISES (PiiError): E472."""
-        given = None if self.data is not None else self.path
-        for place in (self.target, partial_path(self.target), state_path(self.target)):
-            common.check_apart("output", place, input=given)
-        if self.vault is not None:
-            common.check_apart("vault", self.vault, input=given, output=self.target, **self.beside)
-        for name, place in self.beside.items():
-            others = {other: path for other, path in self.beside.items() if other != name}
-            common.check_apart(f"file of {name}", place, input=given, output=self.target, **others)
-        read = {"class list": self.settings.roster, "file of decisions": self.decided}
-        for what, path in read.items():
-            if path:
-                common.check_apart(what, Path(path), output=self.target, **self.beside)
+        """Refuse to write on, in or around what is read or written. RAISES (PiiError): E472."""
+        settings = self.settings
+        read: dict[str, Path | str | None] = {
+            "input": None if self.data is not None else self.path,
+            "class list": settings.roster,
+            "decisions": self.decided,
+        }
+        written = {**self.beside, "vault": self.vault, "output": self.target}
+        for name, place in written.items():
+            if place:
+                others = {other: path for other, path in written.items() if other != name}
+                common.check_apart(name, place, **read, **others)
+        for place in (partial_path(self.target), state_path(self.target), *self.reports):
+            inside = self.target in place.parents  # a report may lie in a folder of texts
+            common.check_apart("report", place, **read, output=None if inside else self.target)
 
     def open_input(self) -> Source:
         """INPUT, its columns checked; sets what each of its records goes through."""
         settings = self.settings
-        source = open_source(self.path, **self.reading)
+        source = self.open()
         columns = {
             "--text-column": settings.text_column,
             "--id-column": (settings.id_column,) if settings.id_column else (),
@@ -322,7 +324,7 @@ class Job:
             need(settings.ids, "ids = pseudonym", source.id_field, "--id-column")
         free = {*settings.keep, source.id_field} if settings.ids else {*settings.keep}
         self.columns = Columns(source, free)
-        self.columns.check(open_source(self.path, **self.reading))
+        self.columns.check(self.open())
         return source
 
     def prepare(self, item: Record | Skip) -> Record | Skip:
@@ -336,11 +338,8 @@ class Job:
     def report_path(self, source: Source) -> Path:
         """`report.json` beside OUTPUT or in it; `<OUTPUT>.report.json` where the report of another run has that name."""
         settings, out = self.settings, self.target
-        if settings.report:
-            path = Path(settings.report)
-            if not (settings.overwrite or settings.resume):
-                common.check_free(path, page_path(path))
-            return path
+        if self.reports:
+            return self.reports[0]
         if source.kind == "folder" and out.suffix.lower() != ".zip":
             return out / REPORT_NAME
         plain, named = out.with_name(REPORT_NAME), out.with_name(out.name + ".report.json")
@@ -353,52 +352,29 @@ class Job:
         hide = self.settings.sweep == HIDE
         if not (hide or self.thread_of):
             return
-        first = open_source(self.path, **self.reading)
-        thread_of = ThreadOf(first, self.settings.thread) if self.thread_of else None
-        items: Iterator[Record | Skip] = map(thread_of, first) if thread_of else iter(first)
-        try:
+        thread_of = None
+        with closing(self.open()) as first:
+            items = iter(first)
+            if self.thread_of:
+                thread_of = ThreadOf(first, self.settings.thread)
+                items = map(thread_of, items)
             engine.learn_all(batches(items, self.settings.batch_size))
-        finally:
-            first.close()
         if thread_of:
             thread_of.check()
         if not hide:
             engine.surnames = None
 
-    def make_run(
-        self,
-        source: Source,
-        writer: Writer,
-        engine: Engine,
-        secret: VaultKey | None,
-        old: RunState | None,
-    ) -> Run:
-        """The run; where an old one is taken up, with its counts. RAISES (PiiError): E510, E514, E515, E539."""
-        settings, resume = self.settings, old is not None
-        vault = None
-        if self.vault is not None and secret is not None:
-            vault = common.open_for_run(self.vault, secret, resume=resume)
-            self.stack.callback(vault.close, seal=False)  # where the run does not begin
+    def begin(
+        self, source: Source, engine: Engine, vault: Vault | None, old: RunState | None
+    ) -> tuple[RunState, Report]:
+        """How far the run has come: nowhere, or as far as an old one. RAISES (PiiError): E510, E514, E515, E539."""
         same = self.same_settings(source, engine) | {"vault": vault.vault_id if vault else ""}
-        state = RunState(same, self.key.fingerprint, replace=settings.overwrite)
-        counts = Report()
-        if old is not None:
-            check_resume(old, same, self.key.fingerprint)
-            if self.target.exists() and not (old.replace or old.complete):
-                raise PiiError(Errors.E510, what=f"'{self.target}'")
-            state, counts = old, Report.load(old.report)
-        run = Run(
-            source, writer, engine, counts, state, settings.batch_size, settings.strict, vault=vault
-        )
-        run.prepare, run.safe_id = self.prepare, self.naming.safe
-        if "map" in self.beside:
-            run.map = MapOut(self.beside["map"])
-        if "headers" in self.beside:
-            run.headers = HeadersOut(self.beside["headers"])
-        if settings.sweep != OFF and self.data is None:
-            show = settings.show_leaks and common.console().is_terminal
-            run.sweep = SweepLog(self.target, self.key.secret, roster=self.roster, show=show)
-        return run
+        if old is None:
+            return RunState(same, self.key.fingerprint, replace=self.settings.overwrite), Report()
+        check_resume(old, same, self.key.fingerprint)
+        if self.target.exists() and not (old.replace or old.complete):
+            raise PiiError(Errors.E510, what=f"'{self.target}'")
+        return old, Report.load(old.report)
 
     def same_settings(self, source: Source, engine: Engine) -> dict[str, str]:
         """What must be the same when a run is taken up again."""
@@ -414,31 +390,25 @@ class Job:
             "profile": f"{profile.name} {sha256(content).hexdigest()[:16]}",
             "scope": profile.scope,
         }
-        if self.decided:
-            same["decisions"] = sha256(self.decided.read_bytes()).hexdigest()[:16]
-        if settings.llm:
-            same["llm"] = sha256(Path(settings.llm).read_bytes()).hexdigest()[:16]
-        if settings.roster:
-            content = Path(settings.roster).read_bytes()
-            same["roster"] = hmac.new(self.key.secret, content, "sha256").hexdigest()[:16]
+        read = {"decisions": self.decided, "llm": settings.llm, "roster": settings.roster}
+        for name, path in read.items():
+            if (
+                path
+            ):  # a class list is told by its digest under the key: there are few people to guess
+                content = Path(path).read_bytes()
+                same[name] = hmac.new(self.key.secret, content, "sha256").hexdigest()[:16]
         return same
 
     def review_out(self, source: Source, engine: Engine, report: Path) -> ReviewOut | None:
         """What `pii-edu review` needs: how INPUT and OUTPUT are read again."""
         if "review" not in self.beside:
             return None
-        reading = {
-            "text_field": source.text_field,
-            "more": source.more,
-            "id_field": self.settings.id_column,
-            "drop": sorted(self.settings.drop),
-            "encoding": source.encoding,
-            "spreadsheet_safe": self.settings.spreadsheet_safe,
-        }
+        found = {"text_field": source.text_field, "more": source.more, "encoding": source.encoding}
+        drop = sorted(self.settings.drop)
         about = {
             "version": __version__,
             "model": engine.name,
-            "reading": reading,
+            "reading": self.settings.reading | found | {"drop": drop},
             "profile": engine.profile.name,
             "actions": dict(engine.profile.actions),
         }
@@ -462,12 +432,12 @@ class Job:
         common.say(
             f"{n} documents of {words} words would be de-identified and {len(skips)} set aside; {renamed} would get another name"
         )
-        if unread:
-            common.say(summary.unread(unread))
+        without = 0
         if self.thread_of:
             self.thread_of.check()
-            if n_without := self.thread_of.without:
-                common.say(summary.without_thread(n_without))
+            without = self.thread_of.without
+        for line in _not_read(unread, without):
+            common.say(line)
         common.say(f"nothing was written; a run would write '{self.target}'")
         return common.exit_code(skips) if n else common.REFUSED
 
@@ -489,17 +459,17 @@ class Job:
         swept = run.sweep.sweep(run.source) if run.sweep is not None else None
         if swept is not None:
             head["sweep"] = swept.as_json(self.settings.sweep)
-        save_report(report_path, run, head)
+        spans = sum(n for key, n in counts.spans.items() if not key.endswith(f"|{KEEP}"))
+        plan = review_plan(BOUNDS, documents=counts.documents, spans=spans)
+        content = counts.as_json(head, run.source.others)
+        write_report(report_path, content | {"review_plan": plan, "leak_estimate": None})
         run.end()
         if self.writes_stdout:
-            sys.stdout.buffer.write(self.target.read_bytes())
-            sys.stdout.buffer.flush()
-        else:
-            summary.tell_end(run, report_path, swept)
-        if swept is not None and swept.n_found and self.settings.show_leaks:
-            summary.show_leaks(swept)
+            common.print_bytes(self.target.read_bytes())
+        elif not common.global_option("quiet"):
+            tell_end(run, report_path, swept)
         if self.prices:
-            summary.tell_sent(head["llm"])
+            tell_sent(head["llm"])
         if lacking:
             common.say(lacking)
         return common.exit_code(counts.n_skipped or lacking)
@@ -520,10 +490,8 @@ class Job:
             "format": source.kind,
             "encoding": source.encoding,
         }
-        fingerprint = run.state.settings["input"]
-        head |= provenance(
-            engine.nlp, engine.profile, source, run.writer.out, fingerprint=fingerprint
-        )
+        read = run.state.settings["input"]
+        head |= provenance(engine.nlp, engine.profile, source, run.writer.out, fingerprint=read)
         if isinstance(source, FolderSource):
             head["hidden_files_passed_over"] = source.hidden
         if run.vault is not None:
@@ -534,21 +502,6 @@ class Job:
         if run.review is not None:
             head["review"] = digest(run.review.out)
         return head
-
-
-def save_report(path: Path, run: Run, head: dict[str, Any]) -> None:
-    """Write report.json and its page."""
-    spans = sum(n for key, n in run.report.spans.items() if not key.endswith(f"|{KEEP}"))
-    plan = review_plan(BOUNDS, documents=run.report.documents, spans=spans)
-    content = run.report.as_json(head, run.source.others)
-    write_report(path, content | {"review_plan": plan, "leak_estimate": None})
-
-
-def write_stdout(record: Record, text: str) -> None:
-    """Write a text in the encoding, and with the byte order mark, of the one that standard input gave."""
-    codec, bom = record.body[1]
-    sys.stdout.buffer.write(bom + text.encode(codec))
-    sys.stdout.buffer.flush()
 
 
 def process(run: Run, *, resume: bool) -> None:
@@ -563,7 +516,7 @@ def process(run: Run, *, resume: bool) -> None:
         try:
             run.go(resume=resume)
         except KeyboardInterrupt:
-            say(str(PiiError(Errors.E534, partial=f"'{run.writer.partial}'")))
+            say(f"interrupted, --resume goes on; what was done stays in '{run.writer.partial}'")
             raise typer.Exit(common.INTERRUPTED) from None
         except PiiError as err:
             say(str(err))
@@ -589,3 +542,66 @@ def _signals(run: Run) -> Iterator[None]:
     finally:
         for number, old in before.items():
             signal.signal(number, old)
+
+
+def tell_start(source: Source, key: common.Key, old: RunState | None) -> None:
+    """What is read as text, and which key is used."""
+    if source.text_field:
+        unchanged = ", ".join(source.others) or "nothing else"
+        tell(f"text: {', '.join(source.text_fields)}; unchanged: {unchanged}")
+    if not key.kept:
+        tell(key.note, "dim")
+    if old is not None:
+        tell(f"going on after record {old.items}")
+
+
+def tell_end(run: Run, report_path: Path, swept: SweepResult | None) -> None:
+    """Counts, what is to be reviewed, and where it was written."""
+    report = run.report
+    if report.spans:
+        rows = ([*key.split("|"), count] for key, count in sorted(report.spans.items()))
+        table = common.table_of(rows, "label", "role", "action", "spans", right=["spans"])
+        common.console(stderr=True).print(table)
+    tell(f"{report.documents} documents, {report.n_skipped} skipped, {report.words} words")
+    for line in _to_review(run, report, swept):
+        tell(f"to review: {line}")
+    tell(f"wrote '{run.writer.out}'")
+    tell(f"for your files, not to be released: '{report_path}', '{page_path(report_path)}'")
+
+
+def _to_review(run: Run, report: Report, swept: SweepResult | None) -> Iterator[str]:
+    """YIELDS (str): What somebody should look at. The report has the places."""
+    if report.renamed:
+        yield f"{report.renamed} documents have a pseudonym for their name; --config ids=keep leaves it as it is"
+    if run.headers is not None:
+        yield f"'{run.headers.out}' holds the headers as they were; it is not to be released"
+    yield from _not_read(report.unread, report.notes[NO_THREAD])
+    if report.n_left_over:
+        yield f"in {report.n_left_over} documents a value that was replaced stands once more in clear"
+    if swept is not None and swept.n_found:
+        risks = ", ".join(f"{risk}: {swept.by_risk[risk]}" for risk in RISKS)
+        yield (
+            f"what was hidden somewhere stands in clear in {swept.n_found} places ({swept.n_documents} documents), risk {risks}. "
+            "pii-edu review shows them (--review-dir), --config sweep=hide hides surnames too"
+        )
+    for i, name in enumerate(run.source.others, 1):
+        if n := report.in_fields[name]:
+            yield f"in {n} records a value that was replaced stands in '{safe_name(name, i)}' too, which stays unchanged"
+
+
+def _not_read(unread: Mapping[str, int], without: int) -> Iterator[str]:
+    """YIELDS (str): What documents hold and nobody reads; how many have no thread."""
+    if unread:
+        listed = ", ".join(f"{kind} ({n})" for kind, n in sorted(unread.items()))
+        yield f"not read in documents, and left out: {listed}"
+    if without:
+        yield f"{without} documents tell no thread; each is a scope of its own"
+
+
+def tell_sent(report: Mapping[str, Any]) -> None:
+    """What language models were sent, and what it costs."""
+    for row in report["models"]:
+        where = f"sent to {row['host']}" if row["left_this_machine"] else "on this machine"
+        tell(f"{row['model']}: {row['calls']} calls, {where}")
+    if report["usd"] is not None:
+        tell(f"cost of the models: {report['usd']:.4f} US dollars")

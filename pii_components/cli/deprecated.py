@@ -35,24 +35,22 @@ OPTIONS = {
     "--map": "--id-map",
     "--review-out": "--review-dir",
     "--pipeline": "--systems",
-    "--labels-to": "labels_format=",
     "--no-spreadsheet-safe": "spreadsheet_safe=false",
     "--no-scenes": "scenes=false",
     "--no-crapii": "crapii=false",
     "--from": "form=",
     "--allow-host": "allowed_hosts=",
 }
-_FLAGS = "strict allow-remote vault-passphrase uncut reasoning return-cited"
+_FLAGS = "strict allow-remote uncut reasoning return-cited"
 _SETTINGS = (
     "id-column text-column encoding operating-point headers headers-out scope thread model batch-size report "
     "vault-key-file labels-out sweep ids llm prices engine workers text-source student-column time-column "
     "per-student max-bytes max-pages language min-words similarity keep contamination pool-below seed scale "
     "carriers perturbed profile splits resamples service vault recognizers time-limit analyzer-conf-file "
-    "folds method part labels show-leaks"
+    "folds method part labels"
 )
 OPTIONS |= {f"--{name}": name.replace("-", "_") + "=true" for name in _FLAGS.split()}
 OPTIONS |= {f"--{name}": name.replace("-", "_") + "=" for name in _SETTINGS.split()}
-_VALUES = {"show_leaks=screen": "show_leaks=true", "show_leaks=no": "show_leaks=false"}
 
 
 class TranslatingGroup(TyperGroup):
@@ -93,8 +91,7 @@ def translate(group: Any, args: list[str]) -> list[str]:
         else:
             if not equals and not new.endswith(("true", "false")):
                 value = next(rest, "")
-            setting = [new, value] if new.startswith("--") else ["--config", new + value]
-            translated += [_VALUES.get(part, part) for part in setting]
+            translated += [new, value] if new.startswith("--") else ["--config", new + value]
             _warn(name, " ".join(translated[-2:]))
     return first + (translated if depth else args)
 

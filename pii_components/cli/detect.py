@@ -1,12 +1,11 @@
 """`pii-edu detect`: what is found, as tables or as JSON Lines. Offsets, labels and reasons; text only if it is asked for."""
 
 import json
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -44,19 +43,13 @@ def detect(
         )
         if out:
             stack.enter_context(common.locked(Path(out)))
-        data = sys.stdin.buffer.read() if source == "-" else None
-        opened = open_source(
-            Path(source),
-            **common.texts(settings.text_column),
-            id_field=settings.id_column,
-            encoding=settings.encoding,
-            data=data,
-        )
-        output = None
+        data = common.input_data(source)
+        # Offsets count the signs of a table's cells as they stand there.
+        reading = settings.reading | {"spreadsheet_safe": False}
+        opened = open_source(Path(source), **reading, data=data)
         if out:
             given = None if data is not None else Path(source)
             common.check_outputs(given, Path(out), overwrite=settings.overwrite)
-            output = Output(Path(out))
         listed = read_roster(settings.roster)
         engine = load_engine(
             settings.model,
@@ -67,7 +60,7 @@ def detect(
         use_roster(engine.nlp, listed)
         skips = common.Skips(common.say, strict=settings.strict, named=True)
         found = _found(opened, engine, settings.batch_size, skips)
-        n = _show(found, show_text) if output is None else _write(found, output, show_text)
+        n = _write(found, Output(Path(out)), show_text) if out else _show(found, show_text)
         if skips and not n:
             raise typer.Exit(common.REFUSED)
     raise typer.Exit(common.exit_code(skips))
@@ -107,7 +100,8 @@ def _write(found: Iterable[tuple[Record, Result]], output: Output, show_text: bo
     try:
         for record, result in found:
             n += 1
-            output.file.write("".join(_rows(record, result, show_text)).encode("utf-8"))
+            for row in _rows(record, result, show_text):
+                output.file.write(json.dumps(row, ensure_ascii=False).encode("utf-8") + b"\n")
         if n:
             output.finish()
             common.tell(f"wrote '{output.out}'")
@@ -116,10 +110,10 @@ def _write(found: Iterable[tuple[Record, Result]], output: Output, show_text: bo
     return n
 
 
-def _rows(record: Record, result: Result, show_text: bool) -> Iterator[str]:
-    """YIELDS (str): A line of JSON per span."""
+def _rows(record: Record, result: Result, show_text: bool) -> Iterator[dict[str, Any]]:
+    """YIELDS (dict[str, Any]): What is written of each span."""
     for span in result.spans:
-        row: dict[str, str | int | float] = {
+        row = {
             "document": record.id,
             "record": record.number,
             "start_char": span.start_char,
@@ -132,7 +126,7 @@ def _rows(record: Record, result: Result, show_text: bool) -> Iterator[str]:
         }
         if show_text:
             row["text"] = record.text[span.start_char : span.end_char]
-        yield json.dumps(row, ensure_ascii=False) + "\n"
+        yield row
 
 
 def spans_table(title: str, spans: Iterable[Found], text: str | None = None) -> Table:
@@ -142,7 +136,7 @@ def spans_table(title: str, spans: Iterable[Found], text: str | None = None) -> 
         names.append("text")
     rows = []
     for span in spans:
-        label = Text(span.label, common.STYLES.get(span.label, common.OTHER_STYLE))
+        label = Text(span.label, common.style_of(span.label))
         start, end = span.start_char, span.end_char
         row = [start, end, label, span.role, f"{span.score:.3f}", span.source, span.reason]
         if text is not None:

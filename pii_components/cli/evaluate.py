@@ -2,19 +2,16 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer import Argument, Option
 
 from ..errors import Errors, PiiError, reason_of
-from .common import ConfigOpt, console, global_option, guard
-from .settings import MODEL, key, read_settings
-
-if TYPE_CHECKING:
-    from ..evaluate.gold import Run
+from .common import ConfigOpt, console, global_option, guard, say, tell
+from .settings import ABOVE_0, MODEL, Settings, key, read_settings
 
 EPILOG = (
     "Settings for --config: profile, form (of GOLD), text_source (of gold with offsets alone), splits, "
@@ -30,7 +27,7 @@ MetricsOutOpt = Annotated[str, Option("--out", "-o", help="Metrics file (JSON)."
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreSettings:
+class ScoreSettings(Settings):
     """How systems are scored.
 
     profile (str): Says what is hidden.
@@ -44,14 +41,8 @@ class ScoreSettings:
     form: str = key("")
     text_source: str = key("")
     splits: tuple[str, ...] = key(())
-    resamples: int = key(1000)
+    resamples: int = key(1000, limit=ABOVE_0)
     seed: int = key(0)
-
-    def __post_init__(self) -> None:
-        if self.resamples < 1:
-            raise PiiError(
-                Errors.E650, name="resamples", value=self.resamples, allowed="a number above 0"
-            )
 
 
 def run(
@@ -73,13 +64,10 @@ def run(
     """Run one or more systems on GOLD and score them: every number of the papers, with 95 % intervals; the first is compared with
     each other one in pairs."""
     with guard():
-        settings = read_settings(ScoreSettings, config)
-        job = Job(gold, out, settings)
-        job.choose_splits()
+        job = Job(gold, out, read_settings(ScoreSettings, config))
         done = job.run_systems(systems, save)
-        job.finish(
-            done, f"evaluate run {Path(gold).name} --systems {','.join(one.name for one in done)}"
-        )
+        names = ",".join(one.name for one in done)
+        job.finish(done, f"evaluate run {job.path.name} --systems {names}")
 
 
 def score(
@@ -98,30 +86,12 @@ def score(
 ) -> None:
     """Score PREDICTIONS of any system against GOLD; with --against, two of them in pairs."""
     with guard():
-        from ..evaluate.predictions import read_predictions
-
-        settings = read_settings(ScoreSettings, config)
-        job = Job(gold, out, settings)
-        files = [Path(predictions), *([Path(against)] if against else [])]
+        job = Job(gold, out, read_settings(ScoreSettings, config))
+        files = [Path(file) for file in (predictions, against) if file]
         names = [file.stem for file in files]
         if len(set(names)) < len(names):
             names = [f"{file.parent.name}/{file.name}" for file in files]
-        done = []
-        for file, name in zip(files, names, strict=True):
-            found = read_predictions(
-                file,
-                job.documents,
-                name=name,
-                protects=job.profile.protects,
-                data_sha256=job.sha256,
-            )
-            done.append(found)
-        # Predictions are checked against the whole corpus, and scored on these parts of it.
-        job.choose_splits()
-        kept = {doc.id for doc in job.documents}
-        for i, one in enumerate(done):
-            entities = tuple(entity for entity in one.entities if entity.document in kept)
-            done[i] = replace(one, entities=entities)
+        done = [job.read(file, name) for file, name in zip(files, names, strict=True)]
         shown = " --against ".join(file.name for file in files)
         job.finish(done, f"evaluate score {job.path.name} {shown}")
 
@@ -133,7 +103,7 @@ class Job:
     """
 
     def __init__(self, gold: str, out: str, settings: ScoreSettings) -> None:
-        from ..evaluate.gold import file_sha256, read_gold
+        from ..evaluate import gold as golds
         from ..evaluate.predictions import check_labels
         from ..evaluate.report import check_gold, check_place
         from ..files.formats.base import ReadStats
@@ -145,80 +115,69 @@ class Job:
         self.profile = Profile.load(settings.profile)
         tally = ReadStats()
         texts = Path(settings.text_source) if settings.text_source else None
-        documents = read_gold(self.path, form=settings.form, text_source=texts, tally=tally)
+        documents = golds.read_gold(self.path, form=settings.form, text_source=texts, tally=tally)
         self.masked = check_gold(tally)
         labels = (entity.label for doc in documents for entity in doc.entities)
         check_labels(labels, what=self.path.name)
-        self.documents = documents
-        self.sha256 = file_sha256(self.path)
+        self.documents = golds.choose_splits(documents, settings.splits)
+        self.about: dict[str, Any] = {
+            "protects": self.profile.protects,
+            "data_sha256": golds.file_sha256(self.path),
+        }
 
-    def choose_splits(self) -> None:
-        """Keep the parts of the data that are asked for."""
-        from ..evaluate.gold import choose_splits
+    def read(self, file: Path, name: str) -> Any:
+        """RETURNS (Run): Predictions of a system, under a name."""
+        from ..evaluate.predictions import read_predictions
 
-        self.documents = choose_splits(self.documents, list(self.settings.splits))
+        return read_predictions(file, self.documents, name=name, **self.about)
 
-    def run_systems(self, systems: str, save: str) -> list["Run"]:
+    def run_systems(self, systems: str, save: str) -> list[Any]:
         """What each system finds. They are loaded one after the other: memory is what runs out first.
 
         save (str): Folder for their predictions, if any.
+        RETURNS (list[Run]): One for each system.
         """
         from ..evaluate.predictions import write_run
-        from ..evaluate.systems import parse_systems, run_spec
+        from ..evaluate.systems import parse_spec, parse_systems, run_spec
         from ..evaluate.tables import progress_bar
 
-        specs = parse_systems(systems)
-        if not specs:
-            raise PiiError(
-                Errors.E740, got=systems, known=f"{MODEL}; pii-edu evaluate systems shows all"
-            )
         done = []
-        for spec in specs:
+        for spec in parse_systems(systems) or [parse_spec(systems)]:
             with progress_bar(spec.name, len(self.documents)) as advance:
-                found = run_spec(
-                    spec,
-                    self.documents,
-                    progress=advance,
-                    protects=self.profile.protects,
-                    data_sha256=self.sha256,
-                )
-                done.append(found)
+                done.append(run_spec(spec, self.documents, progress=advance, **self.about))
         if save:
             for one in done:
-                write_run(one, Path(save) / f"{one.name}.jsonl", data_sha256=self.sha256)
+                place = Path(save) / f"{one.name}.jsonl"
+                write_run(one, place, data_sha256=self.about["data_sha256"])
         return done
 
-    def finish(self, runs: Sequence["Run"], command: str) -> None:
+    def finish(self, runs: Sequence[Any], command: str) -> None:
         """Score, print, write."""
+        from ..evaluate import report as reports
         from ..evaluate.metrics import SEED
-        from ..evaluate.report import describe_data, score_report, write_report
         from ..evaluate.tables import print_score
 
-        settings = self.settings
+        settings, digest = self.settings, self.about["data_sha256"]
         report: dict[str, Any] = {
             "command": f"pii-edu {command} --config profile={self.profile.name}",
-            "data": describe_data(self.documents, file=self.path.name, sha256=self.sha256),
+            "data": reports.describe_data(self.documents, file=self.path.name, sha256=digest),
             "masked": self.masked,
             "profile": self.profile.name,
         }
-        report |= score_report(
+        report |= reports.score_report(
             runs,
             self.documents,
             profile=self.profile,
             resamples=settings.resamples,
             seed=settings.seed or SEED,
         )
-        screen = console(stderr=True)
         if not global_option("quiet"):
             print_score(report, to=console())
-            if n := self.masked["count"]:
-                shown = (
-                    f"{n} gold labels cannot be used; the places where they stand are passed over"
-                )
-                screen.print(shown, markup=False)
+        if n := self.masked["count"]:
+            tell(f"{n} gold labels cannot be used; the places where they stand are passed over")
         if self.out:
-            write_report(report, Path(self.out))
-            screen.print(f"wrote '{self.out}'", markup=False)
+            reports.write_report(report, Path(self.out))
+            say(f"wrote '{self.out}'")
 
 
 def systems() -> None:
@@ -232,13 +191,14 @@ def read_metrics(path: Path) -> dict[str, Any]:
     """RETURNS (dict[str, Any]): A metrics file. RAISES (PiiError): E501, if it cannot be read; E900, if it holds something else."""
     try:
         content = json.loads(path.read_text(encoding="utf8"))
+        if not {"systems", "views"} <= content.keys():
+            raise ValueError
     except OSError as err:
         raise PiiError(Errors.E501, what=f"'{path}'", reason=reason_of(err)) from err
-    except ValueError as err:
-        raise PiiError(Errors.E900, file=path.name, kind="metrics file", reason="not JSON") from err
-    if not isinstance(content, dict) or not {"systems", "views"} <= content.keys():
-        raise PiiError(Errors.E900, file=path.name, kind="metrics file", reason="no systems in it")
-    return content
+    except (ValueError, AttributeError) as err:
+        reason = "no systems in it"
+        raise PiiError(Errors.E900, file=path.name, kind="metrics file", reason=reason) from err
+    return dict(content)
 
 
 def table(

@@ -3,7 +3,9 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +23,7 @@ from ..llm.cost import estimate as tokens_of
 from ..profiles import Profile
 from ..release.engine import load_engine, surrogate_pipes
 from . import common
-from .settings import MODEL, RunSettings, key, need, read_settings
+from .settings import MODEL, RunSettings, Settings, key, need, read_settings
 
 EPILOG = "Exit codes: 0 all done; 1 done, but records were skipped; 2 refused, nothing was written or sent; 130 interrupted."
 EXPORT_EPILOG = (
@@ -62,20 +64,14 @@ def estimate(
         engine = load_engine(
             settings.model,
             debug=common.global_option("debug"),
-            extend=lambda nlp: add_components(nlp, llm, dry=True),
+            extend=partial(add_components, path=llm, dry=True),
         )
-        opened = open_source(
-            Path(source), **common.texts(settings.text_column), encoding=settings.encoding
-        )
-        skips = common.Skips(common.say)
-        counts: Counter[str] = Counter()
-        texts = _texts(opened, engine.nlp.max_length, skips, counts)
+        skips, counts = common.Skips(common.say), Counter[str]()
         disable = surrogate_pipes(engine.nlp)
-        try:
+        with closing(open_source(Path(source), **settings.reading)) as opened:
+            texts = _texts(opened, engine.nlp.max_length, skips, counts)
             for _ in engine.nlp.pipe(texts, batch_size=settings.batch_size, disable=disable):
                 pass
-        finally:
-            opened.close()
         told = {"documents": counts["documents"], "words": counts["words"], "dry_run": True}
         told |= report(engine.nlp, table, words=counts["words"])
         print(json.dumps(told, indent=2))
@@ -97,7 +93,7 @@ def _texts(source: Source, limit: int, skips: common.Skips, counts: Counter[str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExportSettings:
+class ExportSettings(Settings):
     """What `llm export` writes.
 
     task (str): "detector" copies and marks; "verifier" says T or F of what a pipeline found.
@@ -107,9 +103,9 @@ class ExportSettings:
     profile (str): Says which gold is private.
     """
 
-    task: str = key(DETECTOR)
+    task: str = key(DETECTOR, allowed=TASKS)
     part: str = key("")
-    reasoning: bool = key(False)
+    reasoning: bool = key(False, needs="llm")
     llm: str = key("")
     allow_remote: bool = key(False)
     labels: tuple[str, ...] = key(())
@@ -118,10 +114,8 @@ class ExportSettings:
     model: str = key(MODEL)
 
     def __post_init__(self) -> None:
-        if self.task not in TASKS:
-            raise PiiError(Errors.E519, value=self.task, what="task", allowed=", ".join(TASKS))
+        super().__post_init__()
         need(self.reasoning, "reasoning", self.task == VERIFIER, "--task verifier")
-        need(self.reasoning, "reasoning", self.llm, "--llm")
 
 
 @llm_app.command(epilog=EXPORT_EPILOG)
@@ -146,20 +140,18 @@ def export(
         settings = read_settings(ExportSettings, config, task=task, llm=llm)
         target = Path(out)
         check_places(Path(corpus), target, overwrite=overwrite)
-        skips = common.Skips(common.say)
+        skips, counts = common.Skips(common.say), Counter[str]()
         read = list(read_corpus(Path(corpus), settings.form, on_skip=skips))
         usual = "base_train" if settings.task == DETECTOR else "verifier_train"
-        documents = part_of(read, settings.part or usual)
-        counts: Counter[str] = Counter()
-        lines = [
-            json.dumps(one, ensure_ascii=False) for one in _examples(documents, settings, counts)
-        ]
+        part = settings.part or usual
+        lines = []
+        for example in _examples(part_of(read, part), settings, counts):
+            lines.append(json.dumps(example, ensure_ascii=False))
         if not lines:
-            named = settings.part or "the part"
-            raise PiiError(Errors.E945, part=named, corpus=f"'{Path(corpus).name}'")
+            what, reason = f"'{Path(corpus).name}'", f"no record of {part}"
+            raise PiiError(Errors.E552, what=what, reason=reason)
         replace_file(target, "".join(line + "\n" for line in lines))
-        tokens = tokens_of(sum(map(len, lines)))
-        verdicts = ""
+        tokens, verdicts = tokens_of(sum(map(len, lines))), ""
         if settings.task == VERIFIER:
             verdicts = (
                 f", {counts['T']} T, {counts['F']} F, {counts['defaulted']} of them T by default"
@@ -173,18 +165,16 @@ def export(
 def _examples(
     documents: Any, settings: ExportSettings, counts: Counter[str]
 ) -> Iterable[Mapping[str, Any]]:
-    from ..llm.finetune import detector_examples, verifier_examples
-    from ..llm.marker import MARKS_LABELS, make_marker_task
-    from ..llm.verifier import make_verifier_task
+    from ..llm import finetune, marker, verifier
 
     if settings.task == DETECTOR:
-        named = [name.strip() for name in settings.labels] or list(MARKS_LABELS)
-        return detector_examples(documents, make_marker_task(labels=named))
+        named = [name.strip() for name in settings.labels] or list(marker.MARKS_LABELS)
+        return finetune.detector_examples(documents, marker.make_marker_task(labels=named))
     engine = load_engine(settings.model, replace=False, debug=common.global_option("debug"))
-    return verifier_examples(
+    return finetune.verifier_examples(
         documents,
         engine.nlp,
-        make_verifier_task(settings.reasoning, labels=list(LABELS)),
+        verifier.make_verifier_task(settings.reasoning, labels=list(LABELS)),
         counts,
         private=Profile.load(settings.profile).protects,
         model=_reasoning_model(settings) if settings.reasoning else None,

@@ -1,9 +1,8 @@
 """`pii-edu reidentify`: released texts become the originals again, each proved by its digest, or nothing is written.
 `pii-edu vault …`: what is in a vault (counts only), is it whole, another key."""
 
-import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,10 +19,8 @@ from ..vault.keys import VaultKey
 from ..vault.vault import Entry, Vault, unpack_tokens
 from ..vault.vault import reidentify as restored
 from . import common
-from .deidentify import write_stdout
 from .settings import RunSettings, need, read_settings
 
-NO_KEY = "E464"
 EPILOG = "Exit codes: 0 every text restored and proved; 2 refused, nothing was written; 3 unexpected error; 130 interrupted."
 
 
@@ -42,40 +39,30 @@ def reidentify(
     overwrite: common.OverwriteOpt = False,
 ) -> None:
     """Put the originals back into RELEASED. One text that is not the released one, letter by letter, and nothing is written."""
-    with common.guard(), ExitStack() as locks:
+    with common.guard(), ExitStack() as stack:
         settings = read_settings(RunSettings, config, text_column=text_column, overwrite=overwrite)
-        to_stdout = source == "-" and out in ("", "-")
-        need(not to_stdout, "reidentify", out, "--out")
-        place, target = Path(vault), Path(out)
+        data, place, target = common.input_data(source), Path(vault), Path(out)
+        to_stdout = out in ("", "-")
+        need(to_stdout and data is None, "RELEASED", None, "--out")
         if not to_stdout:
-            given = None if source == "-" else Path(source)
+            given = None if data is not None else Path(source)
             common.check_apart("output", target, released=given, vault=place)
-            locks.enter_context(common.locked(target))
+            stack.enter_context(common.locked(target))
             if not settings.overwrite:
                 common.check_free(target, partial_path(target))
-        opened = open_source(
-            Path(source),
-            **common.texts(settings.text_column),
-            id_field=settings.id_column,
-            encoding=settings.encoding,
-            drop=settings.drop,
-            spreadsheet_safe=settings.spreadsheet_safe,
-            data=sys.stdin.buffer.read() if source == "-" else None,
-        )
+        reading = open_source(Path(source), **settings.reading, data=data)
+        opened = stack.enter_context(closing(reading))
         key = common.vault_key(place, key_file=key_file)
-        try:
-            with Vault.open(place, key) as book:
-                if not opened.id_field and has_column(opened, book.id_field):
-                    opened.id_field = book.id_field
-                if to_stdout:
-                    record, old, *_ = next(originals(opened, book))
-                    write_stdout(record, old)
-                    raise typer.Exit(common.DONE)
-                n = _write(opened, open_writer(opened, target), book)
-        finally:
-            opened.close()
+        book = stack.enter_context(Vault.open(place, key))
+        if to_stdout:
+            record, old, _ = next(originals(opened, book))
+            codec, bom = record.body[1]
+            common.print_bytes(bom + old.encode(codec))
+            return
+        if not opened.id_field and has_column(opened, book.id_field):
+            opened.id_field = book.id_field
+        n = _write(opened, open_writer(opened, target), book)
         common.tell(f"{n} documents restored, each proved by its digest; wrote '{target}'")
-    raise typer.Exit(common.DONE)
 
 
 def originals(source: Source, vault: Vault) -> Iterator[tuple[Record, str, dict[str, Any]]]:
@@ -88,12 +75,8 @@ def originals(source: Source, vault: Vault) -> Iterator[tuple[Record, str, dict[
             raise item.error
         old = restored(item.text, vault, id=item.id, number=item.number)
         entry = vault.find(item.text, id=item.id, document=item.number)
-        fields = _fields(source, item, old, entry)
-        yield (
-            renamed(item, source, *entry.given) if entry.given else item,
-            old,
-            fields,
-        )
+        record = renamed(item, source, *entry.given) if entry.given else item
+        yield record, old, _fields(source, item, old, entry)
 
 
 def _fields(source: Source, record: Record, old: str, entry: Entry) -> dict[str, Any]:
@@ -114,12 +97,11 @@ def _write(source: Source, writer: Writer, vault: Vault) -> int:
     try:
         writer.start()
         for record, old, fields in originals(source, vault):
-            writer.write(record, old, fields)
             n += 1
+            writer.write(record, old, fields)
         writer.finish()
-    except BaseException:
+    finally:
         writer.discard()
-        raise
     return n
 
 
@@ -134,15 +116,9 @@ VaultArg = Annotated[Path, Argument(metavar="VAULT", help="File that `deidentify
 
 @vault_app.command()
 def info(*, vault: VaultArg, key_file: common.VaultKeyOpt = "") -> None:
-    """Count documents and spans of VAULT; no text, no ids. Without a key, only what its header says."""
+    """Count documents and spans of VAULT; no text, no ids."""
     with common.guard():
-        key = None
-        try:
-            key = common.vault_key(vault, key_file=key_file)
-        except PiiError as err:
-            if err.code != NO_KEY:
-                raise
-            common.say("without a key only the header can be read; --key-file shows counts")
+        key = common.vault_key(vault, key_file=key_file)
         for name, value in vault_tools.info(vault, key).items():
             if isinstance(value, dict):
                 value = ", ".join(f"{label} {n}" for label, n in value.items())
@@ -184,8 +160,5 @@ def rotate(
     """Encrypt VAULT anew with another key. Copies of the old file still open with the old one: delete them."""
     with common.guard():
         old = common.vault_key(vault, key_file=key_file)
-        if new_key_file:
-            new = VaultKey.from_file(new_key_file)
-        else:
-            new = common.ask_passphrase(new=True)
+        new = VaultKey.from_file(new_key_file) if new_key_file else common.ask_passphrase(new=True)
         common.console().print(f"{vault_tools.rotate(vault, old, new)} documents under the new key")

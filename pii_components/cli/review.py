@@ -1,9 +1,10 @@
-"""`pii-edu review`: a page on this machine on which a person looks at what a run did, and decides.
+"""What a person says of a run: `pii-edu review`, a page on this machine; `pii-edu audit`, what it means for the release.
 
     pii-edu deidentify essays.csv --out clean.csv --review-dir review
     pii-edu review review                                  # opens the page; Ctrl+C ends it
     pii-edu deidentify essays.csv --out final.csv --decisions review
     pii-edu review review --export gold.jsonl              # reviewed documents, to train on
+    pii-edu audit clean.csv --reviewed 60 --missed-in 0    # puts an estimate of what is missed into the report
 
 FastAPI and uvicorn are imported when the page is asked for, and not before.
 """
@@ -11,16 +12,22 @@ FastAPI and uvicorn are imported when the page is asked for, and not before.
 import secrets
 import socket
 import webbrowser
+from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
 from ..errors import Errors, PiiError, reason_of
 from ..files.formats.base import ReadStats
 from ..files.labelled import check_places, open_corpus_writer, write_corpus
+from ..release import audit as proof
+from ..release.engine import KEEP
+from ..release.report import digest, find_report, number, page_path, write_report
 from ..release.review import Review, decisions_path
-from .common import OverwriteOpt, check_apart, guard, locked, say
+from ..release.review import reviewed as marked
+from ..release.run import read_map
+from .common import OverwriteOpt, check_apart, console, guard, locked, say, table_of
 from .deidentify import review_file
 
 EPILOG = "Exit codes: 0 ended by a signal, or exported; 2 refused; 3 stopped by an error."
@@ -47,7 +54,7 @@ def review(
     Decisions are kept in DIR.
     """
     with guard():
-        path = review_file(Path(run))
+        path = review_file(run)
         kept = decisions_path(path)
         if export:
             _export(path, kept, Path(export), overwrite=overwrite)
@@ -64,8 +71,7 @@ def _serve(path: Path, kept: Path, port: int, *, browser: bool) -> None:
         ) from err
     with locked(kept), _listen(port) as sock:
         say("reading INPUT and OUTPUT once")
-        opened, token = Review.open(path, kept), secrets.token_urlsafe(32)
-        try:
+        with closing(Review.open(path, kept)) as opened:
             if opened.decisions.torn:
                 say("the last decision was cut off when the page was killed; make it again")
             if opened.lacks_report:
@@ -73,6 +79,7 @@ def _serve(path: Path, kept: Path, port: int, *, browser: bool) -> None:
                     "the report of this run is gone, or is another run's by now: what its sweep found is not shown"
                 )
             host = f"127.0.0.1:{sock.getsockname()[1]}"
+            token = secrets.token_urlsafe(32)
             address = f"http://{host}/{token}/"
             say(
                 f"{len(opened.entries)} documents; decisions go to '{kept}'. The page shows students' texts; Ctrl+C ends it:"
@@ -83,31 +90,149 @@ def _serve(path: Path, kept: Path, port: int, *, browser: bool) -> None:
                 sock,
                 ready=lambda: webbrowser.open(address) if browser else None,
             )
-        finally:
-            opened.close()
 
 
 def _listen(port: int) -> socket.socket:
     try:
         return socket.create_server(("127.0.0.1", port))
     except OSError as err:
-        raise PiiError(Errors.E859, host="127.0.0.1", port=port, reason=reason_of(err)) from None
+        what, allowed = f"free port ({reason_of(err)})", "another --port"
+        raise PiiError(Errors.E519, value=port, what=what, allowed=allowed) from None
 
 
 def _export(path: Path, kept: Path, out: Path, *, overwrite: bool) -> None:
     open_corpus_writer(out)
     check_places(path, out, kept, overwrite=overwrite)
-    opened, tally = Review.open(path, kept), ReadStats()
-    try:
-        check_apart(
-            "export", out, input=opened.file.place("input"), output=opened.file.place("output")
-        )
+    tally = ReadStats()
+    with closing(Review.open(path, kept)) as opened:
+        read = {name: opened.file.place(name) for name in ("input", "output")}
+        check_apart("export", out, **read)
         n = write_corpus(opened.gold(), out, tally=tally)
-    finally:
-        opened.close()
-    masked = ""
-    if tally.masked:
-        masked = f"; {len(tally.masked)} spans end inside of a token and are masked"
+    masked = len(tally.masked)
+    inside = f"; {masked} spans end inside of a token and are masked" if masked else ""
     say(
-        f"wrote {n} reviewed documents to '{out}'{masked}. It holds the ORIGINAL texts of students: keep it as safe as INPUT"
+        f"wrote {n} reviewed documents to '{out}'{inside}. It holds the ORIGINAL texts of students: keep it as safe as INPUT"
     )
+
+
+def audit(
+    *,
+    run: Annotated[
+        str,
+        Argument(metavar="RUN", help="OUTPUT of `pii-edu deidentify`, or its report.json."),
+    ],
+    review: str = Option(
+        "", metavar="DIR", help="Folder of --review-dir: take what was reviewed from there."
+    ),
+    reviewed: int = Option(0, min=0, help="Documents that were read, drawn at random."),
+    missed_in: int = Option(
+        0, min=0, help="Of them, those in which something personal was left in clear."
+    ),
+    spans: tuple[int, int] | None = Option(
+        None, metavar="MISSED THERE", help="Personal spans in them: left in clear, and all."
+    ),
+    bound: list[float] = Option(
+        [], help="Say how many to review to show that at most this share leaks; may be repeated."
+    ),
+    sample: int = Option(
+        0, min=0, help="Draw so many records, and print their numbers; with --review, use those."
+    ),
+    seed: int | None = Option(
+        None, min=0, help="Of --sample: the same seed draws the same records [drawn, and told]."
+    ),
+    id_map: str = Option(
+        "", help="What `deidentify --id-map` wrote: print names in OUTPUT beside the numbers."
+    ),
+) -> None:
+    """Estimate what a release leaks from documents that somebody has read, and write it into report.json and report.html.
+
+    Estimates hold for documents drawn at random (--sample), not for those that a review begins with since they look risky.
+    """
+    with guard():
+        place = Path(run)
+        path, report = find_report(place)
+        seed = secrets.randbelow(10**6) if seed is None else seed
+        skipped, documents = report["skipped"], report["documents"]
+        drawn = []
+        if sample:
+            drawn = proof.sample_records(
+                sample,
+                documents=documents,
+                skipped=[row["record"] for row in skipped["records"]],
+                n_skipped=skipped["count"],
+                seed=seed,
+            )
+        if drawn and not (review or reviewed):
+            _print_drawn(drawn, id_map)
+            say(
+                f"{sample} of {documents} records, drawn with --seed {seed}; nothing was stored: note the seed, or the numbers"
+            )
+            return
+        missed, there = spans or (None, None)
+        if review:
+            reviewed, missed_in, missed, there = _counts(review, drawn)
+        if reviewed or missed_in:
+            report["leak_estimate"] = proof.leak_estimate(
+                reviewed=reviewed,
+                missed_in=missed_in,
+                documents=documents,
+                spans_missed=missed,
+                spans_there=there,
+            )
+            if drawn:
+                report["leak_estimate"]["documents"] |= {"sample": sample, "seed": seed}
+        if bound:
+            replaced = sum(row["count"] for row in report["spans"] if row["action"] != KEEP)
+            report["review_plan"] = proof.review_plan(bound, documents=documents, spans=replaced)
+        now = digest(place) if place != path else report["output"]
+        changed = now != report["output"]
+        report["output_now"] = now if changed else None
+        if changed:
+            say(
+                "to review: OUTPUT is not the one that this report was written for; its digest is in the report too"
+            )
+        write_report(path, report)
+        _show(report)
+        say(f"wrote '{path}' and '{page_path(path)}'")
+
+
+def _print_drawn(drawn: list[int], id_map: str) -> None:
+    names = [out for _, out in read_map(Path(id_map))] if id_map else []
+    for n in drawn:
+        print(f"{n}\t{names[n - 1]}" if n <= len(names) else n)
+
+
+def _counts(review: str, drawn: list[int]) -> tuple[int, int, int, int]:
+    """RETURNS (tuple): Documents reviewed, those with a miss, spans missed, spans there. RAISES (PiiError): E650; what the files raise."""
+    rows = {n: (missed, there) for n, missed, there in marked(review_file(review))}
+    unmarked = [n for n in drawn if n not in rows]
+    if unmarked:
+        raise PiiError(
+            Errors.E650,
+            name="--sample",
+            value=f"{len(drawn)} documents, and {len(unmarked)} of them are not marked as reviewed (record {unmarked[0]})",
+            allowed="documents that are, or mark these",
+        )
+    used = [rows[n] for n in drawn or rows]
+    missed, there = (sum(column) for column in zip(*used, strict=True)) if used else (0, 0)
+    return len(used), sum(row[0] > 0 for row in used), missed, there
+
+
+def _show(report: dict[str, Any]) -> None:
+    for per, found in (report["leak_estimate"] or {}).items():
+        seen = found.get("reviewed", found.get("there"))
+        leaks = found.get("with_a_miss", found.get("missed"))
+        low, high = found["interval_95"]
+        say(
+            f"{per}: {leaks} of {seen} leak, {found['rate']:.4f} ({low:.4f} to {high:.4f}, 95 %); at most {found['upper_95']:.4f} at 95 %"
+        )
+    names = (
+        "leak at most",
+        "documents, none leaks",
+        "documents, one leaks",
+        "or spans, none missed",
+        "documents of so many",
+    )
+    plan = (list(map(number, row.values())) for row in report["review_plan"])
+    title = "How many to review at random, to show this at 95 %"
+    console().print(table_of(plan, *names, right=names, title=title))

@@ -9,12 +9,12 @@ a slip of the pen ("profil") never releases a text under another profile.
 
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 from ..errors import Errors, PiiError, reason_of
-from ..files.labelled import FORMS
 from ..labels import POINTS
 from ..profiles import HEADERS, SCOPES
 from ..release.columns import KEEP_IDS, PSEUDONYM
@@ -23,21 +23,6 @@ from ..release.scale import ENGINES, LOCAL
 MODEL = "en_pii_edu"
 # What happens to surnames that were hidden in one text and stand in clear in another.
 SWEEPS = REPORT, HIDE, OFF = ("report", "hide", "off")
-CHOICES: Mapping[str, tuple[str, ...]] = {
-    "scope": SCOPES,
-    "headers": HEADERS,
-    "operating_point": POINTS,
-    "sweep": SWEEPS,
-    "ids": (KEEP_IDS, PSEUDONYM),
-    "engine": ENGINES,
-}
-NEEDED = {
-    "labels_format": "labels_out",
-    "allow_remote": "llm",
-    "prices": "llm",
-    "vault_key_file": "vault",
-    "vault_passphrase": "vault",
-}
 NOT_IN_WORKERS = ("llm", "roster", "operating_point", "decisions")
 _KINDS = {
     str: "a text",
@@ -46,16 +31,54 @@ _KINDS = {
     float: "a number",
     tuple: "a list of texts",
 }
-Settings = TypeVar("Settings")
+# A test that a number passes, and how an error calls it.
+Limit = tuple[Callable[[float], bool], str]
+ABOVE_0: Limit = (lambda value: value > 0, "a number above 0")
+Record = TypeVar("Record")
 
 
-def key(default: Any, about: str = "", *, section: str = "") -> Any:
-    """A setting, with what `pii-edu init` writes above it. Without a comment it is for one call, not for a run file."""
-    return field(default=default, metadata={"about": about, "section": section})
+def key(
+    default: Any,
+    about: str = "",
+    *,
+    section: str = "",
+    allowed: Sequence[str] = (),
+    limit: Limit | None = None,
+    needs: str = "",
+) -> Any:
+    """A setting.
+
+    about (str): What `pii-edu init` writes above it. Without it the setting is for one call, not for a run file.
+    section (str): Heading before it in the run file.
+    allowed (Sequence[str]): The texts that it may be, where they are listed.
+    limit (Limit | None): What a number must be.
+    needs (str): Another setting that must be given with it.
+    """
+    rules = {"allowed": allowed, "limit": limit, "needs": needs}
+    return field(default=default, metadata={"about": about, "section": section, **rules})
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSettings:
+class Settings:
+    """The base of the settings of a command: they check themselves.
+
+    RAISES (PiiError): E473, E519, E650, if a value is not allowed.
+    """
+
+    def __post_init__(self) -> None:
+        for setting in fields(self):
+            name, value, rules = setting.name, getattr(self, setting.name), setting.metadata
+            if value and rules["allowed"] and value not in rules["allowed"]:
+                allowed = ", ".join(rules["allowed"])
+                raise PiiError(Errors.E519, value=value, what=name, allowed=allowed)
+            if rules["limit"] and not rules["limit"][0](value):
+                raise PiiError(Errors.E650, name=name, value=value, allowed=rules["limit"][1])
+            if rules["needs"]:
+                need(value, name, getattr(self, rules["needs"]), rules["needs"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings(Settings):
     """What `pii-edu deidentify` is asked for; `detect` and `reidentify` use the part that says how files are read.
 
     RAISES (PiiError): E465, E473, E519, E560, E650, if settings do not fit together.
@@ -84,43 +107,55 @@ class RunSettings:
         "What happens to each label: a name (see pii-edu profiles), or a TOML file.",
         section="What is done",
     )
-    operating_point: str = key("", "balanced, recall (hides more) or precision (keeps more).")
-    scope: str = key("", "Equal values get equal surrogates in a document, a thread or the corpus.")
+    operating_point: str = key(
+        "", "balanced, recall (hides more) or precision (keeps more).", allowed=POINTS
+    )
+    scope: str = key(
+        "",
+        "Equal values get equal surrogates in a document, a thread or the corpus.",
+        allowed=SCOPES,
+    )
     thread: str = key("", 'Column that names the thread, for scope = "thread".')
-    headers: str = key("", "Headers of assignments and posts: keep or remove.")
+    headers: str = key("", "Headers of assignments and posts: keep or remove.", allowed=HEADERS)
     sweep: str = key(
         "report",
         "Surnames hidden in one text, in clear in another: report, hide (reads INPUT twice) or off.",
+        allowed=SWEEPS,
     )
     ids: str = key(
-        "", "File names and IDs: keep or pseudonym. Empty: those that hold names change."
+        "",
+        "File names and IDs: keep or pseudonym. Empty: those that hold names change.",
+        allowed=(KEEP_IDS, PSEUDONYM),
     )
     key_file: str = key(
         "", "Secret key (see pii-edu keygen), else PII_EDU_KEY. Same key, same surrogates."
     )
     model: str = key(MODEL, "Name or path of the pipeline.")
     llm: str = key("", "Language models too: a config of spacy-llm (docs/how-to/llm.md).")
-    allow_remote: bool = key(False, "Texts may leave this machine for the servers that llm names.")
-    prices: str = key("", "Prices of the models (TOML); empty for those that ship.")
+    allow_remote: bool = key(
+        False, "Texts may leave this machine for the servers that llm names.", needs="llm"
+    )
+    prices: str = key("", "Prices of the models (TOML); empty for those that ship.", needs="llm")
     out: str = key("", "OUTPUT; empty for <INPUT>.deidentified.", section="What is written")
     report: str = key("", "The report; empty for report.json beside OUTPUT, or in its folder.")
-    show_leaks: bool = key(False, "Show on the terminal, with context, what the sweep found.")
     labels_out: str = key("", "The new texts with labels, to train on. Form by its suffix.")
-    labels_format: str = key(
-        "", f"Form of labels_out: {', '.join(form.name for form in FORMS.values() if form.writer)}."
-    )
     id_map: str = key("", "Table of file names or IDs before and after. Not to be released.")
     headers_out: str = key("", "Table of the headers that were removed. Not to be released.")
     review_dir: str = key("", "Folder that gets what pii-edu review needs (no text).")
     vault: str = key("", "Encrypted file that gets the way back (see pii-edu reidentify).")
     vault_key_file: str = key(
-        "", "Key of the vault, else PII_EDU_VAULT_KEY or PII_EDU_VAULT_PASSPHRASE, else key_file."
+        "",
+        "Key of the vault, else PII_EDU_VAULT_KEY or PII_EDU_VAULT_PASSPHRASE, else key_file.",
+        needs="vault",
     )
-    vault_passphrase: bool = key(False, "Ask for a passphrase that locks the vault.")
-    batch_size: int = key(16, "Texts that are processed together.", section="How it runs")
+    batch_size: int = key(
+        16, "Texts that are processed together.", section="How it runs", limit=ABOVE_0
+    )
     strict: bool = key(False, "Stop at the first record that cannot be processed.")
     engine: str = key(
-        LOCAL, "local, ray or spark (docs/how-to/large-corpora.md). The output is the same."
+        LOCAL,
+        "local, ray or spark (docs/how-to/large-corpora.md). The output is the same.",
+        allowed=ENGINES,
     )
     workers: int = key(0, "Processes of ray or spark; 0 for one a core.")
     dry_run: bool = key(False)
@@ -128,19 +163,10 @@ class RunSettings:
     overwrite: bool = key(False)
 
     def __post_init__(self) -> None:
-        for name, allowed in CHOICES.items():
-            value = getattr(self, name)
-            if value and value not in allowed:
-                raise PiiError(Errors.E519, value=value, what=name, allowed=", ".join(allowed))
-        for name, needed in NEEDED.items():
-            need(getattr(self, name), name, getattr(self, needed), needed)
+        super().__post_init__()
         need(self.workers, "workers", self.engine != LOCAL, "engine = ray or spark")
         if self.resume and self.overwrite:
             raise PiiError(Errors.E465, first="--resume", second="--overwrite")
-        if self.batch_size < 1:
-            raise PiiError(
-                Errors.E650, name="batch_size", value=self.batch_size, allowed="a number above 0"
-            )
         for name in NOT_IN_WORKERS:
             self.refuse_in_workers(getattr(self, name), name)
 
@@ -149,6 +175,18 @@ class RunSettings:
         if given and self.engine != LOCAL:
             raise PiiError(Errors.E560, engine=self.engine, what=what)
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How INPUT is read: options of `open_source`."""
+        return {
+            "text_field": self.text_column[0] if self.text_column else "",
+            "more": list(self.text_column[1:]),
+            "id_field": self.id_column,
+            "drop": self.drop,
+            "encoding": self.encoding,
+            "spreadsheet_safe": self.spreadsheet_safe,
+        }
+
 
 def need(given: object, name: str, other: object, needed: str) -> None:
     """RAISES (PiiError): E473, if a setting was given without the one that it needs."""
@@ -156,9 +194,7 @@ def need(given: object, name: str, other: object, needed: str) -> None:
         raise PiiError(Errors.E473, option=name, needed=needed)
 
 
-def read_settings(
-    record: type[Settings], configs: Iterable[str] | None, **options: Any
-) -> Settings:
+def read_settings(record: type[Record], configs: Iterable[str] | None, **options: Any) -> Record:
     """The settings of one call.
 
     configs (Iterable[str] | None): Run files, or KEY=VALUE; a later one wins.
@@ -168,43 +204,38 @@ def read_settings(
     defaults = {setting.name: setting.default for setting in fields(record)}  # type: ignore[arg-type]
     values: dict[str, Any] = {}
     for config in configs or ():
-        values.update(_read_config(config, defaults))
+        where, found = _read_config(config, defaults)
+        for name, value in found.items():
+            values[name] = _checked(name, value, defaults, where)
     for name, value in options.items():
         if value is not None and value is not False and value != "":
             values[name] = tuple(value) if isinstance(value, list) else value
     return record(**values)
 
 
-def _read_config(config: str, defaults: Mapping[str, Any]) -> dict[str, Any]:
-    if "=" in config:
-        name, _, text = config.partition("=")
+def _read_config(config: str, defaults: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """RETURNS (tuple): How an error calls it, and what it says."""
+    name, equals, text = config.partition("=")
+    if equals:
         name = name.strip().replace("-", "_")
-        where, found = "--config", {name: _parse(text.strip(), defaults.get(name))}
-    else:
-        where, found = f"'{config}'", _read_toml(config)
-    return {name: _checked(name, value, defaults, where) for name, value in found.items()}
-
-
-def _read_toml(path: str) -> dict[str, Any]:
+        return "--config", {name: _parse(text.strip(), defaults.get(name))}
     try:
-        with open(path, "rb") as file:
-            return tomllib.load(file)
+        with open(config, "rb") as file:
+            return f"'{config}'", tomllib.load(file)
     except OSError as err:
-        raise PiiError(Errors.E501, what=f"'{path}'", reason=reason_of(err)) from None
+        raise PiiError(Errors.E501, what=f"'{config}'", reason=reason_of(err)) from None
     except ValueError:
-        raise PiiError(Errors.E501, what=f"'{path}'", reason="it is no TOML in UTF-8") from None
+        raise PiiError(Errors.E501, what=f"'{config}'", reason="it is no TOML in UTF-8") from None
 
 
 def _parse(text: str, default: Any) -> Any:
     """The value of KEY=VALUE: a text as it is, a list with commas, else as TOML writes it."""
-    if default is None or isinstance(default, str):
-        return text
     if isinstance(default, tuple):
         return text.split(",")
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except ValueError:
-        return text  # of the wrong type, which `_checked` tells
+    if isinstance(default, bool | int | float):
+        with suppress(ValueError):  # of the wrong type, which `_checked` tells
+            return tomllib.loads(f"value = {text}")["value"]
+    return text
 
 
 def _checked(name: str, value: Any, defaults: Mapping[str, Any], where: str) -> Any:
@@ -232,11 +263,10 @@ def run_file() -> str:
         "# Options on the command line win over these. Empty means: not given.",
     ]
     for setting in fields(RunSettings):
-        if not setting.metadata["about"]:
+        about, section = setting.metadata["about"], setting.metadata["section"]
+        if not about:
             continue
-        if setting.metadata["section"]:
-            lines += ["", f"# --- {setting.metadata['section']}"]
-        default = setting.default
-        shown = list(default) if isinstance(default, tuple) else default
-        lines += [f"# {setting.metadata['about']}", f"{setting.name} = {json.dumps(shown)}"]
+        if section:
+            lines += ["", f"# --- {section}"]
+        lines += [f"# {about}", f"{setting.name} = {json.dumps(setting.default)}"]
     return "\n".join(lines) + "\n"

@@ -46,6 +46,38 @@ def table(n: int) -> str:
     )
 
 
+def report(path: Path) -> dict:
+    """A report, or another JSON file."""
+    return json.loads(path.read_text("utf8"))
+
+
+def rows_of(path: Path) -> list[dict]:
+    """The rows of a JSON Lines file."""
+    return [json.loads(line) for line in path.read_text("utf8").splitlines()]
+
+
+def texts_of(path: Path) -> list[str]:
+    """The texts of a JSON Lines file."""
+    return [row["text"] for row in rows_of(path)]
+
+
+def put_texts(path: Path, texts: list[str]) -> Path:
+    """JSON Lines with numbers and texts."""
+    rows = [json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(texts)]
+    return put(path, "".join(rows))
+
+
+def files_in(folder: Path) -> list[str]:
+    """All files below a folder, sorted."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def places_of(found: dict, texts: list[str]) -> list[tuple[str, int, str]]:
+    """What a sweep found: risk, record, text."""
+    rows = [(p["risk"], p["record"], p["start_char"], p["end_char"]) for p in found["places"]]
+    return [(risk, n, texts[n - 1][start:end]) for risk, n, start, end in rows]
+
+
 def wait_for_items(state: Path, n: int) -> None:
     """Until the state of a run says that so many records are done."""
     end = time.monotonic() + 300

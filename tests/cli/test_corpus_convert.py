@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from pii_components.cli.app import app
 from pii_components.files.formats import spans
 from pii_components.files.labelled import read_corpus
+from tests.cli.conftest import files_in, report
 
 ROWS = [
     {"id": "7", "text": "I am Ina Sorel.", "spans": [[5, 14, "NAME_STUDENT"]]},
@@ -20,139 +21,101 @@ BAD = {"id": "10", "text": "Ina Sorel", "spans": "x"}
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    (tmp_path / "bad.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*ROWS, BAD]))
+    for name, rows in (("in", ROWS), ("bad", [*ROWS, *[BAD] * 12])):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return tmp_path
 
 
-def corpus_convert(*args):
-    return CliRunner().invoke(app, ["corpus", "convert", *map(str, args)])
-
-
-def names(folder):
-    return sorted(path.name for path in folder.iterdir())
+def convert(line: str):
+    return CliRunner().invoke(app, ["corpus", "convert", *line.split()])
 
 
 @pytest.mark.parametrize(
-    ("out", "options", "form"),
+    ("line", "form"),
     [
-        ("a.spacy", (), "spacy"),
-        ("a.json", (), "kaggle"),
-        ("a.jsonl", ("--to", "kaggle-jsonl"), "kaggle-jsonl"),
-        ("a.csv", ("--from", "jsonl"), "csv"),
+        ("a.spacy", "spacy"),
+        ("a.json", "kaggle"),
+        ("a.jsonl --to kaggle-jsonl", "kaggle-jsonl"),
+        ("a.csv --from jsonl", "csv"),
     ],
 )
-def test_there_and_back(folder, out, options, form):
-    run = corpus_convert("in.jsonl", out, *options)
+def test_there_and_back(folder, line, form):
+    run, out = convert(f"in.jsonl {line}"), line.split()[0]
     assert run.exit_code == 0, run.output
-    report = json.loads((folder / f"{out}.report.json").read_text())
-    assert (report["from"], report["to"], report["documents"]) == ("jsonl", form, 3)
-    inside = form in ("spacy", "kaggle", "kaggle-jsonl")  # "Wri" is half a token
-    assert report["labels"] == {"NAME_STUDENT": 1, "EMAIL": 1} | ({} if inside else {"DATE": 1})
-    where = (
-        [{"record": 2, "start": 0, "end": 3, "label": "DATE", "reason": "edge inside a token"}]
-        if inside
-        else []
-    )
-    assert report["masked"]["where"] == where and report["masked"]["count"] == len(where)
-    assert report["skipped"] == {"count": 0, "records": []}
-    assert "Sorel" not in run.output + json.dumps(report) and "3 documents, 0 skipped" in run.output
-    back = corpus_convert(out, "back.jsonl", "--to", "jsonl")
+    found = report(folder / f"{out}.report.json")
+    assert (found["from"], found["to"], found["documents"]) == ("jsonl", form, 3)
+    inside = form != "csv"  # "Wri" is half a token
+    assert found["labels"] == {"NAME_STUDENT": 1, "EMAIL": 1} | ({} if inside else {"DATE": 1})
+    half = {"record": 2, "start": 0, "end": 3, "label": "DATE", "reason": "edge inside a token"}
+    assert found["masked"]["where"] == ([half] if inside else [])
+    assert found["skipped"] == {"count": 0, "records": []}
+    assert "Sorel" not in run.output + json.dumps(found) and "3 documents, 0 skipped" in run.output
+    back = convert(f"{out} back.jsonl --to jsonl")
     assert back.exit_code == 0, back.output
     essays = list(read_corpus(folder / "back.jsonl"))
     assert [(e.id, e.text) for e in essays] == [(row["id"], row["text"]) for row in ROWS]
-    assert essays[0].spans == ((5, 14, "NAME_STUDENT"),) and essays[1].masked == (
-        ((0, 5),) if inside else ()
-    )
+    assert essays[0].spans == ((5, 14, "NAME_STUDENT"),)
+    assert essays[1].masked == (((0, 5),) if inside else ())
 
 
-def test_skipped_records_are_listed(folder):
-    run = corpus_convert("bad.jsonl", "a.spacy")
-    assert run.exit_code == 1 and "E624" in run.output and "Ina" not in run.output
-    assert json.loads((folder / "a.spacy.report.json").read_text())["skipped"] == {
-        "count": 1,
-        "records": [{"record": 4, "code": "E624"}],
-    }
+def test_skipped_records_are_listed_and_some_of_them_shown(folder):
+    run = convert("bad.jsonl a.spacy")
+    assert run.exit_code == 1 and run.output.count("E624") == 10 and "Ina" not in run.output
+    assert "further skipped records" in run.output
+    skipped = report(folder / "a.spacy.report.json")["skipped"]
+    assert skipped["count"] == 12 and skipped["records"][0] == {"record": 4, "code": "E624"}
     assert len(list(read_corpus(folder / "a.spacy"))) == 3
 
 
-def test_only_some_skips_are_shown(folder):
-    (folder / "many.jsonl").write_text(json.dumps(ROWS[0]) + "\n" + (json.dumps(BAD) + "\n") * 30)
-    run = corpus_convert("many.jsonl", "a.jsonl")
-    assert (
-        run.exit_code == 1
-        and run.output.count("E624") == 10
-        and "further skipped records" in run.output
-    )
-    assert json.loads((folder / "a.jsonl.report.json").read_text())["skipped"]["count"] == 30
-
-
 def test_entities_with_a_text_source(folder):
-    (folder / "e.csv").write_text(
-        'file_idx,entity_text,type,positions\n7,Ina Sorel,NAME_STUDENT,"(3, 12)"\n12,Bo,X,"(0, 2)"\n'
-    )
-    run = corpus_convert("e.csv", "a.json", "--config", "text_source=in.jsonl")
-    assert run.exit_code == 1, run.output
-    report = json.loads((folder / "a.json.report.json").read_text())
-    assert report["from"] == "entities" and report["labels"] == {"NAME_STUDENT": 1}
-    assert report["notes"] == {"offset corrected by the words close by": 1}
-    assert report["skipped"]["records"] == [{"record": 2, "code": "E628"}]
-    assert "Sorel" not in run.output
+    head = "file_idx,entity_text,type,positions\n"
+    rows = '7,Ina Sorel,NAME_STUDENT,"(3, 12)"\n12,Bo,X,"(0, 2)"\n'
+    (folder / "e.csv").write_text(head + rows)
+    run = convert("e.csv a.json --config text_source=in.jsonl")
+    assert run.exit_code == 1 and "Sorel" not in run.output, run.output
+    found = report(folder / "a.json.report.json")
+    assert found["from"] == "entities" and found["labels"] == {"NAME_STUDENT": 1}
+    assert found["notes"] == {"offset corrected by the words close by": 1}
+    assert found["skipped"]["records"] == [{"record": 2, "code": "E628"}]
 
 
 @pytest.mark.parametrize(
-    ("args", "code"),
+    ("code", "line"),
     [
-        (("none.jsonl", "a.spacy"), "E501"),
-        (("in.jsonl", "a.docx"), "E621"),
-        (("in.jsonl", "a.spacy", "--to", "entities"), "E519"),
-        (("in.jsonl", "a.spacy", "--from", "conll"), "E519"),
-        (("in.jsonl", "in.jsonl"), "E472"),
-        (("in.jsonl", "bad.jsonl"), "E510"),
-        (("in.jsonl", "a.spacy", "--config", "text_columns=words"), "E546"),
-        (("bad.jsonl", "a.spacy", "--config", "strict=true"), "E532"),
-        (("in.jsonl", "a.spacy", "--from", "csv"), "E506"),
-        (("in.jsonl", "a.spacy", "--from", "entities"), "E622"),
-        (("in.jsonl", "a.spacy", "--config", "text_column=words"), "E652"),
-        (("in.jsonl", "a.spacy", "--config", "encoding=rot13"), "E508"),
-        (("in.jsonl", "a.spacy", "--config", "text_source=bad.jsonl"), "E473"),
+        ("E501", "none.jsonl a.spacy"),
+        ("E501", "none.jsonl a.spacy --from jsonl"),
+        ("E621", "in.jsonl a.docx"),
+        ("E519", "in.jsonl a.spacy --to entities"),
+        ("E519", "in.jsonl a.spacy --from conll"),
+        ("E472", "in.jsonl in.jsonl"),
+        ("E510", "in.jsonl bad.jsonl"),
+        ("E546", "in.jsonl a.spacy --config text_columns=words"),
+        ("E532", "bad.jsonl a.spacy --config strict=true"),
+        ("E506", "in.jsonl a.spacy --from csv"),
+        ("E622", "in.jsonl a.spacy --from entities"),
+        ("E652", "in.jsonl a.spacy --config text_column=words"),
+        ("E508", "in.jsonl a.spacy --config encoding=rot13"),
+        ("E473", "in.jsonl a.spacy --config text_source=bad.jsonl"),
     ],
 )
-def test_what_is_refused_writes_nothing(folder, args, code):
+def test_what_is_refused_writes_nothing(folder, code, line):
     before = {path: path.read_bytes() for path in folder.iterdir()}
-    run = corpus_convert(*args)
+    run = convert(line)
     assert run.exit_code == 2 and code in run.output, run.output
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_overwrite(folder):
-    for _ in range(2):
-        assert corpus_convert("in.jsonl", "a.csv", "--overwrite").exit_code == 0
-    assert names(folder) == ["a.csv", "a.csv.report.json", "bad.jsonl", "in.jsonl"]
-
-
-def test_interrupted_run_writes_nothing(folder, monkeypatch):
-    resolve = spans.resolve_gold_overlaps
-
-    def stop(*args, number, tally):
-        if number == 2:
-            raise KeyboardInterrupt
-        return resolve(*args, number=number, tally=tally)
+@pytest.mark.parametrize(("error", "exit_code"), [(KeyboardInterrupt, 130), (ZeroDivisionError, 3)])
+def test_a_run_that_is_broken_off_writes_nothing(folder, monkeypatch, error, exit_code):
+    def stop(*args, **options):
+        raise error("Ina Sorel")
 
     monkeypatch.setattr(spans, "resolve_gold_overlaps", stop)
-    run = corpus_convert("in.jsonl", "a.json", "--from", "jsonl")
-    assert run.exit_code == 130 and names(folder) == ["bad.jsonl", "in.jsonl"]
-
-
-def test_unexpected_error_shows_no_text(folder, monkeypatch):
-    monkeypatch.setattr(spans, "resolve_gold_overlaps", lambda *args, **options: 1 / 0)
-    run = corpus_convert("in.jsonl", "a.json")
-    assert (
-        run.exit_code == 3 and "E533" in run.output and names(folder) == ["bad.jsonl", "in.jsonl"]
-    )
-
-
-def test_help_names_the_forms():
-    run = CliRunner().invoke(app, ["corpus", "convert", "--help"])
-    assert run.exit_code == 0 and "spacy" in run.output and "text_source" in run.output
-    assert "convert" in CliRunner().invoke(app, ["corpus", "--help"]).output
+    run = convert("in.jsonl a.json --from jsonl")
+    assert run.exit_code == exit_code and "Ina" not in run.output
+    assert files_in(folder) == ["bad.jsonl", "in.jsonl"]
+    monkeypatch.undo()
+    for _ in range(2):
+        line = f"{folder}/in.jsonl {folder}/a.csv --overwrite"
+        assert convert(line).exit_code == 0
+    assert files_in(folder) == ["a.csv", "a.csv.report.json", "bad.jsonl", "in.jsonl"]

@@ -23,11 +23,12 @@ from pii_components.release.scale import (
     WorkerConfig,
     deidentify_frame,
 )
-from tests.cli.conftest import KEY, put, table
+from tests.cli.conftest import KEY, files_in, put, table
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of Ray and Spark
 N = 60
+TIMES = ("seconds", "words_per_second", "finished")
 SWEPT = (
     "id,essay\n"
     + "".join(f'd{i},"I am Ina Sorel."\n' for i in range(20))
@@ -67,50 +68,33 @@ def cluster():
     os.environ.pop("PYTHONPATH") if old is None else os.environ.update(PYTHONPATH=old)
 
 
-def outcome(folder: Path, name: str) -> dict:
+def outcome(folder: Path) -> dict:
     """All that a run wrote, with its report but for the times."""
-    out = {path.name: path.read_bytes() for path in (folder / name).iterdir()}
-    report = json.loads(out["report.json"])
-    out["report.html"] = out["report.html"].replace(report["finished"].encode(), b"")
-    return out | {
-        "report.json": {
-            k: v for k, v in report.items() if k not in ("seconds", "words_per_second", "finished")
-        }
-    }
+    out = {name: (folder / name).read_bytes() for name in files_in(folder)}
+    told = json.loads(out["report.json"])
+    out["report.html"] = out["report.html"].replace(told["finished"].encode(), b"")
+    return out | {"report.json": {k: v for k, v in told.items() if k not in TIMES}}
 
 
 @pytest.mark.parametrize("how", [RAY, SPARK])
 @pytest.mark.parametrize("form", ["csv", "jsonl", "hide", "labels"])
 def test_engines_write_the_same_bytes(how, form, folder, pii_edu, cluster):
     cluster(how)
-    rows = [row.split(",", 1) for row in table(N).splitlines()[1:]]
-    objects = [{"id": i, "essay": text} for i, text in rows] + [{"id": "x", "essay": 3}]
-    lines = "".join(json.dumps(one) + "\n" for one in objects)
-    name = f"in.{'jsonl' if form == 'jsonl' else 'csv'}"
-    put(folder / name, {"jsonl": lines, "hide": SWEPT}.get(form, table(N)))
-    options = {
-        "hide": ["--config", "sweep=hide", "--config", "scope=corpus"],
-        "labels": ["--labels-out"],
-    }.get(form, [])
-    codes = []
+    put(folder / "csv.csv", table(N))
+    put(folder / "labels.csv", table(N))
+    put(folder / "hide.csv", SWEPT)
+    texts = [row.split(",", 1)[1] for row in table(N).splitlines()[1:]]
+    objects = [{"id": i, "essay": text} for i, text in enumerate([*texts, 3])]
+    put(folder / "jsonl.jsonl", "".join(json.dumps(one) + "\n" for one in objects))
+    name = f"{form}.{'jsonl' if form == 'jsonl' else 'csv'}"
+    more = {"hide": "--config sweep=hide --config scope=corpus"}.get(form, "")
     for engine in ("local", how):
-        out = Path(engine)
-        more = [*options, str(out / "labels.jsonl")] if form == "labels" else options
-        run = pii_edu(
-            "deidentify",
-            name,
-            "--out",
-            str(out / name),
-            "--config",
-            f"engine={engine}",
-            "--config",
-            "batch_size=3",
-            *more,
-        )
-        codes.append(run.exit_code)
-    assert codes == [1 if form == "jsonl" else 0] * 2
-    mine = outcome(folder, how)
-    assert mine == outcome(folder, "local")
+        labels = f"--config labels_out={engine}/labels.jsonl" if form == "labels" else ""
+        line = f"deidentify {name} --out {engine}/{name} --config engine={engine} {more} {labels}"
+        run = pii_edu(f"{line} --config batch_size=3")
+        assert run.exit_code == (1 if form == "jsonl" else 0), run.output
+    mine = outcome(folder / how)
+    assert mine == outcome(folder / "local")
     assert b"Sorel" not in mine[name] and (form != "hide" or "Übel".encode() not in mine[name])
 
 
@@ -119,9 +103,9 @@ def test_a_vault_leads_back(how, folder, pii_edu, cluster):
     pytest.importorskip("cryptography")
     cluster(how)
     put(folder / "in.csv", table(N))
-    options = ["--vault", "the.vault", "--config", f"engine={how}", "--config", "batch_size=4"]
-    assert pii_edu("deidentify in.csv --out clean.csv", *options).exit_code == 0
-    assert pii_edu("reidentify clean.csv --vault the.vault --out again.csv").exit_code == 0
+    line = f"deidentify in.csv --out clean.csv --vault v --config engine={how}"
+    assert pii_edu(f"{line} --config batch_size=4").exit_code == 0
+    assert pii_edu("reidentify clean.csv --vault v --out again.csv").exit_code == 0
     assert (folder / "again.csv").read_bytes() == (folder / "in.csv").read_bytes()
 
 
@@ -130,10 +114,19 @@ def test_a_run_is_taken_up_by_another_engine(folder, pii_edu, cluster):
     cluster(SPARK)
     put(folder / "in.csv", table(40) + 'x,"\0"\n' + table(20).partition("\n")[2])
     assert pii_edu("deidentify in.csv --out whole.csv").exit_code == 1
-    args = ["deidentify", "in.csv", "--out", "clean.csv", "--config", "batch_size=4", "--engine"]
-    assert pii_edu(*args, RAY, "--config", "strict=true").exit_code == 3
-    assert pii_edu(*args, SPARK, "--resume").exit_code == 1
+    line = "deidentify in.csv --out clean.csv --config batch_size=4 --config engine="
+    assert pii_edu(f"{line}{RAY} --config strict=true").exit_code == 3
+    assert pii_edu(f"{line}{SPARK} --resume").exit_code == 1
     assert (folder / "clean.csv").read_bytes() == (folder / "whole.csv").read_bytes()
+
+
+def parents_of(pid: int) -> list[int]:
+    """Process ids above a process."""
+    found = []
+    while pid > 1:
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+        found.append(pid)
+    return found
 
 
 def workers_of(how: str) -> list[int]:
@@ -141,18 +134,12 @@ def workers_of(how: str) -> list[int]:
     mark, found = {RAY: b"ray::work", SPARK: b"pyspark.daemon"}[how], []
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            line, above = (path / "cmdline").read_bytes(), [int(path.name)]
-            while above[-1] > 1:
-                above.append(
-                    int(Path(f"/proc/{above[-1]}/stat").read_text().rsplit(")", 1)[1].split()[1])
-                )
+            above = parents_of(int(path.name))
+            if mark not in (path / "cmdline").read_bytes() or os.getpid() not in above:
+                continue
             # Spark's workers have the name of the daemon that forks them.
-            if (
-                mark in line
-                and os.getpid() in above
-                and (how == RAY or mark in Path(f"/proc/{above[1]}/cmdline").read_bytes())
-            ):
-                found.append(above[0])
+            if how == RAY or mark in Path(f"/proc/{above[0]}/cmdline").read_bytes():
+                found.append(int(path.name))
     return found
 
 
@@ -175,26 +162,15 @@ def test_a_killed_worker_loses_and_repeats_nothing(how, folder, pii_edu, cluster
 
     thread = threading.Thread(target=kill, daemon=True)
     thread.start()
-    run = pii_edu(
-        "deidentify in.csv --out clean.csv --config batch_size=7 --config",
-        f"engine={how}",
-        "--overwrite",
-    )
+    line = "deidentify in.csv --out clean.csv --config batch_size=7 --overwrite"
+    run = pii_edu(f"{line} --config engine={how}")
     thread.join(60)
     assert run.exit_code == 0, run.output
     assert killed and (folder / "clean.csv").read_bytes() == (folder / "whole.csv").read_bytes()
 
 
 @pytest.mark.parametrize(
-    ("options", "code"),
-    [
-        (["--config", "llm=x.cfg"], "E560"),
-        (["--debug"], "E560"),
-        (["--config", "sweep=hide", "--profile", "pool.toml"], "E560"),
-        (["--config", "engine=dask"], "E519"),
-        (["--config", "engine=local", "--config", "workers=2"], "E473"),
-        ([], "E564"),
-    ],
+    ("options", "code"), [("--config sweep=hide --profile pool.toml", "E560"), ("", "E564")]
 )
 def test_what_an_engine_cannot_do_is_refused_before_anything_is_written(
     options, code, folder, pii_edu, monkeypatch
@@ -202,9 +178,9 @@ def test_what_an_engine_cannot_do_is_refused_before_anything_is_written(
     monkeypatch.setattr(scale, "ray_map", lambda n: None)
     put(folder / "in.csv", table(2))
     put(folder / "pool.toml", 'name = "pool"\npool = "corpus"\n')
-    run = pii_edu("deidentify in.csv --out clean.csv --config engine=ray", *options)
+    run = pii_edu(f"deidentify in.csv --out clean.csv --config engine=ray {options}")
     assert run.exit_code == 2 and f"[{code}]" in run.output
-    assert sorted(path.name for path in folder.iterdir()) == ["in.csv", "pool.toml"]
+    assert files_in(folder) == ["in.csv", "pool.toml"]
 
 
 @pytest.mark.parametrize("how", [RAY, SPARK])
@@ -212,24 +188,19 @@ def test_an_engine_that_is_not_installed_is_told(how, folder, pii_edu, monkeypat
     for name in ("ray", "pyspark.sql"):
         monkeypatch.setitem(sys.modules, name, None)
     put(folder / "in.csv", table(2))
-    run = pii_edu("deidentify in.csv --out clean.csv --config", f"engine={how}")
-    assert (
-        run.exit_code == 2
-        and "[E005]" in run.output
-        and "en_pii_edu[engines]" in run.output.replace("\n", "")
-    )
-    assert [path.name for path in folder.iterdir()] == ["in.csv"]
+    run = pii_edu(f"deidentify in.csv --out clean.csv --config engine={how}")
+    assert run.exit_code == 2 and "[E005]" in run.output
+    assert "en_pii_edu[engines]" in run.output.replace("\n", "")
+    assert files_in(folder) == ["in.csv"]
 
 
-ROWS = [
-    {
-        "id": f"Ilse_Okoro_{i}" if i == 3 else f"d{i}",
-        "text": f"{i}: I am Ina Sorel. Sorel writes.",
-        "n": 2**60 + i if i % 7 else None,
-        "teacher": "x",
-    }
-    for i in range(50)
-] + [{"id": "d50", "text": None, "n": 1, "teacher": "x"}]
+def row_of(i: int) -> dict:
+    text = f"{i}: I am Ina Sorel. Sorel writes."
+    n = 2**60 + i if i % 7 else None
+    return {"id": f"Ilse_Okoro_{i}" if i == 3 else f"d{i}", "text": text, "n": n, "teacher": "x"}
+
+
+ROWS = [*map(row_of, range(50)), {"id": "d50", "text": None, "n": 1, "teacher": "x"}]
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv", "json"])
@@ -244,15 +215,11 @@ def test_frames(form, folder, model, cluster):
     made.write.parquet(str(folder / "out"))
     got = [row.asDict() for row in running.read.parquet(str(folder / "out")).collect()]
     engine = load_engine(model, profile="crapii", key=KEY.encode())
-    records = [Record(i, str(i), row["text"]) for i, row in enumerate(ROWS[:50])]
-    expected = {
-        row["n"]: result.text
-        for row, result in zip(ROWS, engine.results(records), strict=False)
-        if row["n"]
-    }
-    assert len(got) == len(ROWS) and all(
-        list(row) == ["id", "n", "text", "pii_skipped"] for row in got
-    )
+    results = engine.results([Record(i, str(i), row["text"]) for i, row in enumerate(ROWS[:50])])
+    texts = (result.text for result in results)
+    expected = {row["n"]: text for row, text in zip(ROWS, texts, strict=False) if row["n"]}
+    names = ["id", "n", "text", "pii_skipped"]
+    assert len(got) == len(ROWS) and all(list(row) == names for row in got)
     assert {row["n"]: row["text"] for row in got if row["n"] and row["n"] > 1} == expected
     assert [row["pii_skipped"] for row in got if row["text"] is None] == ["E523"]
     text = json.dumps(got)

@@ -1,6 +1,5 @@
 """`pii-edu review`: what a run leaves for it, decisions that survive, the address, export. Everybody is invented."""
 
-import json
 import os
 import shutil
 from pathlib import Path
@@ -25,7 +24,7 @@ from pii_components.release.review import (
     reviewed,
 )
 from pii_components.spans import Candidate, read_spans, write_spans
-from tests.cli.conftest import put
+from tests.cli.conftest import put, put_texts, report
 
 pytest.importorskip("cryptography")
 ROWS = [
@@ -69,28 +68,15 @@ def opened(made):
     review.close()
 
 
-def again(pii_edu, *options: str, name: str = "in.csv"):
-    return pii_edu(
-        "deidentify",
-        name,
-        "--out",
-        "final.csv",
-        "--id-column",
-        "id",
-        "--config",
-        "report=final.json",
-        "--overwrite",
-        *options,
-    )
+def again(pii_edu, options: str):
+    line = "deidentify in.csv --out final.csv --id-column id --config report=final.json"
+    return pii_edu(f"{line} --overwrite {options}")
 
 
 def values(review: Review, number: int, *states: str) -> list[tuple[str, str]]:
     document = review.document(number)
-    return [
-        (document["text"][i["start"] : i["end"]], i["label"])
-        for i in document["items"]
-        if i["state"] in states
-    ]
+    items = (item for item in document["items"] if item["state"] in states)
+    return [(document["text"][item["start"] : item["end"]], item["label"]) for item in items]
 
 
 # What a run leaves
@@ -98,13 +84,8 @@ def values(review: Review, number: int, *states: str) -> list[tuple[str, str]]:
 
 def test_the_review_file_holds_no_text(made):
     written = made.read_text()
-    assert all(
-        word not in written
-        for row in ROWS
-        for word in row[1].replace(".", "").split()
-        if len(word) > 4
-    )
-    assert len(written.splitlines()) == 5
+    words = {word for _, text in ROWS for word in text.replace(".", "").split() if len(word) > 4}
+    assert not [word for word in words if word in written] and len(written.splitlines()) == 5
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "folder", "zip"])
@@ -112,14 +93,11 @@ def test_each_form_of_input_is_opened_again_with_its_release(form, folder, pii_e
     for ident, text in ROWS:
         put(folder / "essays" / f"{ident}.txt", text)
     shutil.make_archive("essays", "zip", folder / "essays")
-    put(folder / "in.csv", csv_of())
-    put(
-        folder / "in.jsonl", "".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in ROWS)
-    )
-    name, out = {"folder": ("essays", "clean"), "zip": ("essays.zip", "clean.zip")}.get(
-        form, (f"in.{form}", f"clean.{form}")
-    )
-    assert pii_edu("deidentify", name, "--out", out, "--review-dir", "deep/run").exit_code == 0
+    put(folder / "essays.csv", csv_of())
+    put_texts(folder / "essays.jsonl", list(TEXTS.values()))
+    suffix = "" if form == "folder" else f".{form}"
+    line = f"deidentify essays{suffix} --out clean{suffix} --review-dir deep/run"
+    assert pii_edu(line).exit_code == 0
     review = Review.open(folder / "deep/run/review.jsonl")
     documents = [review.document(n) for n in range(1, 5)]
     assert [d["text"] for d in documents] == list(TEXTS.values())
@@ -130,45 +108,28 @@ def test_each_form_of_input_is_opened_again_with_its_release(form, folder, pii_e
     review.close()
 
 
+def suspects(review: Review, number: int) -> list[dict]:
+    return [item for item in review.document(number)["items"] if item["state"] == "suspect"]
+
+
 def test_documents_come_by_risk_and_a_part_of_a_hidden_name_is_shown(opened):
-    assert [e.number for e in opened.listed()][0] == 1
-    assert values(opened, 1, "suspect") == [("Sorel", "")]
-    assert (
-        "in this document"
-        in next(i for i in opened.document(1)["items"] if i["state"] == "suspect")["reason"]
-    )
+    assert opened.listed()[0].number == 1 and values(opened, 1, "suspect") == [("Sorel", "")]
+    assert "in this document" in suspects(opened, 1)[0]["reason"]
 
 
 def test_what_the_sweep_found_in_the_release_is_shown_in_the_original(folder, pii_edu):
-    put(
-        folder / "in.csv",
-        csv_of(
-            [
-                ("a", "I am Ina Sorel."),
-                ("b", "So Ina Sorel wrote, and Jörn Übel."),
-                ("c", "Jörn Übel! Then Sorel left."),
-            ]
-        ),
-    )
+    texts = ["I am Ina Sorel.", "So Ina Sorel wrote, and Jörn Übel.", "Jörn Übel! Then Sorel left."]
+    put(folder / "in.csv", csv_of(enumerate(texts)))
     assert pii_edu("deidentify in.csv --out clean.csv --review-dir review").exit_code == 0
     review = Review.open(folder / RUN)
-    (item,) = (i for i in review.document(3)["items"] if i["state"] == "suspect")
-    assert (
-        review.document(3)["text"][item["start"] : item["end"]] == "Sorel"
-        and "another document" in item["reason"]
-    )
-    assert [e.number for e in review.listed()][0] == 3 and not review.lacks_report
+    (item,) = suspects(review, 3)
+    assert values(review, 3, "suspect") == [("Sorel", "")] and "another document" in item["reason"]
+    assert review.listed()[0].number == 3 and not review.lacks_report
     review.close()
-    put(
-        folder / "report.json",
-        (folder / "report.json")
-        .read_text()
-        .replace('"review": {', '"review": {"bytes": 0}, "old": {'),
-    )  # another run's
+    told = (folder / "report.json").read_text()  # which becomes another run's
+    put(folder / "report.json", told.replace('"review": {', '"review": {"bytes": 0}, "old": {'))
     review = Review.open(folder / RUN)
-    assert review.lacks_report and not [
-        i for i in review.document(3)["items"] if i["state"] == "suspect"
-    ]
+    assert review.lacks_report and not suspects(review, 3)
     review.close()
 
 
@@ -190,87 +151,64 @@ def test_decisions_are_lines_without_text_and_a_torn_one_is_cut_off(opened):
 
 
 def test_a_disk_that_refuses_leaves_all_as_it_was(opened, monkeypatch):
+    def full(_):
+        raise OSError(28, "No space left on device")
+
     opened.decide(1, ACCEPT, *at(1, "Ina Sorel"))
-    before = opened.decisions.path.read_bytes()
+    path = opened.decisions.path
+    before = path.read_bytes()
     with monkeypatch.context() as patched:
-        patched.setattr(
-            os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device"))
-        )
+        patched.setattr(os, "fsync", full)
         with pytest.raises(PiiError, match="E512"):
             opened.decide(1, REJECT, *at(1, "Buzan"))
     assert [d.verdict for d in opened.decisions.decided(1)] == [ACCEPT]
     opened.mark(2, True)
-    assert opened.decisions.path.read_bytes().startswith(before) and Decisions.load(
-        opened.decisions.path
-    ).is_reviewed(2)
+    assert path.read_bytes().startswith(before) and Decisions.load(path).is_reviewed(2)
 
 
-def test_every_kind_of_decision_is_applied_and_all_else_stays(opened, made, folder, pii_edu):
+def test_every_kind_of_decision_is_applied_and_all_else_stays(opened, folder, pii_edu):
     opened.decide(1, REJECT, *at(1, "20418837"))
     opened.decide(1, ADD, *at(1, "Marla Quist"), "NAME_STUDENT")
     opened.decide(1, RELABEL, *at(1, "Buzan"), "NAME_CONNECTED")
     opened.decide(3, REJECT, *at(3, "Jörn Übel"))
-    run = again(pii_edu, "--decisions", "review", "--review-dir", "second.jsonl")
+    run = again(pii_edu, "--decisions review --review-dir second")
     assert run.exit_code == 0, run.output
-    review = Review.open(folder / "second.jsonl")
-    first, third = review.document(1)["release"], review.document(3)["release"]
-    assert (
-        "20418837" in first
-        and "Quist" not in first
-        and "Buzan" not in first
-        and "Jörn Übel" in third
-        and "Sorel" not in third
-    )
-    assert {i["source"] for i in review.document(1)["items"] if i["label"] == "NAME_CONNECTED"} == {
-        "review"
-    }
-    assert (folder / "final.csv").read_text().splitlines()[4] == (
-        folder / "clean.csv"
-    ).read_text().splitlines()[4]
-    assert json.loads((folder / "final.json").read_text())["decisions"] == {
-        "documents": 2,
-        "not_read": "",
-    }
-    assert again(pii_edu, "--decisions", "review", "--config", "sweep=hide").exit_code == 0
-    assert (
-        "20418837" in (folder / "final.csv").read_text()
-        and "Jörn Übel" in (folder / "final.csv").read_text()
-    )
+    review = Review.open(folder / "second/review.jsonl")
+    first, third = review.document(1), review.document(3)["release"]
+    assert "20418837" in first["release"]
+    assert "Quist" not in first["release"] and "Buzan" not in first["release"]
+    assert "Jörn Übel" in third and "Sorel" not in third
+    connected = [item for item in first["items"] if item["label"] == "NAME_CONNECTED"]
+    assert [item["source"] for item in connected] == ["review"]
+    final, clean = ((folder / name).read_text() for name in ("final.csv", "clean.csv"))
+    assert final.splitlines()[4] == clean.splitlines()[4]
+    assert report(folder / "final.json")["decisions"] == {"documents": 2, "not_read": ""}
+    assert again(pii_edu, "--decisions review --config sweep=hide").exit_code == 0
+    final = (folder / "final.csv").read_text()
+    assert "20418837" in final and "Jörn Übel" in final
     review.close()
 
 
 def test_a_detail_has_the_role_that_a_person_gave_it(opened, folder, pii_edu):
-    put(
-        folder / "mine.toml",
-        'name = "mine"\n[actions]\nID_NUM = "surrogate"\n"ID_NUM/ORGANISATION" = "keep"\n',
-    )
+    actions = '[actions]\nID_NUM = "surrogate"\n"ID_NUM/ORGANISATION" = "keep"\n'
+    put(folder / "mine.toml", f'name = "mine"\n{actions}')
     opened.decide(1, RELABEL, *at(1, "20418837"), "ID_NUM", "ORGANISATION")
-    assert again(pii_edu, "--profile", "mine.toml", "--decisions", "review").exit_code == 0
+    assert again(pii_edu, "--profile mine.toml --decisions review").exit_code == 0
     assert "20418837" in (folder / "final.csv").read_text()
 
 
+LABELS = st.sampled_from(["", "NAME_STUDENT", "NAME_CITED", "EMAIL"])
+
+
 @settings(deadline=None)
-@given(
-    st.lists(
-        st.tuples(
-            st.integers(0, 40),
-            st.integers(1, 12),
-            st.sampled_from(["", "NAME_STUDENT", "NAME_CITED", "EMAIL"]),
-        ),
-        max_size=6,
-    )
-)
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 12), LABELS), max_size=6))
 def test_decisions_hold_and_what_is_found_beyond_them_stays(decided):
-    doc = BLANK(TEXTS[1])
-    found = [
-        Candidate(2, 4, "NAME_STUDENT"),
-        Candidate(7, 8, "NAME_CITED"),
-        Candidate(10, 14, "ID_NUM"),
-    ]
+    doc, labels = BLANK(TEXTS[1]), ("NAME_STUDENT", "NAME_CITED", "ID_NUM")
+    places = zip(((2, 4), (7, 8), (10, 14)), labels, strict=True)
+    found = [Candidate(start, end, label) for (start, end), label in places]
     write_spans(doc, found)
-    reviewing.apply_decisions(
-        doc, [Decided(start, start + length, label, "", ADD) for start, length, label in decided]
-    )
+    rows = [Decided(start, start + length, label, "", ADD) for start, length, label in decided]
+    reviewing.apply_decisions(doc, rows)
     spans = read_spans(doc)
     assert all(a.end <= b.start for a, b in zip(spans, spans[1:], strict=False))
     start, length, label = decided[-1] if decided else (0, 0, "")
@@ -279,27 +217,24 @@ def test_decisions_hold_and_what_is_found_beyond_them_stays(decided):
         assert (span.start, span.end, label) in {(c.start, c.end, c.label) for c in spans}
     touched = {i for start, length, _ in decided for i in range(start, start + length)}
     for cand in found:
-        if not touched & set(
-            range(doc[cand.start].idx, doc[cand.end - 1].idx + len(doc[cand.end - 1]))
-        ):
+        span = doc[cand.start : cand.end]
+        if not touched & set(range(span.start_char, span.end_char)):
             assert cand in spans
 
 
 def test_other_mentions_are_decided_and_undone_as_one(opened):
     action = opened.decide(1, ADD, *at(1, "Marla Quist"), "NAME_STUDENT")
-    assert opened.others(1, action) == [
-        (3, *at(3, "Marla Quist"))
-    ]  # and not what stands in small letters
+    # and not what stands in small letters
+    assert opened.others(1, action) == [(3, *at(3, "Marla Quist"))]
     assert opened.decide_others(1, action) == 1 and opened.others(1, action) == []
     assert values(opened, 3, "add") == [("Marla Quist", "NAME_STUDENT")]
     action = opened.decide(1, REJECT, *at(1, "Ina Sorel"))
     assert {place[0] for place in opened.others(1, action)} == {3, 4}
     assert opened.decide_others(1, action) == 2
-    assert [values(opened, n, "rejected") for n in (3, 4)] == [[("Ina Sorel", "NAME_STUDENT")]] * 2
+    ina = [("Ina Sorel", "NAME_STUDENT")]
+    assert values(opened, 3, "rejected") == values(opened, 4, "rejected") == ina
     opened.undo(4)
-    assert values(opened, 3, "rejected") == [] and values(opened, 1, "rejected") == [
-        ("Ina Sorel", "NAME_STUDENT")
-    ]
+    assert values(opened, 3, "rejected") == [] and values(opened, 1, "rejected") == ina
 
 
 def test_reviewed_documents_tell_what_the_release_had_left_in_clear(opened):
@@ -317,15 +252,13 @@ def test_reviewed_documents_are_exported_with_their_original_text(form, opened, 
     opened.decide(1, REJECT, *at(1, "20418837"))
     opened.decide(1, ADD, *at(1, "Marla Quist"), "NAME_STUDENT")
     opened.mark(1, True)
-    run = pii_edu("review review --export", f"gold.{form}")
+    run = pii_edu(f"review review --export gold.{form}")
     assert run.exit_code == 0 and "ORIGINAL texts of students" in run.stderr, run.output
     (essay,) = read_corpus(folder / f"gold.{form}")
-    assert essay.text == TEXTS[1] and [(essay.text[a:b], label) for a, b, label in essay.spans] == [
-        ("Ina Sorel", "NAME_STUDENT"),
-        ("Buzan", "NAME_CITED"),
-        ("Marla Quist", "NAME_STUDENT"),
-    ]
-    assert "[E510]" in pii_edu("review review --export", f"gold.{form}").stderr
+    found = [(essay.text[a:b], label) for a, b, label in essay.spans]
+    names = [("Ina Sorel", "STUDENT"), ("Buzan", "CITED"), ("Marla Quist", "STUDENT")]
+    assert essay.text == TEXTS[1] and found == [(name, f"NAME_{role}") for name, role in names]
+    assert "[E510]" in pii_edu(f"review review --export gold.{form}").stderr
 
 
 # What is refused
@@ -351,38 +284,31 @@ def test_what_cannot_be_decided(what, code, opened):
 
 def test_an_input_that_changed_is_refused(opened, made, folder, pii_edu):
     opened.decide(3, REJECT, *at(3, "Buzan"))
-    decided = ["--decisions", "review"]
     put(folder / "in.csv", csv_of([*ROWS[:2], ("d3", "Another text of Ina Sorel."), ROWS[3]]))
     with pytest.raises(PiiError, match="E575.* 1 documents differ, the first is record 3"):
         Review.open(made)
-    run = again(pii_edu, *decided)
-    assert (
-        run.exit_code == 1
-        and "[E578]" in run.stderr
-        and "d3" not in (folder / "final.csv").read_text()
-    )
+    run = again(pii_edu, "--decisions review")
+    assert run.exit_code == 1 and "[E578]" in run.stderr
+    assert "d3" not in (folder / "final.csv").read_text()
     put(folder / "in.csv", csv_of(ROWS[:2]))
-    run = again(pii_edu, *decided)
-    assert (
-        run.exit_code == 1
-        and "[E579]" in run.stderr
-        and json.loads((folder / "final.json").read_text())["decisions"]["not_read"] == "E579"
-    )
-    put(folder / "in.csv", csv_of())
-    assert "[E560]" in again(pii_edu, *decided, "--config", "engine=ray").stderr
-    for bad in (
-        b"",
-        b'{"x": 1}\n',
-        b'{"pii_edu_decisions": 1}\n{"id": 1, "do": "add", "at": [[1, "h", 5, 2]], "label": "EMAIL", "role": ""}\n',
-    ):
-        put(folder / "bad.jsonl", bad)
-        assert "[E577]" in again(pii_edu, "--decisions", "bad.jsonl").stderr
-    assert "[E576]" in pii_edu("review in.csv --no-browser").stderr
-    put(
-        folder / f"{RUN}.decisions.jsonl",
-        '{"pii_edu_decisions": 1}\n{"id": 1, "do": "reviewed", "at": [[1, "another"]]}\n',
-    )
+    run = again(pii_edu, "--decisions review")
+    assert run.exit_code == 1 and "[E579]" in run.stderr
+    assert report(folder / "final.json")["decisions"]["not_read"] == "E579"
+
+
+BAD = '{"id": 1, "do": "add", "at": [[1, "h", 5, 2]], "label": "EMAIL", "role": ""}\n'
+
+
+def test_decisions_of_another_form_are_refused(made, pii_edu):
+    path = Path(f"{RUN}.decisions.jsonl")
+    for bad in ("", '{"x": 1}\n', '{"pii_edu_decisions": 1}\n' + BAD):
+        put(path, bad)
+        assert "[E577]" in again(pii_edu, "--decisions review").stderr
+    other = '{"id": 1, "do": "reviewed", "at": [[1, "another"]]}\n'
+    put(path, '{"pii_edu_decisions": 1}\n' + other)
     assert "[E578]" in pii_edu("review review --no-browser").stderr
+    put(made, "{}\n")
+    assert "[E576]" in pii_edu("review review --no-browser").stderr
 
 
 # The page
@@ -401,62 +327,39 @@ def page(opened):
 
 def test_only_who_has_the_address_is_answered(page):
     good = page.get("/secret/")
+    policy = good.headers["content-security-policy"]
     assert good.status_code == 200 and good.headers["cache-control"] == "no-store"
-    assert (
-        "default-src 'none'" in good.headers["content-security-policy"]
-        and "unsafe" not in good.headers["content-security-policy"]
-    )
-    assert (
-        page.get("/secret/review.js").status_code
-        == page.get("/secret/review.css").status_code
-        == 200
-    )
+    assert "default-src 'none'" in policy and "unsafe" not in policy
+    for name in ("review.js", "review.css"):
+        assert page.get(f"/secret/{name}").status_code == 200
     for path in ("/", "/secre/", "/other/api/documents", "/secretx/", "/docs", "/openapi.json"):
         refused = page.get(path)
-        assert (
-            refused.status_code == 403
-            and "E584" in refused.text
-            and refused.headers["cache-control"] == "no-store"
-        )
-    assert page.get("/secret/", headers={"Host": "evil.example:8000"}).status_code == 403
-    assert page.get("/secret/", headers={"Host": "localhost:8000"}).status_code == 200
-    assert (
-        page.post(
-            "/secret/api/documents/1/undo", headers={"Origin": "http://evil.example"}
-        ).status_code
-        == 403
-    )
+        assert refused.status_code == 403 and "E584" in refused.text
+        assert refused.headers["cache-control"] == "no-store"
+    for host, status in (("evil.example:8000", 403), ("localhost:8000", 200)):
+        assert page.get("/secret/", headers={"Host": host}).status_code == status
+    foreign = {"Origin": "http://evil.example"}
+    assert page.post("/secret/api/documents/1/undo", headers=foreign).status_code == 403
 
 
-def test_a_decision_and_its_way_back_through_the_page(page, opened):
-    listed = page.get("/secret/api/documents").json()
-    assert [row["name"] for row in listed["documents"]] == ["d1", "d2", "d3", "d4"] and listed[
-        "reviewed"
-    ] == 0
+def test_a_decision_and_its_way_back_through_the_page(page):
+    documents = "/secret/api/documents"
+    listed = page.get(documents).json()
+    assert [row["name"] for row in listed["documents"]] == ["d1", "d2", "d3", "d4"]
+    assert listed["reviewed"] == 0
     start, end = at(1, "Marla Quist")
-    said = page.post(
-        "/secret/api/documents/1/decide",
-        json={"do": "add", "start": start, "end": end, "label": "NAME_STUDENT"},
-    ).json()
-    others = page.get(f"/secret/api/documents/1/others/{said['action']}").json()
-    assert (others["mentions"], others["documents"], others["shown"][0]["parts"][1]) == (
-        1,
-        1,
-        "Marla Quist",
-    )
-    assert page.post(f"/secret/api/documents/1/others/{said['action']}").json()["decided"] == 1
-    assert (
-        page.post("/secret/api/documents/1/reviewed", json={"reviewed": True}).json()["missed"] == 1
-    )
-    assert [
-        row["number"]
-        for row in page.get("/secret/api/documents?unreviewed=true").json()["documents"]
-    ] == [2, 3, 4]
+    add = {"do": "add", "start": start, "end": end, "label": "NAME_STUDENT"}
+    action = page.post(f"{documents}/1/decide", json=add).json()["action"]
+    others = page.get(f"{documents}/1/others/{action}").json()
+    assert (others["mentions"], others["documents"]) == (1, 1)
+    assert others["shown"][0]["parts"][1] == "Marla Quist"
+    assert page.post(f"{documents}/1/others/{action}").json()["decided"] == 1
+    assert page.post(f"{documents}/1/reviewed", json={"reviewed": True}).json()["missed"] == 1
+    left = page.get(f"{documents}?unreviewed=true").json()["documents"]
+    assert [row["number"] for row in left] == [2, 3, 4]
     assert page.get("/secret/api/next?after=2").json() == {"number": 3}
-    assert page.post("/secret/api/documents/3/undo").json()["undone"] == {
-        "do": "add",
-        "mentions": 1,
-    }
+    undone = page.post(f"{documents}/3/undo").json()["undone"]
+    assert undone == {"do": "add", "mentions": 1}
     for path, body, status, code in (
         ("1/decide", {"do": "burn", "start": 1, "end": 2}, 400, "E584"),
         ("1/decide", {"do": "accept", "start": 0, "end": 3}, 400, "E580"),
@@ -464,14 +367,15 @@ def test_a_decision_and_its_way_back_through_the_page(page, opened):
         ("1/others/77", {}, 404, "E584"),
         ("1/decide", {"do": "x" * 20_000}, 413, "E584"),
     ):
-        refused = page.post(f"/secret/api/documents/{path}", json=body)
+        refused = page.post(f"{documents}/{path}", json=body)
         assert refused.status_code == status and code in refused.text and "burn" not in refused.text
 
 
 def test_what_goes_wrong_inside_says_no_text(page, opened, monkeypatch):
-    monkeypatch.setattr(
-        opened, "document", lambda number: (_ for _ in ()).throw(RuntimeError("Ina Sorel"))
-    )
+    def fail(number):
+        raise RuntimeError("Ina Sorel")
+
+    monkeypatch.setattr(opened, "document", fail)
     broken = page.get("/secret/api/documents/1")
     assert broken.status_code == 500 and "E533" in broken.text and "Sorel" not in broken.text
 
@@ -486,9 +390,6 @@ def test_the_command_listens_on_loopback_under_a_new_token(made, pii_edu, monkey
     )
     monkeypatch.setattr(command.webbrowser, "open", asked.append)
     addresses = {pii_edu("review review --no-browser").stdout for _ in range(2)}
-    assert (
-        asked == ["127.0.0.1"] * 2
-        and len(addresses) == 2
-        and all(len(a.rstrip("/\n").rpartition("/")[2]) > 30 for a in addresses)
-    )
+    assert asked == ["127.0.0.1"] * 2 and len(addresses) == 2
+    assert all(len(a.rstrip("/\n").rpartition("/")[2]) > 30 for a in addresses)
     assert not Path(f"{RUN}.decisions.jsonl.lock").exists()

@@ -12,7 +12,6 @@ pytest.importorskip("pypdfium2", reason="needs the extra 'corpus'")
 pytest.importorskip("pycld2", reason="needs the extra 'corpus'")
 pytest.importorskip("sklearn", reason="needs the extra 'corpus'")
 
-from pii_components.cli import clean as clean_run  # noqa: E402
 from pii_components.cli.app import app  # noqa: E402
 from pii_components.corpus.clean import (  # noqa: E402
     STEPS,
@@ -344,7 +343,7 @@ def test_an_interrupted_run_leaves_nothing_and_the_next_is_whole(tmp_path, monke
             raise KeyboardInterrupt
         return check_record(*args)
 
-    monkeypatch.setattr(clean_run, "check_record", break_off)
+    monkeypatch.setattr("pii_components.cli.corpus.steps.check_record", break_off)
     before = sorted(tmp_path.iterdir())
     assert run(path, "--out", out).exit_code == 130 and sorted(tmp_path.iterdir()) == before
     assert run(path, "--out", out).exit_code == 0
