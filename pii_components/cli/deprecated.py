@@ -41,8 +41,9 @@ OPTIONS = {
     "--no-crapii": "crapii=false",
     "--from": "form=",
     "--allow-host": "allowed_hosts=",
+    "--return-cited": "cited=own",
 }
-_FLAGS = "strict allow-remote vault-passphrase uncut reasoning return-cited"
+_FLAGS = "strict allow-remote vault-passphrase uncut reasoning"
 _SETTINGS = (
     "id-column text-column encoding operating-point headers headers-out scope thread model batch-size report "
     "vault-key-file labels-out sweep ids llm prices engine workers text-source student-column time-column "
@@ -91,7 +92,7 @@ def translate(group: Any, args: list[str]) -> list[str]:
         elif not new:
             translated.append(word)
         else:
-            if not equals and not new.endswith(("true", "false")):
+            if not equals and not new.endswith(("true", "false", "own")):
                 value = next(rest, "")
             setting = [new, value] if new.startswith("--") else ["--config", new + value]
             translated += [_VALUES.get(part, part) for part in setting]

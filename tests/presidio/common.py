@@ -29,7 +29,6 @@ from pii_components.names.table import name_table
 from pii_components.spans import Candidate, write_spans
 
 ROOT = Path(__file__).parents[2]
-CASES = json.loads((ROOT / "tests/data/presidio_cases.json").read_text("utf8"))
 TOKENIZER = {"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
 ESSAY = "Name: Ana Lopez\n\nAs Buzan (2006) says, a map helps. Write to ana.lopez@gmail.com or call (212) 555-0123."
 # What `presidio_test_names` finds: label, score, probability of each role, reason.
