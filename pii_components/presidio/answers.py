@@ -33,13 +33,12 @@ from presidio_anonymizer import AnonymizerEngine
 from presidio_anonymizer.entities import InvalidParamError
 from presidio_anonymizer.operators import AHDSSurrogate
 from presidio_anonymizer.services.app_entities_convertor import AppEntitiesConvertor
-from spacy.util import is_package
 from starlette.exceptions import HTTPException
 
 from ..errors import Errors, PiiError
 from ..vault.keys import VaultKey
 from ..vault.vault import Vault
-from .engine import memory_zone
+from .engine import check_source, memory_zone
 from .operators import PiiEduAnonymizer, PiiEduDeanonymizer
 from .recognizer import build_analyzer
 from .settings import ServeSettings, read_config, resolve_config
@@ -91,10 +90,8 @@ def _make_analyzer(settings: ServeSettings) -> AnalyzerEngine:
         if not nlp:
             raise PiiError(Errors.E853)
         for model in nlp.get("models") or ():
-            names = model.get("model_name", "")
-            name = str(names.get("spacy") if isinstance(names, Mapping) else names)
-            if not (is_package(name) or Path(name).is_dir()):
-                raise PiiError(Errors.E516, model=Path(name).name)
+            name = model["model_name"]
+            check_source(name["spacy"] if isinstance(name, dict) else name, model["lang_code"])
         analyzer = AnalyzerEngineProvider(resolve_config(settings.config)).create_engine()
     else:
         analyzer = build_analyzer(

@@ -19,10 +19,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from typing import Any, Literal
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 from starlette.exceptions import HTTPException
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -198,12 +198,12 @@ def create_app(settings: ServeSettings | None = None, worker: Any = None) -> Fas
     app.get("/health", responses={503: {"description": "What was overdue is ended."}})(health)
     app.head("/health", include_in_schema=False)(health)
     if settings.service != "anonymizer":
-        post("/analyze", AnalyzeBody, AnalyzeAnswer)
+        post("/analyze", AnalyzeBody, Findings)
         get("/recognizers", list[str])
         get("/supportedentities", list[str])
     if settings.service != "analyzer":
-        post("/anonymize", AnonymizeBody, TextAnswer)
-        post("/deanonymize", DeanonymizeBody, TextAnswer)
+        post("/anonymize", AnonymizeBody, Answer | list[Answer])
+        post("/deanonymize", DeanonymizeBody, Answer | list[Answer])
         get("/anonymizers", list[str])
         get("/deanonymizers", list[str])
     return app
@@ -261,40 +261,35 @@ class Failure(BaseModel):
     error: str
 
 
-AnalyzeAnswer = list[Finding] | list[list[Finding]]
-TextAnswer = Answer | list[Answer]
-
-
-class AnalyzeBody(BaseModel):
-    """See AnalyzerEngine.analyze."""
-
-    text: str | list[str]
-    language: str
-    entities: list[str] | None = None
-    correlation_id: str | None = None
-    score_threshold: float | None = None
-    return_decision_process: bool | None = None
-    ad_hoc_recognizers: list[dict[str, Any]] | None = None
-    context: list[str] | None = None
-    allow_list: list[str] | None = None
-    allow_list_match: Literal["exact", "regex"] = "exact"
-    regex_flags: int = 26
-
-
-class AnonymizeBody(BaseModel):
-    """Results of /analyze, and operators by entity: {"DEFAULT": {"type": "hips"}}."""
-
-    text: str | list[str]
-    analyzer_results: list[Finding] | list[list[Finding]]
-    anonymizers: dict[str, dict[str, Any]] | None = None
-
-
-class DeanonymizeBody(BaseModel):
-    """Items of /anonymize, and operators by entity: {"DEFAULT": {"type": "reidentify"}}."""
-
-    text: str | list[str]
-    anonymizer_results: list[Replaced] | list[list[Replaced]]
-    deanonymizers: dict[str, dict[str, Any]]
+Findings = list[Finding] | list[list[Finding]]
+TEXTS: Any = (str | list[str], ...)
+OPERATORS: Any = dict[str, dict[str, Any]]
+# See AnalyzerEngine.analyze.
+AnalyzeBody = create_model(
+    "AnalyzeBody",
+    text=TEXTS,
+    language=(str, ...),
+    entities=(list[str], []),
+    correlation_id=(str, ""),
+    score_threshold=(float, 0.0),
+    return_decision_process=(bool, False),
+    ad_hoc_recognizers=(list[dict[str, Any]], []),
+    context=(list[str], []),
+    allow_list=(list[str], []),
+    allow_list_match=(str, "exact"),
+    regex_flags=(int, 26),
+)
+# Results of /analyze, and operators by entity: {"DEFAULT": {"type": "hips"}}.
+AnonymizeBody = create_model(
+    "AnonymizeBody", text=TEXTS, analyzer_results=(Findings, ...), anonymizers=(OPERATORS, {})
+)
+# Items of /anonymize, and operators by entity: {"DEFAULT": {"type": "reidentify"}}.
+DeanonymizeBody = create_model(
+    "DeanonymizeBody",
+    text=TEXTS,
+    anonymizer_results=(list[Replaced] | list[list[Replaced]], ...),
+    deanonymizers=(OPERATORS, ...),
+)
 
 
 def _answers(told: Any, *refused: int) -> dict[int | str, dict[str, Any]]:

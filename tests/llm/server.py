@@ -6,9 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-
-CASES = json.loads((Path(__file__).parents[1] / "data/llm_cases.json").read_text("utf8"))
 
 
 def completion(content, **more):
