@@ -58,9 +58,8 @@ def test_what_was_not_read_and_what_was_rewritten_is_told() -> None:
     assert 40 < cut.read <= 60 and cut.same < 0.8
     whole = align(TEXT, TEXT, MARKS)
     assert (whole.read, whole.same, whole.lost, whole.rewritten) == (len(TEXT), 1.0, 0, [])
-    new = align(
-        TEXT, "He was called @@@Ana Lopez### by his aunt, who never wrote anything down.", MARKS
-    )
+    other = "He was called @@@Ana Lopez### by his aunt, who never wrote anything down."
+    new = align(TEXT, other, MARKS)
     assert new.rewritten and new.same < 0.5
 
 
