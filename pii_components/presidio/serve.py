@@ -17,8 +17,9 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
+from threading import Thread
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -107,6 +108,7 @@ def work(pipe: Connection, settings: ServeSettings, *secrets: Any) -> None:
     # Ctrl+C and SIGTERM reach the whole group; the server answers what is at work, and then ends this process.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
     # Presidio reads it when it is imported: seconds for one pattern.
     seconds = min(float(os.environ.get("REGEX_TIMEOUT_SECONDS", "60")), settings.time_limit / 2)
     os.environ["REGEX_TIMEOUT_SECONDS"] = str(max(1, int(seconds)))
@@ -125,6 +127,13 @@ def work(pipe: Connection, settings: ServeSettings, *secrets: Any) -> None:
     vault = getattr(services.anonymizer, "vault", None)
     if vault is not None:
         vault.close()
+
+
+def _end_with_parent() -> None:
+    """A server that was killed leaves no process at work."""
+    parent: Any = parent_process()
+    parent.join()
+    os._exit(1)
 
 
 def create_app(settings: ServeSettings | None = None, worker: Any = None) -> FastAPI:
@@ -159,22 +168,22 @@ def create_app(settings: ServeSettings | None = None, worker: Any = None) -> Fas
     hosts = settings.allowed_hosts.split(",")
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
 
-    async def ask(path: str, content: Any) -> Response:
+    async def ask(path: str, content: str | None, request: Request | None = None) -> Response:
         loop = asyncio.get_running_loop()
         try:
-            status, text = await loop.run_in_executor(pool, worker.ask, path, content)
+            async with asyncio.timeout(settings.time_limit):
+                given = content if request is None else await _read(request)
+                status, text = await loop.run_in_executor(pool, worker.ask, path, given)
+        except TimeoutError:
+            error = PiiError(Errors.E855, seconds=settings.time_limit)
+            raise HTTPException(504, str(error)) from None
         except PiiError as err:
             raise HTTPException(503, str(err)) from None
         return Response(text, status, media_type="application/json")
 
     def post(path: str, asked: type[BaseModel], told: Any) -> None:
         async def endpoint(request: Request) -> Response:
-            try:
-                async with asyncio.timeout(settings.time_limit):
-                    return await ask(path, await _read(request))
-            except TimeoutError:
-                error = PiiError(Errors.E855, seconds=settings.time_limit)
-                raise HTTPException(504, str(error)) from None
+            return await ask(path, None, request)
 
         schema = asked.model_json_schema(ref_template="#/components/schemas/{model}")
         schema.pop("$defs", None)  # they are among the answers
@@ -186,7 +195,7 @@ def create_app(settings: ServeSettings | None = None, worker: Any = None) -> Fas
         async def endpoint(language: str | None = None) -> Response:
             return await ask(path, language)
 
-        app.get(path, responses=_answers(told, 500, 503))(endpoint)
+        app.get(path, responses=_answers(told, 500, 503, 504))(endpoint)
         app.head(path, include_in_schema=False)(endpoint)
 
     async def health() -> Response:

@@ -36,7 +36,7 @@ from ..labels import (
 # What a recognizer of ours says of a result beside its type: several of our labels are one of Presidio's types.
 LABEL_KEY = "pii_label"
 # Limits of the server that agree: so many bytes are read within half of the time, in seconds.
-MAX_BYTES, TIME_LIMIT = 300_000, 60.0
+MAX_BYTES, TIME_LIMIT = 200_000, 60.0
 PRESIDIO, OURS = LABEL_STYLES = ("presidio", "ours")
 # What becomes of people who are no private matter of the writer's: authors and public figures, and figures in a story.
 OMIT, OWN, PERSON = CITED = ("omit", "own", "person")
