@@ -213,7 +213,7 @@ class Errors(metaclass=_Codes):
         "No encoder could be trained; see the reasons above, or: python -m scripts.encoders --list"
     )
     # 8 Presidio
-    E802 = "Entity '{entity}' is never returned; use some of: {allowed} (cited people and characters: with return_cited)."
+    E802 = "Entity '{entity}' is never returned; use some of: {allowed} (cited people and characters: with cited: own)."
     E806 = "Language '{language}' is not that of the pipeline; it is for: {allowed}."
     E807 = "Pipeline '{pipeline}' has no component that writes doc.spans[\"pii\"] (it has: {pipes}); use en_pii_edu, or add pii_ruler."
     E808 = "The text is of type {type}; give a string (bytes: decode them first)."

@@ -1,8 +1,10 @@
 """What Presidio finds alone and what it finds with us, by its own names of entities, on our sample essays with gold.
 
     python -m scripts.presidio_samples --out metrics/presidio_samples.json
+    python -m scripts.presidio_samples --alone metrics/presidio_samples.json --out metrics/presidio_samples.json
 
-Both are AnalyzerEngines that are asked for everything they know. A result is right if it overlaps gold of its entity; gold is missed
+The second takes what Presidio finds alone from a report on the same essays, where its model is not installed. All are
+AnalyzerEngines that are asked for everything they know. A result is right if it overlaps gold of its entity; gold is missed
 if some of it lies in no result at all, whatever its entity: an anonymizer would leave that in clear. Authors and characters are no
 PERSON: calling them so is what an analyzer without roles cannot help.
 """
@@ -17,6 +19,7 @@ from typing import Annotated, Any
 import typer
 
 from pii_components.cli.common import guard
+from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.gold import Entity, GoldDocument, file_sha256
 from pii_components.evaluate.match import in_clear, touches
 from pii_components.evaluate.predictions import PRESIDIO_WIDE
@@ -45,7 +48,7 @@ def main(
     ),
     pipeline: Annotated[str, typer.Option(help="Ours: a package or a folder.")] = "en_pii_edu",
     alone: Annotated[
-        str, typer.Option(help="Presidio by itself: presidio-sm, -md, -lg, -trf.")
+        str, typer.Option(help="Presidio by itself: presidio-sm, -md, -lg, -trf, or a report.")
     ] = "presidio-md",
     out: common.OutOpt = None,
     debug: common.DebugOpt = False,
@@ -55,6 +58,7 @@ def main(
         common.early(out)
         documents = read_samples(samples)
         analyzers, about = _analyzers(alone, pipeline)
+        kept = json.loads(Path(alone).read_text("utf8")) if alone.endswith(".json") else {}
         texts, gold = samples / "essays.csv", samples / "gold.jsonl"
         data = describe_data(documents, file=texts.name, sha256=file_sha256(texts)) | {
             "gold_sha256": file_sha256(gold)
@@ -72,6 +76,12 @@ def main(
             "gold_cited": len(labels) - private.total(),
             "systems": {},
         }
+        if kept:
+            if kept["data"]["sha256"] != data["sha256"] or kept["gold"] != report["gold"]:
+                what = "report on these essays"
+                raise PiiError(Errors.E900, file=Path(alone).name, kind=what, reason="other data")
+            report["systems"]["alone"] = kept["systems"]["alone"]
+            about["alone"] = kept["about"]["alone"] | {"measured_with": kept["versions"]}
         for name, analyzer in analyzers.items():
             found = [
                 analyzer.analyze(doc.text, analyzer.supported_languages[0])
@@ -87,15 +97,18 @@ def _analyzers(alone: str, pipeline: str) -> tuple[dict[str, Any], dict[str, Any
     """AnalyzerEngines by name, and what they run."""
     from pii_components.presidio import build_analyzer
 
-    spec = parse_spec(alone)
-    baseline = load_pipeline(spec.argument or find_model(spec.kind, spec.size))
     ours: Any = build_analyzer(pipeline=pipeline)
     nlp = ours.nlp_engine.get_nlp(ours.supported_languages[0])
-    about = describe_pipeline(baseline) | {"presidio": package_version("presidio-analyzer")}
-    return {"alone": presidio_analyzer(baseline), "with us": ours}, {
-        "alone": about,
-        "with us": describe_pipeline(nlp),
+    analyzers = {"with us": ours, "cited: person": build_analyzer(pipeline=nlp, cited="person")}
+    about = {"with us": describe_pipeline(nlp)}
+    if alone.endswith(".json"):
+        return analyzers, about
+    spec = parse_spec(alone)
+    baseline = load_pipeline(spec.argument or find_model(spec.kind, spec.size))
+    about["alone"] = describe_pipeline(baseline) | {
+        "presidio": package_version("presidio-analyzer")
     }
+    return {"alone": presidio_analyzer(baseline)} | analyzers, about
 
 
 def read_samples(folder: Path) -> list[GoldDocument]:

@@ -3,6 +3,7 @@
 import re
 from configparser import ConfigParser
 from importlib import import_module
+from importlib.metadata import distribution, distributions
 from inspect import isclass, signature
 from pathlib import Path
 
@@ -62,3 +63,29 @@ def test_each_package_that_is_installed_is_imported_where_the_page_says():
         assert any(
             imports.search((ROOT / "pii_components" / file).read_text("utf8")) for file in files
         ), package
+
+
+def test_no_package_is_pinned_and_lgpl_is_named():
+    """Exact versions stand in constraints.txt; in setup.cfg they would break a user's environment."""
+    config = ConfigParser(interpolation=None)
+    config.read(ROOT / "setup.cfg", "utf8")
+    core = config["options"]["install_requires"].split()
+    extras = " ".join(config["options.extras_require"].values()).split()
+    assert not [line for line in core + extras if "==" in line]
+    assert {"cryptography>=42.0.4", "jinja2>=3.1.6"} <= set(core)
+    page = PAGE.read_text("utf8")
+    asked = [line for line in core + extras if not line.startswith("%")]
+    seen = set[str]()
+    while asked:
+        name = re.match(r"[\w-]+", asked.pop())[0].lower()
+        if name in seen or not list(distributions(name=name)):
+            continue
+        seen.add(name)
+        about = distribution(name)
+        told = about.metadata.get_all("Classifier") or []
+        told += (about.metadata["License-Expression"] or about.metadata["License"] or "").split(
+            "\n"
+        )[:1]
+        assert name in page or not re.search(r"\bL?GPL|Lesser General", " ".join(told)), name
+        asked += [line for line in about.requires or () if "extra ==" not in line]
+    assert "nameparser" in seen

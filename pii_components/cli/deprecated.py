@@ -40,8 +40,9 @@ OPTIONS = {
     "--no-crapii": "crapii=false",
     "--from": "form=",
     "--allow-host": "allowed_hosts=",
+    "--return-cited": "cited=own",
 }
-_FLAGS = "strict allow-remote uncut reasoning return-cited"
+_FLAGS = "strict allow-remote uncut reasoning"
 _SETTINGS = (
     "id-column text-column encoding operating-point headers headers-out scope thread model batch-size report "
     "vault-key-file labels-out sweep ids llm prices engine workers text-source student-column time-column "
@@ -89,7 +90,7 @@ def translate(group: Any, args: list[str]) -> list[str]:
         elif not new:
             translated.append(word)
         else:
-            if not equals and not new.endswith(("true", "false")):
+            if not equals and not new.endswith(("true", "false", "own")):
                 value = next(rest, "")
             translated += [new, value] if new.startswith("--") else ["--config", new + value]
             _warn(name, " ".join(translated[-2:]))

@@ -10,23 +10,26 @@ Nothing is imported before the options are read: FastAPI, uvicorn, Presidio and 
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 
 from typer import Option, Typer
 
 from ..errors import Errors, PiiError
-from ..vault.vault import Vault
+from ..presidio.settings import CITED, MAX_BYTES, OMIT, TIME_LIMIT, ServeSettings, config_path
 from .common import ConfigOpt, Key, guard, load_key, open_for_run, say, vault_key
 from .settings import MODEL, key, need, read_settings
 
 EPILOG = (
-    "Settings for --config: service (both, analyzer or anonymizer), model, profile, vault, vault_key_file, return_cited, "
-    "analyzer_conf_file, recognizers, max_bytes, time_limit, allowed_hosts. "
+    "Settings for --config: service (both, analyzer or anonymizer), model, profile, vault, vault_key_file, cited, "
+    "analyzer_conf_file, recognizers, ad_hoc, max_bytes, time_limit, allowed_hosts. "
     "Exit codes: 0 ended by Ctrl+C; 2 refused, nothing was served; 3 stopped by an error."
 )
 
 SERVICES = BOTH, ANALYZER, ANONYMIZER = ("both", "analyzer", "anonymizer")
 # Requests that may wait or be at work; uvicorn answers 503 beyond.
 MOST_REQUESTS = 34
+# Seconds for the head of a request to arrive, and for what is at work when the server is asked to end.
+HEAD_SECONDS, GRACE_SECONDS = 10, 10
 
 presidio_app = Typer(help="For a deployment of Presidio.", no_args_is_help=True)
 
@@ -34,8 +37,6 @@ presidio_app = Typer(help="For a deployment of Presidio.", no_args_is_help=True)
 @presidio_app.command()
 def config() -> None:
     """Print the one YAML file with which Presidio's AnalyzerEngineProvider, or its container, runs our pipeline."""
-    from ..presidio.settings import config_path
-
     print(config_path().read_text("utf8"), end="")
 
 
@@ -50,7 +51,8 @@ class ServerSettings:
 
     profile (str): For the operator hips.
     vault, vault_key_file (str): Encrypted file that gets the way back, for /deanonymize, and its key.
-    return_cited (bool): Whether cited people are returned too, as CITED_PERSON.
+    cited (str): Cited people: omit, own (as CITED_PERSON) or person.
+    ad_hoc (bool): Whether a request may bring regular expressions.
     analyzer_conf_file (str): Presidio's analyzer YAML, instead of `model`.
     recognizers (str): Presidio's list of recognizers.
     max_bytes, time_limit: Longest body of a request, and seconds that it may take.
@@ -65,18 +67,19 @@ class ServerSettings:
     profile: str = key("")
     vault: str = key("")
     vault_key_file: str = key("")
-    return_cited: bool = key(False)
+    cited: str = key(OMIT)
+    ad_hoc: bool = key(True)
     analyzer_conf_file: str = key("")
     recognizers: str = key("")
-    max_bytes: int = key(1_000_000)
-    time_limit: float = key(60.0)
+    max_bytes: int = key(MAX_BYTES)
+    time_limit: float = key(TIME_LIMIT)
     allowed_hosts: tuple[str, ...] = key(())
 
     def __post_init__(self) -> None:
-        if self.service not in SERVICES:
-            raise PiiError(
-                Errors.E519, value=self.service, what="service", allowed=", ".join(SERVICES)
-            )
+        for name, allowed in (("service", SERVICES), ("cited", CITED)):
+            value = getattr(self, name)
+            if value not in allowed:
+                raise PiiError(Errors.E519, value=value, what=name, allowed=", ".join(allowed))
         for name in ("max_bytes", "time_limit"):
             if getattr(self, name) <= 0:
                 value = getattr(self, name)
@@ -112,13 +115,14 @@ def _serve(asked: ServerSettings, secret: Key) -> None:
         raise PiiError(
             Errors.E005, package=err.name, what="pii-edu serve", extra="presidio"
         ) from err
-    names = (rest.ServeSettings.model_fields["allowed_hosts"].default, *asked.allowed_hosts)
-    settings = rest.ServeSettings(
+    names = (ServeSettings.model_fields["allowed_hosts"].default, *asked.allowed_hosts)
+    settings = ServeSettings(
         service=asked.service,  # type: ignore[arg-type]  # checked above
         model=asked.model,
         config=asked.analyzer_conf_file,
         recognizers=asked.recognizers,
-        return_cited=asked.return_cited,
+        cited=asked.cited,
+        ad_hoc=asked.ad_hoc,
         profile=asked.profile,
         max_bytes=asked.max_bytes,
         time_limit=asked.time_limit,
@@ -128,19 +132,41 @@ def _serve(asked: ServerSettings, secret: Key) -> None:
         say(secret.note)
     if not _is_loopback(asked.host):
         say("listening beyond this machine, without a password or encryption: put both before it")
-    rest.log_without_texts()
-    services = rest.build_services(settings, key=secret.secret, vault=_vault(asked, secret))
+    worker = rest.Worker(
+        rest.work, settings, secret.secret, _vault(asked, secret), limit=settings.time_limit
+    )
     # Says where it listens, when it does, and ends with SIGINT or SIGTERM.
     uvicorn.run(
-        rest.create_app(settings, services),
+        rest.create_app(settings, worker),
         host=asked.host,
         port=asked.port,
+        http=_impatient(),
         server_header=False,
         proxy_headers=False,
         access_log=False,
         limit_concurrency=MOST_REQUESTS,
-        timeout_graceful_shutdown=max(1, round(asked.time_limit)),
+        timeout_graceful_shutdown=GRACE_SECONDS,
     )
+
+
+def _impatient() -> Any:
+    """RETURNS (type): uvicorn's protocol. It closes a connection on which no whole head of a request arrives; uvicorn waits."""
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Impatient(H11Protocol):
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self.loop.call_later(HEAD_SECONDS, self.close_unless_asked, None)
+
+        def on_response_complete(self) -> None:
+            self.loop.call_later(HEAD_SECONDS, self.close_unless_asked, self.cycle)
+            super().on_response_complete()
+
+        def close_unless_asked(self, last: Any) -> None:
+            if self.cycle is last:
+                self.transport.close()
+
+    return Impatient
 
 
 def _is_loopback(host: str) -> bool:
@@ -150,9 +176,13 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _vault(asked: ServerSettings, secret: Key) -> Vault | None:
+def _vault(asked: ServerSettings, secret: Key) -> tuple[Path, bytes, str] | None:
+    """RETURNS (tuple | None): File, secret and kind of the vault, which has been opened once: the process that writes it opens it
+    anew."""
     if not asked.vault:
         return None
     place = Path(asked.vault)
     known = place if place.exists() else None
-    return open_for_run(place, vault_key(known, key_file=asked.vault_key_file, shared=secret))
+    locked = vault_key(known, key_file=asked.vault_key_file, shared=secret)
+    open_for_run(place, locked).close()
+    return place.resolve(), locked.secret, locked.kind

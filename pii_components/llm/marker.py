@@ -85,55 +85,38 @@ class Task:
 class MarkerTask(Task):
     """Registered as `pii_edu.MarkerNER.v1` of `llm_tasks`.
 
-    labels (list[str]): Of those in resources/llm/marker.toml, or of `more`.
-    more (dict): Label -> {"signs": [before, behind], "what": ...}.
-    examples (str | None): TOML file of few-shot examples; "" for none.
+    labels (list[str]): Of those in resources/llm/marker.toml.
+    examples (bool): Whether the prompt shows a few.
     max_shard (int | None): Characters in a prompt at most.
-    RAISES (PiiError): E519, a label without signs; E900, a file, or an example whose answer is not its text; E903.
+    RAISES (PiiError): E519, a label without signs; E903.
     """
 
     def __init__(
         self,
         labels: list[str] = list(MARKS_LABELS),  # noqa: B006
-        more: dict[str, Any] | None = None,
-        examples: str | None = None,
+        examples: bool = True,
         max_shard: int | None = None,
     ) -> None:
         self._data = read_toml("marker.toml")
-        known = self._data["labels"] | (more or {})
-        self._what = {label: known.get(label, {}).get("what", label) for label in labels}
-        self.marks: dict[str, tuple[str, str]] = {}
-        taken: set[str] = set()
+        signs = {name: tuple(entry["signs"]) for name, entry in self._data["labels"].items()}
         for label in labels:
-            signs = [sign for sign in known.get(label, {}).get("signs", ()) if sign]
-            if len(signs) != 2 or taken & {*signs}:
-                allowed = ", ".join(known) + ", or give each label signs of its own in `more`"
+            if label not in signs:
+                allowed = ", ".join(signs)
                 raise PiiError(Errors.E519, value=label, what="label with signs", allowed=allowed)
-            taken |= {*signs}
-            self.marks[label] = (signs[0], signs[1])
+        self.marks: dict[str, tuple[str, str]] = {label: signs[label] for label in labels}
         self._max_shard = max_shard or SHARD
         if self._max_shard <= 2 * OVERLAP:
             raise PiiError(Errors.E903, length=max_shard, needed=2 * OVERLAP)
+        shown = read_toml("examples.toml")["examples"] if examples else ()
         # An example may have marks of labels that are not asked for.
-        every = {label: tuple(entry["signs"]) for label, entry in known.items()}
-        self._examples: list[tuple[str, list[tuple[int, int, str]]]] = []
-        if examples != "":
-            shown = read_toml("examples.toml", examples).get("examples", ())
-            for number, entry in enumerate(shown, 1):
-                text = entry.get("text", "")
-                aligned = align(text, entry.get("answer", ""), every)
-                if aligned.same < 1 or aligned.lost or not text:
-                    reason = f"the answer of example {number} is not its text"
-                    raise PiiError(
-                        Errors.E900, file="examples", kind="file of examples", reason=reason
-                    )
-                self._examples.append((text, aligned.spans))
+        self._examples = [(e["text"], align(e["text"], e["answer"], signs).spans) for e in shown]
 
     def prompt(self, text: str, marks: Mapping[str, tuple[str, str]]) -> Prompt:
         """What a model is asked for one shard."""
         data = self._data
         kinds = "\n".join(
-            "- " + data["kind"].format(open=pair[0], close=pair[1], what=self._what[label])
+            "- "
+            + data["kind"].format(open=pair[0], close=pair[1], what=data["labels"][label]["what"])
             for label, pair in marks.items()
         )
         shown = [

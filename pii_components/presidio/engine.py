@@ -21,10 +21,10 @@ from spacy.tokenizer import Tokenizer
 from spacy.tokens import Doc, Span
 
 from ..errors import Errors, PiiError
-from ..labels import LABELS
+from ..labels import LABELS, OTHER
 from ..ruler.tokenizer import checked_text
 from ..spans import PROTECT_AT, SPANS_KEY, read_spans
-from .settings import PRESIDIO, Naming, presidio_needed, score_of
+from .settings import OMIT, PRESIDIO, Naming, presidio_needed, score_of
 
 presidio_needed("The Presidio recognizer")
 
@@ -125,7 +125,8 @@ class PiiEduNlpEngine(SpacyNlpEngine):
         *,
         pipeline: PipelineSource = DEFAULT_PIPELINE,
         labels: str = PRESIDIO,
-        return_cited: bool = False,
+        cited: str = OMIT,
+        direct_only: bool = False,
     ) -> None:
         """
         models (Sequence[Mapping[str, str]] | None): As in Presidio's configuration, `lang_code` and `model_name`
@@ -133,9 +134,10 @@ class PiiEduNlpEngine(SpacyNlpEngine):
         ner_model_configuration (NerModelConfiguration | None): Its labels to ignore, names for our labels and
             entities with low scores win over ours.
         pipeline (PipelineSource): An installed package, a folder, or a pipeline that is loaded.
-        labels, return_cited: See `settings.Naming`.
+        labels, cited, direct_only: See `settings.Naming`.
         RAISES (PiiError): E650 for options; E516 to E806 for a pipeline that is not there or of another language.
         """
+        self.naming = Naming(labels, cited, direct_only)
         self._sources: dict[str, PipelineSource] = {}
         for model in models or ():
             self._validate_model_params(dict(model))
@@ -146,9 +148,7 @@ class PiiEduNlpEngine(SpacyNlpEngine):
             check_source(source, language)
         super().__init__(
             models=[{"lang_code": la, "model_name": str(s)} for la, s in self._sources.items()],
-            ner_model_configuration=_configuration(
-                Naming(labels, return_cited), ner_model_configuration
-            ),
+            ner_model_configuration=_configuration(self.naming, ner_model_configuration),
         )
         self._lock = RLock()
         if all(isinstance(source, Language) for source in self._sources.values()):
@@ -207,22 +207,20 @@ class PiiEduNlpEngine(SpacyNlpEngine):
         spans, scores = [], []
         for cand in read_spans(doc):
             spans.append(Span(doc, cand.start, cand.end, label=cand.label))
-            scores.append(score_of(cand.label, cand.score, protect_at(doc)))
+            scores.append(score_of(self.naming.label(cand.label), cand.score, protect_at(doc)))
         return artifacts_of(doc, self, language, *self._get_updated_entities(spans, scores))
 
 
 def _configuration(naming: Naming, given: NerModelConfiguration | None) -> NerModelConfiguration:
     """RETURNS (NerModelConfiguration): Our names for our labels; what the user said wins."""
     given = given or NerModelConfiguration()
-    names = {label: naming.entity(label) for label in LABELS}
-    ignored = {label for label, name in names.items() if not name}
+    names = {label: naming.entity(label) for label in LABELS if label != OTHER}
     said = given.model_to_presidio_entity_mapping or {}
-    if "model_to_presidio_entity_mapping" in given.model_fields_set:
-        names = names | said
-    else:  # Presidio's defaults
-        names = said | names
+    is_users = "model_to_presidio_entity_mapping" in given.model_fields_set
+    names = names | said if is_users else said | names
+    ignored = [label for label in LABELS if not names.get(label)]
     update = {
         "model_to_presidio_entity_mapping": {k: v for k, v in names.items() if v},
-        "labels_to_ignore": sorted(ignored | set(given.labels_to_ignore or ())),
+        "labels_to_ignore": sorted({*ignored, *(given.labels_to_ignore or ())}),
     }
     return given.model_copy(update=update)

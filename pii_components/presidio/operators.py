@@ -33,7 +33,7 @@ from ..surrogates.owners import detail_owners
 from ..surrogates.plan import plan
 from ..surrogates.values import Item
 from ..vault.vault import Entry, Hidden, Release, Vault
-from .settings import label_of, presidio_needed
+from .settings import LABEL_KEY, label_of, presidio_needed
 
 presidio_needed("the operators", package="presidio_anonymizer")
 
@@ -54,8 +54,6 @@ from presidio_anonymizer.operators import Operator, OperatorType  # noqa: E402
 HIPS, REIDENTIFY = "hips", "reidentify"
 DOCUMENT, CORPUS, THREAD = "document", "corpus", "thread:"
 MERGE = ConflictResolutionStrategy.MERGE_SIMILAR_OR_CONTAINED
-# What a recognizer of ours says of a result beside its type: several of our labels are one of Presidio's types.
-LABEL_KEY = "pii_label"
 _DEFAULT = "DEFAULT"
 # Parts the type of an entity from its place; no type of anybody's holds it.
 _AT = "\x1f"

@@ -1,7 +1,7 @@
 """`StudentPiiRecognizer`: our pipeline as a recognizer of Presidio; `build_analyzer`: an AnalyzerEngine around it.
 
     analyzer = build_analyzer()
-    analyzer = build_analyzer(pipeline=nlp, return_cited=True, recognizers="my_recognizers.yaml")
+    analyzer = build_analyzer(pipeline=nlp, cited="person", recognizers="my_recognizers.yaml")
     registry.add_recognizer(StudentPiiRecognizer())
 
 or, in a list of recognizers, `- {name: StudentPiiRecognizer, type: predefined}`.
@@ -15,6 +15,7 @@ No text of a person is in either.
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
+from types import SimpleNamespace
 from typing import Any
 
 from pydantic import ConfigDict, model_validator
@@ -23,29 +24,42 @@ from spacy.tokens import Doc
 
 from .. import __version__
 from ..errors import Errors, PiiError
-from ..labels import ROLES
+from ..labels import LABELS, PRESIDIO_ENTITIES, ROLES
 from ..ruler.tokenizer import checked_text
 from ..spans import SPANS_KEY, Candidate, read_spans
 from .engine import (
     DEFAULT_PIPELINE,
     PiiEduNlpEngine,
     PipelineSource,
+    artifacts_of,
     check_source,
     name_of,
     open_pipeline,
     protect_at,
     surrogate_pipes,
 )
-from .settings import PRESIDIO, Naming, presidio_needed, read_config, score_of
+from .settings import (
+    LABEL_KEY,
+    OMIT,
+    OWN,
+    PRESIDIO,
+    Naming,
+    label_of,
+    presidio_needed,
+    read_config,
+    score_of,
+)
 
 presidio_needed("The Presidio recognizer")
 
 from presidio_analyzer import (  # noqa: E402
     AnalysisExplanation,
     AnalyzerEngine,
+    LemmaContextAwareEnhancer,
     LocalRecognizer,
     PatternRecognizer,
     RecognizerResult,
+    predefined_recognizers,
 )
 from presidio_analyzer.input_validation.yaml_recognizer_models import (  # noqa: E402
     CONFIG_MODEL_MAP,
@@ -54,7 +68,11 @@ from presidio_analyzer.input_validation.yaml_recognizer_models import (  # noqa:
 from presidio_analyzer.nlp_engine import NlpArtifacts  # noqa: E402
 from presidio_analyzer.recognizer_registry import RecognizerRegistryProvider  # noqa: E402
 
-_OPTIONS = "pipeline, labels, return_cited, supported_language, supported_entities, name, context"
+_OPTIONS = (
+    "pipeline, labels, cited, direct_only, supported_language, supported_entities, name, context"
+)
+# What Presidio gives a weak pattern that has a word of context near it.
+_LEAST = 0.4
 
 
 class StudentPiiRecognizer(LocalRecognizer):
@@ -70,32 +88,36 @@ class StudentPiiRecognizer(LocalRecognizer):
         version: str = __version__,
         pipeline: PipelineSource = DEFAULT_PIPELINE,
         labels: str = PRESIDIO,
-        return_cited: bool = False,
+        cited: str = OMIT,
+        direct_only: bool = False,
         **unknown: Any,
     ) -> None:
         """
         supported_language, name, version: As of Presidio's recognizers.
-        supported_entities (Sequence[str] | None): What may be returned; None for all that the pipeline finds.
+        supported_entities (Sequence[str] | None): What may be returned; None for all that the pipeline finds, but for
+            OTHER_PII, which has to be named.
         context (Sequence[str]): Words near a span that raise its score by Presidio's rule; none are needed, the
             pipeline reads the context itself.
         pipeline (PipelineSource): An installed package, a folder, or a pipeline that is loaded. It is loaded at the first
             text that comes without a Doc of such a pipeline, and never downloaded.
-        labels, return_cited: See `settings.Naming`.
-        unknown: Refused.
+        labels, cited, direct_only: See `settings.Naming`.
+        unknown: Refused; but `return_cited` of 0.12 stands for `cited`, for one version.
         RAISES (PiiError): E650 to E546 for options, E516 to E806 for a pipeline that is not there or of another
             language.
         """
+        if unknown.pop("return_cited", False):
+            cited = OWN
         for option in unknown:
             raise PiiError(Errors.E546, key=option, where="StudentPiiRecognizer", allowed=_OPTIONS)
         self.name: str
-        self.naming = Naming(labels, return_cited)
+        self.naming = Naming(labels, cited, direct_only)
         self.pipeline = pipeline
         check_source(pipeline, supported_language)
         self._all = not supported_entities  # then a label of the user's own is returned too
         self._opened: Language | None = None
         self._lock = Lock()
         super().__init__(
-            supported_entities=self.naming.checked(supported_entities or self.naming.entities()),
+            supported_entities=self.naming.chosen(supported_entities),
             supported_language=supported_language,
             name=name,
             version=version,
@@ -121,15 +143,47 @@ class StudentPiiRecognizer(LocalRecognizer):
         if not (isinstance(doc, Doc) and SPANS_KEY in doc.spans and doc.text == text):
             nlp = self._pipeline()
             doc = nlp(checked_text(text), disable=surrogate_pipes(nlp))
+        elif nlp_artifacts is not None and not any(nlp_artifacts.lemmas):
+            # Presidio's own engine, which the YAML names: its words of context are lemmas, and we have none.
+            words = artifacts_of(doc, nlp_artifacts.nlp_engine, self.supported_language, [])
+            nlp_artifacts.lemmas, nlp_artifacts.keywords = words.lemmas, words.keywords
         supported = set(self.supported_entities)
         wanted = supported if entities is None else supported & set(entities)
         results = []
         for cand in read_spans(doc):
             entity = self.naming.entity(cand.label)
-            is_own = entity not in supported and self._all and wanted == supported
+            is_own = cand.label not in LABELS and self._all and wanted == supported
             if entity and (entity in wanted or is_own):
                 results.append(self._result(cand, doc, entity))
         return results
+
+    def enhance_using_context(
+        self,
+        text: str,
+        raw_recognizer_results: list[RecognizerResult],
+        other_raw_recognizer_results: list[RecognizerResult],
+        nlp_artifacts: NlpArtifacts,
+        context: list[str] | None = None,
+    ) -> list[RecognizerResult]:
+        """RETURNS (list[RecognizerResult]): Ours; where a recognizer of Presidio's knows more of a number (US_SSN), with its
+        type, so that operators for it fire. Span and score stay."""
+        known = PRESIDIO_ENTITIES.values()
+        theirs = [r for r in other_raw_recognizer_results if r.entity_type not in known]
+        names = {r.recognition_metadata[r.RECOGNIZER_IDENTIFIER_KEY]: r for r in theirs}
+        recognizers: list[Any] = []
+        for ident, result in names.items():
+            name = result.recognition_metadata[result.RECOGNIZER_NAME_KEY]
+            words = getattr(getattr(predefined_recognizers, name, None), "CONTEXT", ())
+            recognizers.append(SimpleNamespace(id=ident, name=name, context=words))
+        enhancer = LemmaContextAwareEnhancer()
+        theirs = enhancer.enhance_using_context(text, theirs, nlp_artifacts, recognizers, context)
+        for ours in raw_recognizer_results:
+            label = ours.recognition_metadata[LABEL_KEY]
+            same = [r for r in theirs if ours.intersects(r) and label_of(r.entity_type) == label]
+            best = max(same, key=lambda result: result.score, default=ours)
+            if best.score >= _LEAST:
+                ours.entity_type = best.entity_type
+        return raw_recognizer_results
 
     def _pipeline(self) -> Language:
         with self._lock:
@@ -138,7 +192,8 @@ class StudentPiiRecognizer(LocalRecognizer):
 
     def _result(self, cand: Candidate, doc: Doc, entity: str) -> RecognizerResult:
         span = doc[cand.start : cand.end]
-        score = score_of(cand.label, cand.score, protect_at(doc))
+        label = self.naming.label(cand.label)
+        score = score_of(label, cand.score, protect_at(doc))
         roles = dict(sorted(zip(ROLES, cand.roles, strict=False), key=lambda pair: -pair[1]))
         known = f"probability {cand.score:.2f}"
         if cand.source:
@@ -154,7 +209,7 @@ class StudentPiiRecognizer(LocalRecognizer):
         metadata = {
             RecognizerResult.RECOGNIZER_NAME_KEY: self.name,
             RecognizerResult.RECOGNIZER_IDENTIFIER_KEY: self.id,
-            "pii_label": cand.label,
+            LABEL_KEY: label,
             "pii_probability": cand.score,
             "pii_role": cand.role,
             "pii_roles": roles,
@@ -170,7 +225,8 @@ class StudentPiiRecognizer(LocalRecognizer):
             "pipeline": str(self.pipeline) if is_named else name_of(self.pipeline),
             "context": list(self.context),
             "labels": self.naming.labels,
-            "return_cited": self.naming.return_cited,
+            "cited": self.naming.cited,
+            "direct_only": self.naming.direct_only,
         }
         if self._all:
             del data["supported_entities"]
@@ -205,14 +261,15 @@ def build_analyzer(
     *,
     pipeline: PipelineSource = DEFAULT_PIPELINE,
     labels: str = PRESIDIO,
-    return_cited: bool = False,
+    cited: str = OMIT,
+    direct_only: bool = False,
     supported_entities: Sequence[str] | None = None,
     recognizers: str | Path | None = None,
     default_score_threshold: float = 0.0,
 ) -> AnalyzerEngine:
     """Make an AnalyzerEngine of our NLP engine, our recognizer and those of Presidio's that find what ours does not look for.
 
-    pipeline, labels, return_cited, supported_entities: As for `StudentPiiRecognizer`; Presidio's own recognizers
+    pipeline, labels, cited, direct_only, supported_entities: As for `StudentPiiRecognizer`; Presidio's own recognizers
         find theirs whatever `supported_entities` says.
     recognizers (str | Path | None): A list of recognizers in Presidio's YAML, or an analyzer's file with one; that of
         the file that ships if None. What it says of StudentPiiRecognizer is kept, but for the pipeline and its
@@ -221,17 +278,15 @@ def build_analyzer(
     RETURNS (AnalyzerEngine): Loaded, for the pipeline's language. Nothing is downloaded.
     RAISES (PiiError): E650 to E807 for options and the pipeline and E900 for the list.
     """
-    engine = PiiEduNlpEngine(pipeline=pipeline, labels=labels, return_cited=return_cited)
+    naming: dict[str, Any] = {"labels": labels, "cited": cited, "direct_only": direct_only}
+    engine = PiiEduNlpEngine(pipeline=pipeline, **naming)
     engine.load()
     pipelines: dict[str, Language] = engine.nlp or {}
     ((language, nlp),) = pipelines.items()
     # The pipeline is loaded once, here; the rest is the file's to say, if it is the user's.
-    forced: dict[str, Any] = {
-        "pipeline": nlp,
-        "supported_languages": [language],
-    }
+    forced: dict[str, Any] = {"pipeline": nlp, "supported_languages": [language]}
     if recognizers is None:
-        forced |= {"labels": labels, "return_cited": return_cited}
+        forced |= naming
         if supported_entities is not None:
             forced["supported_entities"] = list(supported_entities)
     listed = read_config(recognizers or "analyzer")

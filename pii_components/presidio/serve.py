@@ -3,61 +3,36 @@
     uvicorn --factory pii_components.presidio.serve:create_app      # settings from the environment
     pii-edu serve                                                   # settings from options
 
-The answers have the bytes of Presidio's own two services (presidio-analyzer/app.py and
-presidio-anonymizer/app.py, 2.2.366), with the same status for the same mistake; docs/how-to/serve.md lists what
-differs. Starlette's middleware limits bodies and hosts, uvicorn's options limit connections.
+The work is done in a process of its own (`answers.answer`), so that this one can always answer, and can end what takes
+too long. Starlette's middleware limits bodies and hosts, uvicorn's options limit connections.
 """
-# ruff: noqa: E402 - what keeps Presidio offline runs before Presidio is imported
 
 import asyncio
+import atexit
 import json
 import logging
 import os
 import re
-import sys
-import time
-import warnings
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+import signal
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, asynccontextmanager
-from functools import partial
-from itertools import chain
-from pathlib import Path
-from traceback import extract_tb
-from typing import Any, Literal, NamedTuple
-
-from .. import __version__, keep_offline
-
-keep_offline()
+from contextlib import asynccontextmanager, suppress
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import Connection
+from threading import Thread
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
-from presidio_analyzer import (
-    AnalyzerEngine,
-    AnalyzerEngineProvider,
-    AnalyzerRequest,
-    BatchAnalyzerEngine,
-)
-from presidio_anonymizer import AnonymizerEngine, DeanonymizeEngine
-from presidio_anonymizer.entities import InvalidParamError
-from presidio_anonymizer.operators import AHDSSurrogate
-from presidio_anonymizer.services.app_entities_convertor import AppEntitiesConvertor
-from pydantic import BaseModel, PositiveFloat, PositiveInt
+from pydantic import BaseModel, create_model
 from starlette.exceptions import HTTPException
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
+from .. import __version__
 from ..errors import Errors, PiiError
-from ..vault.vault import Vault
-from .engine import memory_zone
-from .operators import PiiEduAnonymizer, PiiEduDeanonymizer
-from .recognizer import build_analyzer
-from .settings import read_config, resolve_config
+from .settings import ServeSettings
 
-logger = logging.getLogger("pii_components.presidio")
-
-INTERNAL = "Internal server error"
 # As Flask words them, in Presidio's services.
-NO_JSON = "The browser (or proxy) sent a request that this server could not understand."
 NO_JSON_TYPE = (
     "Did not attempt to load JSON data because the request Content-Type was not 'application/json'."
 )
@@ -66,109 +41,119 @@ HTTP_ERRORS = {
     405: "The method is not allowed for the requested URL.",
 }
 TELEMETRY = ("tracing", "metrics", "logs", "operation_spans", "auto_configure")
-# Components build their tables at their first text: outside of a memory zone. It says nothing about anyone.
-WARM_UP = "Name: A. Sample\nsample@example.edu, 555-0100, example.edu/~sample, 00000000. Sample (2000) says so."
+# Seconds that a process may take to end by itself.
+PATIENCE = 5.0
 
 
-class ServeSettings(BaseModel, frozen=True, extra="forbid"):
-    """What the server is asked for; it checks itself.
+class Worker:
+    """A process that does the work, one request at a time. It is ended where it takes too long, and started anew.
 
-    service: Both of Presidio's services, or one.
-    model: Pipeline of the analyzer: an installed package or a folder.
-    config: Presidio's analyzer YAML instead of the model; "analyzer" for the one that ships.
-    recognizers: Presidio's list of recognizers, beside ours.
-    return_cited: Whether cited people are returned too.
-    profile: For the operator `hips`: a name, or a file that ends in ".toml".
-    max_bytes: Longest body of a request; beyond it: 413.
-    time_limit: Seconds that a request may take, waiting included; beyond it: 504.
-    batch_size: Texts of a list that are processed together.
-    allowed_hosts: Names that a Host header may have, with commas between them; "*" for any. A web page that lets its own name point
-        to 127.0.0.1 must not reach a server that is there for this machine.
+    work (Callable): What the process runs: it gets a pipe and `args`, sends None or an error once it is ready, then an answer
+        for each (path, content), and ends with the pipe or None.
+    limit (float): Seconds for one request.
+    is_ready (bool): Whether it can answer; it cannot while it is started anew.
+    RAISES (PiiError): What `work` sends; E517 if it ends without a word.
     """
 
-    service: Literal["both", "analyzer", "anonymizer"] = "both"
-    model: str = "en_pii_edu"
-    config: str = ""
-    recognizers: str = ""
-    return_cited: bool = False
-    profile: str = ""
-    max_bytes: PositiveInt = 1_000_000
-    time_limit: PositiveFloat = 60.0
-    batch_size: PositiveInt = 16
-    allowed_hosts: str = "localhost,127.0.0.1,[::1]"
+    def __init__(self, work: Callable[..., None], *args: Any, limit: float) -> None:
+        self.work, self.args, self.limit = work, args, limit
+        self.is_ready = self.is_over = False
+        self.start()
+        atexit.register(self.stop)
 
-    @classmethod
-    def from_env(cls) -> "ServeSettings":
-        """RETURNS (ServeSettings): What PII_EDU_SERVE_MODEL and so on say, else the defaults."""
-        names = {name: f"PII_EDU_SERVE_{name.upper()}" for name in cls.model_fields}
-        return cls.model_validate({n: os.environ[v] for n, v in names.items() if v in os.environ})
+    def start(self) -> None:
+        """Start the process. RAISES (PiiError): As the class."""
+        context = get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=self.work, args=(theirs, *self.args), daemon=True)
+        self.process.start()
+        theirs.close()
+        failure: Exception | None = PiiError(Errors.E517, model="serve", reason="its process ended")
+        with suppress(EOFError):
+            failure = self.pipe.recv()
+        if failure is not None:
+            raise failure
+        self.is_ready = True
 
+    def ask(self, path: str, content: Any) -> tuple[int, str]:
+        """RETURNS (tuple[int, str]): Status and JSON. RAISES (TimeoutError): If there is none in time."""
+        if not self.is_ready:
+            self.start()
+        is_late = False
+        with suppress(EOFError, OSError):  # the system has killed it
+            self.pipe.send((path, content))
+            is_late = not self.pipe.poll(self.limit)
+            if not is_late:
+                answer: tuple[int, str] = self.pipe.recv()
+                return answer
+        self.is_ready = False
+        self.process.kill()
+        if not self.is_over:
+            self.start()
+        if is_late:
+            raise TimeoutError
+        raise PiiError(Errors.E517, model="serve", reason="its process ended")
 
-class Services(NamedTuple):
-    """Presidio's engines, ready to work; None for those of a service that is off."""
-
-    analyzer: AnalyzerEngine | None = None
-    anonymizer: AnonymizerEngine | None = None
-    deanonymizer: DeanonymizeEngine | None = None
-
-
-def build_services(
-    settings: ServeSettings, *, key: bytes | None = None, vault: Vault | None = None
-) -> Services:
-    """Make the engines that the settings ask for.
-
-    key (bytes | None): Of surrogates; None for the environment's.
-    vault (Vault | None): Open for writing: gets every text that is anonymized. The application closes it.
-    RAISES (PiiError): E853 and E650 to E900 for files, options and the pipeline; those of the profile.
-    """
-    if settings.service == "anonymizer":
-        analyzer = None
-    elif settings.config:
-        # Presidio goes on with its own file where it cannot read one, and downloads a model: look first.
-        if "nlp_configuration" not in read_config(settings.config):
-            raise PiiError(Errors.E853)
-        analyzer = AnalyzerEngineProvider(resolve_config(settings.config)).create_engine()
-    else:
-        analyzer = build_analyzer(
-            pipeline=settings.model,
-            return_cited=settings.return_cited,
-            recognizers=settings.recognizers or None,
-        )
-    if analyzer is not None:
-        for language in analyzer.supported_languages:
-            analyzer.analyze(WARM_UP, language)
-    if settings.service == "analyzer":
-        return Services(analyzer)
-    # `Path` says that it is a file: a bare name in a request never is.
-    profile = Path(settings.profile) if ".toml" in settings.profile else settings.profile or None
-    anonymizer = PiiEduAnonymizer(key=key, profile=profile, vault=vault)
-    if "surrogate_ahds" in anonymizer.get_anonymizers():
-        anonymizer.remove_anonymizer(AHDSSurrogate)  # it sends texts to where the request says
-    return Services(analyzer, anonymizer, PiiEduDeanonymizer(vault=vault))
+    def stop(self) -> None:
+        """End the process for good, at once if it is at work for longer than `PATIENCE`."""
+        self.is_over = True
+        with suppress(OSError):
+            self.pipe.send(None)
+        self.process.join(PATIENCE)
+        self.process.kill()
 
 
-def create_app(settings: ServeSettings | None = None, services: Services | None = None) -> FastAPI:
+def work(pipe: Connection, settings: ServeSettings, *secrets: Any) -> None:
+    """What the process of `Worker` runs; it imports Presidio and loads the pipeline. secrets: See `answers.build_services`."""
+    # Ctrl+C and SIGTERM reach the whole group; the server answers what is at work, and then ends this process.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+    # Presidio reads it when it is imported: seconds for one pattern.
+    seconds = min(float(os.environ.get("REGEX_TIMEOUT_SECONDS", "60")), settings.time_limit / 2)
+    os.environ["REGEX_TIMEOUT_SECONDS"] = str(max(1, int(seconds)))
+    try:
+        from . import answers
+
+        answers.log_without_texts()
+        services = answers.build_services(settings, *secrets)
+    except PiiError as err:
+        pipe.send(err)
+        return
+    pipe.send(None)
+    with suppress(EOFError):
+        while request := pipe.recv():
+            pipe.send(answers.answer(services, *request))
+    vault = getattr(services.anonymizer, "vault", None)
+    if vault is not None:
+        vault.close()
+
+
+def _end_with_parent() -> None:
+    """A server that was killed leaves no process at work."""
+    parent: Any = parent_process()
+    parent.join()
+    os._exit(1)
+
+
+def create_app(settings: ServeSettings | None = None, worker: Any = None) -> FastAPI:
     """Make the application; a factory for any ASGI server.
 
     settings (ServeSettings | None): None for those of the environment.
-    services (Services | None): None to build them, and to call `log_without_texts`.
+    worker (Worker | None): None to start one.
     RETURNS (FastAPI): One request is at work at a time, since a memory zone cleans a vocabulary that threads
         share; for more at once start more processes.
     """
     settings = settings or ServeSettings.from_env()
-    if services is None:
-        log_without_texts()
-        services = build_services(settings)
-    analyzer, anonymizer, deanonymizer = services
+    worker = worker or Worker(work, settings, limit=settings.time_limit)
+    logging.getLogger("uvicorn.access").disabled = True  # it prints queries
     pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="pii-edu")
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        pool.shutdown(cancel_futures=True)
-        vault: Vault | None = getattr(anonymizer, "vault", None)
-        if vault is not None:
-            vault.close()
+        pool.shutdown(wait=False, cancel_futures=True)
+        worker.stop()
 
     app = FastAPI(
         title="Presidio's REST API over en_pii_edu",
@@ -183,170 +168,140 @@ def create_app(settings: ServeSettings | None = None, services: Services | None 
     hosts = settings.allowed_hosts.split(",")
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
 
-    def post(path: str, work: Callable[[Any, float], str]) -> None:
+    async def ask(path: str, content: str | None, request: Request | None = None) -> Response:
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(settings.time_limit):
+                given = content if request is None else await _read(request)
+                status, text = await loop.run_in_executor(pool, worker.ask, path, given)
+        except TimeoutError:
+            error = PiiError(Errors.E855, seconds=settings.time_limit)
+            raise HTTPException(504, str(error)) from None
+        except PiiError as err:
+            raise HTTPException(503, str(err)) from None
+        return Response(text, status, media_type="application/json")
+
+    def post(path: str, asked: type[BaseModel], told: Any) -> None:
         async def endpoint(request: Request) -> Response:
-            deadline = time.monotonic() + settings.time_limit
-            try:
-                async with asyncio.timeout(settings.time_limit):
-                    content = await _read(request)
-                    loop = asyncio.get_running_loop()
-                    body = await loop.run_in_executor(pool, work, content, deadline)
-            except TimeoutError:
-                error = PiiError(Errors.E855, seconds=settings.time_limit)
-                raise HTTPException(504, str(error)) from None
-            return Response(body, media_type="application/json")
+            return await ask(path, None, request)
 
-        app.post(path, response_model=None)(endpoint)
+        schema = asked.model_json_schema(ref_template="#/components/schemas/{model}")
+        schema.pop("$defs", None)  # they are among the answers
+        body = {"required": True, "content": {"application/json": {"schema": schema}}}
+        answers = _answers(told, 400, 413, 415, 422, 500, 503, 504)
+        app.post(path, responses=answers, openapi_extra={"requestBody": body})(endpoint)
 
-    def get(path: str, answer: Callable[[str | None], Response]) -> None:
+    def get(path: str, told: Any) -> None:
         async def endpoint(language: str | None = None) -> Response:
-            return answer(language)
+            return await ask(path, language)
 
-        app.get(path, response_model=None)(endpoint)
-        app.head(path, response_model=None, include_in_schema=False)(endpoint)
+        app.get(path, responses=_answers(told, 500, 503, 504))(endpoint)
+        app.head(path, include_in_schema=False)(endpoint)
 
-    kind = "Anonymizer" if analyzer is None else "Analyzer"
-    # What Flask says of a plain string.
-    get("/health", lambda _: Response(f"Presidio {kind} service is up", media_type="text/html"))
-    if analyzer is not None:
-        recognizers: Any = analyzer.get_recognizers
-        work = partial(_analyze, analyzer=analyzer, batch_size=settings.batch_size)
-        post("/analyze", work)
-        get("/recognizers", partial(_sorted, lambda la: [r.name for r in recognizers(la)]))
-        get("/supportedentities", partial(_sorted, analyzer.get_supported_entities))
-    if anonymizer is not None and deanonymizer is not None:
-        post("/anonymize", partial(_operate, engine=anonymizer))
-        post("/deanonymize", partial(_operate, engine=deanonymizer))
-        get("/anonymizers", lambda _: _json(anonymizer.get_anonymizers()))
-        get("/deanonymizers", lambda _: _json(deanonymizer.get_deanonymizers()))
+    async def health() -> Response:
+        kind = "Anonymizer" if settings.service == "anonymizer" else "Analyzer"
+        state, status = ("up", 200) if worker.is_ready else ("down", 503)
+        # What Flask says of a plain string.
+        return Response(f"Presidio {kind} service is {state}", status, media_type="text/html")
+
+    app.get("/health", responses={503: {"description": "What was overdue is ended."}})(health)
+    app.head("/health", include_in_schema=False)(health)
+    if settings.service != "anonymizer":
+        post("/analyze", AnalyzeBody, Findings)
+        get("/recognizers", list[str])
+        get("/supportedentities", list[str])
+    if settings.service != "analyzer":
+        post("/anonymize", AnonymizeBody, Answer | list[Answer])
+        post("/deanonymize", DeanonymizeBody, Answer | list[Answer])
+        get("/anonymizers", list[str])
+        get("/deanonymizers", list[str])
     return app
-
-
-def _json(value: Any, status: int = 200) -> Response:
-    """RETURNS (Response): As Flask's `jsonify` writes it."""
-    text = json.dumps(value, separators=(",", ":"), sort_keys=True, default=lambda _: INTERNAL)
-    return Response(text + "\n", status, media_type="application/json")
 
 
 async def _http_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     message = HTTP_ERRORS.get(error.status_code, error.detail)
-    response = _json({"error": message}, error.status_code)
-    response.headers.update(error.headers or {})
-    return response
+    # As Flask's `jsonify` writes it.
+    text = json.dumps({"error": message}, separators=(",", ":")) + "\n"
+    return Response(text, error.status_code, error.headers, media_type="application/json")
 
 
-async def _read(request: Request) -> Any:
-    """RETURNS (Any): The content of a body. RAISES (HTTPException): For one that is no JSON."""
+async def _read(request: Request) -> bytes:
+    """RETURNS (bytes): The body. RAISES (HTTPException): For one that is not said to be JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if not re.fullmatch(r"application/(.+\+)?json", kind):
         raise HTTPException(415, NO_JSON_TYPE)
-    try:
-        return json.loads(await request.body())
-    except (ValueError, RecursionError):
-        raise HTTPException(400, NO_JSON) from None
+    return await request.body()
 
 
-def _in_time(items: Iterable[Any], deadline: float) -> Iterator[Any]:
-    """YIELDS (Any): The items. RAISES (TimeoutError): As soon as `time.monotonic()` has passed the deadline."""
-    for item in items:
-        if time.monotonic() > deadline:
-            raise TimeoutError
-        yield item
+# What openapi.json says of bodies and answers.
 
 
-def _analyze(content: Any, deadline: float, *, analyzer: AnalyzerEngine, batch_size: int) -> str:
-    """`POST /analyze`. What its texts add to the vocabulary is freed in the end."""
-    try:
-        options = dict(vars(AnalyzerRequest(content)))
-        text, language = options.pop("text"), options.pop("language")
-        if not text or not language:
-            raise ValueError(f"No {'language' if text else 'text'} provided")
-        analyzer.get_supported_entities(language)  # raises, if there is nothing for this language
-        texts = _in_time(text if isinstance(text, list) else [text], deadline)
-        batch = BatchAnalyzerEngine(analyzer)
-        with ExitStack() as zones:
-            for nlp in (getattr(analyzer.nlp_engine, "nlp", None) or {}).values():
-                zones.enter_context(memory_zone(nlp))
-            found = batch.analyze_iterator(texts, language, batch_size, **options)
-            for result in chain.from_iterable(found):
-                vars(result).pop("recognition_metadata", None)  # as in Presidio's service
-            given = found if isinstance(text, list) else found[0]
-            return json.dumps(given, default=lambda result: result.to_dict(), sort_keys=True)
-    except TimeoutError:
-        raise
-    except TypeError as err:
-        reason = f"Failed to parse /analyze request for AnalyzerEngine.analyze(). {_first(err)}"
-        raise HTTPException(400, reason) from None
-    except Exception as err:
-        logger.warning("/analyze refused (%s)", where(err))
-        raise HTTPException(500, _first(err)) from None  # type: ignore[arg-type]
+class Finding(BaseModel):
+    """A result of the analyzer."""
+
+    entity_type: str
+    start: int
+    end: int
+    score: float = 0.0
+    analysis_explanation: dict[str, Any] | None = None
 
 
-def _first(error: Exception) -> object:
-    return error.args[0] if error.args else INTERNAL
+class Replaced(BaseModel):
+    """An item of the anonymizer."""
+
+    start: int
+    end: int
+    entity_type: str
+    text: str = ""
+    operator: str = ""
 
 
-def _sorted(names: Callable[[str | None], list[str]], language: str | None) -> Response:
-    """RETURNS (Response): Names, sorted; Presidio's order is that of a set."""
-    try:
-        return _json(sorted(names(language)))
-    except Exception as err:
-        return _json({"error": _first(err)}, 500)
+class Answer(BaseModel):
+    """A text, and what was replaced in it."""
+
+    text: str
+    items: list[Replaced]
 
 
-def _operate(content: Any, deadline: float, *, engine: AnonymizerEngine | DeanonymizeEngine) -> str:
-    """`POST /anonymize` or `/deanonymize`: one text, or a list of them."""
-    if not content:
-        raise HTTPException(400, "Invalid request json")
-    kind, field = "deanonymizers", "anonymizer_results"
-    if isinstance(engine, AnonymizerEngine):
-        kind, field = "anonymizers", "analyzer_results"
-    try:
-        operators = AppEntitiesConvertor.operators_config_from_json(content.get(kind))
-        text, results = content.get("text", ""), content.get(field)
-        if not isinstance(text, list):
-            return json.dumps(_operate_one(engine, text, results, operators), default=vars)
-        results = [[] for _ in text] if results is None else list(results)
-        if len(results) != len(text):
-            raise InvalidParamError(
-                f"Invalid input, '{field}' must contain one list of results per item in 'text' when 'text' is a list "
-                f"({len(text)} text items, {len(results)} '{field}' items)"
-            )
-        pairs = _in_time(zip(text, results, strict=True), deadline)
-        done = [_operate_one(engine, part, found, operators) for part, found in pairs]
-        return json.dumps(done, default=vars)
-    except (HTTPException, TimeoutError):
-        raise
-    except (PiiError, InvalidParamError) as err:
-        raise HTTPException(422, str(err)) from None
-    except Exception as err:
-        logger.error("request failed (%s)", where(err))
-        raise HTTPException(500, INTERNAL) from None
+class Failure(BaseModel):
+    """Why there is no answer, with a code of ours or in Presidio's words."""
+
+    error: str
 
 
-def _operate_one(engine: Any, text: Any, results: Any, operators: dict[str, Any]) -> Any:
-    if isinstance(engine, AnonymizerEngine):
-        if AppEntitiesConvertor.check_custom_operator(operators):
-            raise HTTPException(400, "Custom type anonymizer is not supported")
-        found = AppEntitiesConvertor.analyzer_results_from_json(results)
-        return engine.anonymize(text, found, operators)
-    given = {"anonymizer_results": results}
-    entities = AppEntitiesConvertor.deanonymize_entities_from_json(given)
-    return engine.deanonymize(text, entities, operators)
+Findings = list[Finding] | list[list[Finding]]
+TEXTS: Any = (str | list[str], ...)
+OPERATORS: Any = dict[str, dict[str, Any]]
+# See AnalyzerEngine.analyze.
+AnalyzeBody = create_model(
+    "AnalyzeBody",
+    text=TEXTS,
+    language=(str, ...),
+    entities=(list[str], []),
+    correlation_id=(str, ""),
+    score_threshold=(float, 0.0),
+    return_decision_process=(bool, False),
+    ad_hoc_recognizers=(list[dict[str, Any]], []),
+    context=(list[str], []),
+    allow_list=(list[str], []),
+    allow_list_match=(str, "exact"),
+    regex_flags=(int, 26),
+)
+# Results of /analyze, and operators by entity: {"DEFAULT": {"type": "hips"}}.
+AnonymizeBody = create_model(
+    "AnonymizeBody", text=TEXTS, analyzer_results=(Findings, ...), anonymizers=(OPERATORS, {})
+)
+# Items of /anonymize, and operators by entity: {"DEFAULT": {"type": "reidentify"}}.
+DeanonymizeBody = create_model(
+    "DeanonymizeBody",
+    text=TEXTS,
+    anonymizer_results=(list[Replaced] | list[list[Replaced]], ...),
+    deanonymizers=(OPERATORS, ...),
+)
 
 
-def where(error: BaseException) -> str:
-    """RETURNS (str): Type of an exception and where it was raised; its message may quote a text."""
-    last = extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} in {last.name}, line {last.lineno}"
-
-
-def log_without_texts() -> None:
-    """Keep what libraries log or warn of out of the log: Presidio's trace prints tokens, uvicorn's access log prints queries."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.addFilter(logging.Filter("pii_components"))
-    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
-    for name in ("decision_process", "presidio-analyzer", "presidio-anonymizer", "uvicorn.access"):
-        logging.getLogger(name).disabled = True
-    warnings.simplefilter("ignore")
+def _answers(told: Any, *refused: int) -> dict[int | str, dict[str, Any]]:
+    """RETURNS (dict): For FastAPI's `responses`."""
+    failures: dict[int | str, dict[str, Any]] = {status: {"model": Failure} for status in refused}
+    return {200: {"model": told}, **failures}

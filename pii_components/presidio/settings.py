@@ -2,28 +2,45 @@
 
     >>> Naming().entity("NAME_STUDENT"), Naming(labels="ours").entity("NAME_STUDENT")
     ('PERSON', 'NAME_STUDENT')
-    >>> Naming().entity("NAME_CITED"), Naming(return_cited=True).entity("NAME_CITED")
-    ('', 'CITED_PERSON')
+    >>> [Naming(cited=cited).entity("NAME_CITED") for cited in ("omit", "own", "person")]
+    ['', 'CITED_PERSON', 'PERSON']
 
 Presidio drops keys of a YAML file that it does not know; here an unknown option is an error.
 """
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import srsly
+from pydantic import BaseModel, PositiveFloat, PositiveInt
 
 from .. import keep_offline
 from ..errors import Errors, PiiError, reason_of
-from ..labels import ID_NUM, LABELS, PRESIDIO_ENTITIES, is_name
+from ..labels import (
+    ID_NUM,
+    INDIRECT_LABELS,
+    LABELS,
+    NAME_CHARACTER,
+    NAME_CITED,
+    NAME_STUDENT,
+    OTHER,
+    PRESIDIO_ENTITIES,
+    is_name,
+)
 
+# What a recognizer of ours says of a result beside its type: several of our labels are one of Presidio's types.
+LABEL_KEY = "pii_label"
+# Limits of the server that agree: so many bytes are read within half of the time, in seconds.
+MAX_BYTES, TIME_LIMIT = 200_000, 60.0
 PRESIDIO, OURS = LABEL_STYLES = ("presidio", "ours")
-# People who are no private matter of the writer's: authors and public figures, and figures in a story.
-_PUBLIC = ("NAME_CITED", "NAME_CHARACTER")
+# What becomes of people who are no private matter of the writer's: authors and public figures, and figures in a story.
+OMIT, OWN, PERSON = CITED = ("omit", "own", "person")
+_PUBLIC = (NAME_CITED, NAME_CHARACTER)
 # Countries whose recognizers Presidio 2.2.366 has; what they find are numbers, and codes of numbers and letters.
 _COUNTRIES = frozenset("AU CA DE ES FI IN IT KR NG PH PL SE SG TH TR UK US ZA".split())
 _NUMBERS = (
@@ -32,11 +49,13 @@ _NUMBERS = (
     "CRYPTO",
     "MEDICAL_LICENSE",
     "ABA_ROUTING_NUMBER",
-    "IP_ADDRESS",
-    "MAC_ADDRESS",
     "UUID",
 )
+# A label from 0.13 on.
+_ADDRESS = "IP_ADDRESS" if "IP_ADDRESS" in LABELS else ID_NUM
 LABEL_OF_ENTITY: dict[str, str] = {
+    **dict.fromkeys(_NUMBERS, ID_NUM),
+    **dict.fromkeys(("IP_ADDRESS", "MAC_ADDRESS"), _ADDRESS),
     **{entity: label for label, entity in PRESIDIO_ENTITIES.items()},
     **{label: label for label in LABELS},
     "PERSON": "NAME_STUDENT",
@@ -45,7 +64,6 @@ LABEL_OF_ENTITY: dict[str, str] = {
     "URL": "URL_PERSONAL",
     "ZA_MOBILE_NUMBER": "PHONE_NUM",
     "ZA_TELEPHONE_NUMBER": "PHONE_NUM",
-    **dict.fromkeys(_NUMBERS, ID_NUM),
 }
 
 
@@ -115,28 +133,35 @@ def presidio_needed(what: str, *, package: str = "presidio_analyzer") -> None:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """What entities are called.
+    """What entities are called, and which are returned.
 
     labels (str): "presidio" for its names (PERSON, EMAIL_ADDRESS), "ours" for our labels.
-    return_cited (bool): Whether cited people and characters are returned, as CITED_PERSON and CHARACTER_PERSON.
-        They are never PERSON: an anonymizer sees no roles.
+    cited (str): What happens to cited people and characters: "omit"; "own" for CITED_PERSON and CHARACTER_PERSON;
+        "person" for PERSON, as everybody else: an anonymizer sees no roles.
+    direct_only (bool): Whether AGE, DATE, LOCATION, EDUCATION and EMPLOYER are left out.
     RAISES (PiiError): E650 for a value that is not allowed.
     """
 
     labels: str = PRESIDIO
-    return_cited: bool = False
+    cited: str = OMIT
+    direct_only: bool = False
 
     def __post_init__(self) -> None:
-        if self.labels not in LABEL_STYLES:
-            allowed = " or ".join(LABEL_STYLES)
-            raise PiiError(Errors.E650, name="labels", value=self.labels, allowed=allowed)
-        if not isinstance(self.return_cited, bool):
-            value = self.return_cited
-            raise PiiError(Errors.E650, name="return_cited", value=value, allowed="true or false")
+        allowed = {"labels": LABEL_STYLES, "cited": CITED, "direct_only": (False, True)}
+        for name, values in allowed.items():
+            value = getattr(self, name)
+            if type(value) is not type(values[0]) or value not in values:
+                known = " or ".join(map(str, values)).lower()
+                raise PiiError(Errors.E650, name=name, value=value, allowed=known)
+
+    def label(self, label: str) -> str:
+        """RETURNS (str): What operators of ours are told."""
+        return NAME_STUDENT if label in _PUBLIC and self.cited == PERSON else label
 
     def entity(self, label: str) -> str:
-        """RETURNS (str): What Presidio is told for a label of ours; "" if it is left out."""
-        if label in _PUBLIC and not self.return_cited:
+        """RETURNS (str): What Presidio is told for a label of ours; "" if it is never returned."""
+        label = self.label(label)
+        if label in _PUBLIC and self.cited == OMIT or label in INDIRECT_LABELS and self.direct_only:
             return ""
         return label if self.labels == OURS else PRESIDIO_ENTITIES.get(label, label)
 
@@ -144,10 +169,49 @@ class Naming:
         """RETURNS (list[str]): What Presidio is told for these labels, each once, in order."""
         return [entity for entity in dict.fromkeys(map(self.entity, labels)) if entity]
 
-    def checked(self, entities: Iterable[str]) -> list[str]:
-        """RETURNS (list[str]): The same, each once. RAISES (PiiError): E802 for one that is never returned."""
+    def chosen(self, asked: Iterable[str] | None) -> list[str]:
+        """RETURNS (list[str]): The entities that are asked for; all but OTHER's if nobody asks.
+        RAISES (PiiError): E802 for one that is never returned."""
         allowed = self.entities()
-        for entity in entities:
+        if not asked:
+            return [entity for entity in allowed if entity != self.entity(OTHER)]
+        for entity in asked:
             if entity not in allowed:
                 raise PiiError(Errors.E802, entity=entity, allowed=", ".join(allowed))
-        return list(dict.fromkeys(entities))
+        return list(dict.fromkeys(asked))
+
+
+class ServeSettings(BaseModel, frozen=True, extra="forbid"):
+    """What the REST server is asked for; it checks itself.
+
+    service: Both of Presidio's services, or one.
+    model: Pipeline of the analyzer: an installed package or a folder.
+    config: Presidio's analyzer YAML instead of the model; "analyzer" for the one that ships.
+    recognizers: Presidio's list of recognizers, beside ours.
+    cited: What happens to cited people; see `Naming`.
+    ad_hoc: Whether a request may bring recognizers and regular expressions of its own.
+    profile: For the operator `hips`: a name, or a file that ends in ".toml".
+    max_bytes: Longest body of a request; beyond it: 413. The pipeline that ships reads as much in half of the time limit.
+    time_limit: Seconds that a request may take, waiting included; beyond it: 504, and its work is ended.
+    batch_size: Texts of a list that are processed together.
+    allowed_hosts: Names that a Host header may have, with commas between them; "*" for any. A web page that lets its own name point
+        to 127.0.0.1 must not reach a server that is there for this machine.
+    """
+
+    service: Literal["both", "analyzer", "anonymizer"] = "both"
+    model: str = "en_pii_edu"
+    config: str = ""
+    recognizers: str = ""
+    cited: str = OMIT
+    ad_hoc: bool = True
+    profile: str = ""
+    max_bytes: PositiveInt = MAX_BYTES
+    time_limit: PositiveFloat = TIME_LIMIT
+    batch_size: PositiveInt = 16
+    allowed_hosts: str = "localhost,127.0.0.1,[::1]"
+
+    @classmethod
+    def from_env(cls) -> "ServeSettings":
+        """RETURNS (ServeSettings): What PII_EDU_SERVE_MODEL and so on say, else the defaults."""
+        names = {name: f"PII_EDU_SERVE_{name.upper()}" for name in cls.model_fields}
+        return cls.model_validate({n: os.environ[v] for n, v in names.items() if v in os.environ})

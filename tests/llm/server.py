@@ -6,16 +6,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-
-CASES = json.loads((Path(__file__).parents[1] / "data/llm_cases.json").read_text("utf8"))
 
 
 def completion(content, **more):
     """A whole answer. more: finish_reason, refusal, usage."""
-    message = {"role": "assistant", "content": content} | (
-        {"refusal": more["refusal"]} if "refusal" in more else {}
-    )
+    message = {"role": "assistant", "content": content}
     choice = {"index": 0, "message": message, "finish_reason": more.get("finish_reason", "stop")}
     usage = more.get("usage", {"prompt_tokens": 7, "completion_tokens": 3})
     return {"id": "x", "object": "chat.completion", "choices": [choice], "usage": usage}
@@ -54,9 +49,8 @@ def serving(answer: Callable) -> Iterator[tuple[str, Fake]]:
                 self.send_response(status)
                 for name, value in ({"Content-Type": "application/json"} | headers).items():
                     self.send_header(name, value)
-                self.send_header(
-                    "Content-Length", str(len(data) + (100 if headers.get("X-Cut") else 0))
-                )
+                length = len(data) + (100 if headers.get("X-Cut") else 0)
+                self.send_header("Content-Length", str(length))
                 self.end_headers()
                 self.wfile.write(data)
             except OSError:
@@ -66,9 +60,7 @@ def serving(answer: Callable) -> Iterator[tuple[str, Fake]]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(
-        target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
-    )
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}/v1", fake

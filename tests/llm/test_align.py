@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pii_components.llm.align import align, free_marks, mark, unmark
-from tests.llm.server import CASES
 
 MARKS = {"NAME_STUDENT": ("@@@", "###"), "EMAIL": ("QQQ", "^^^")}
 TAIL = " Further words of the essay stand here and say nothing about anybody at all, as essays do."
@@ -20,9 +19,27 @@ def found(answer: str, text: str = TEXT) -> list[str]:
 
 
 # Edits of the text: what is replaced, one after the other; or another answer.
-@pytest.mark.parametrize(("changes", "expected"), CASES["marks"])
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ([("Ana Lopez", "@@@Ana Lopez###")], ["Ana Lopez"]),
+        ([("Ana Lopez", "@@@Ana Lopez###"), ("in the evening", "evenings")], ["Ana Lopez"]),
+        ([("Ana Lopez", "@@@Anna Lopez###")], ["Ana Lopez"]),
+        ([("Ana Lopez", "@@@ Ana Lopez ###")], ["Ana Lopez"]),
+        ([("My name is Ana Lopez and", "Sure! My name is @@@Ana Lopez###, and")], ["Ana Lopez"]),
+        ([("ana@x.edu", "QQQana@x.edu^^^")], ["ana@x.edu"]),
+        ([("I study in the evening", "I study"), ("Ana likes", "@@@Ana### likes")], ["Ana"]),
+        ("@@@Ana Lopez### is a student who works hard at night.", ["Ana Lopez"]),
+        ("@@@Bob Reed### is a student who works hard at night.", []),
+        ([("Ana Lopez", "@@@Ana Lopez")], []),
+        ([("Ana Lopez", "@@@Ana ###")], ["Ana"]),
+        ([("Ana Lopez", "@@@###Ana Lopez")], []),
+        ([("Ana Lopez", "@@@Ana @@@Lopez###")], ["Lopez"]),
+        ("", []),
+    ],
+)
 def test_marks_count_at_the_words_they_were_aligned_with(
-    changes: list[list[str]] | str, expected: list[str]
+    changes: list[tuple[str, str]] | str, expected: list[str]
 ) -> None:
     answer = TEXT if isinstance(changes, list) else changes
     for old, new in changes if isinstance(changes, list) else ():
@@ -41,9 +58,8 @@ def test_what_was_not_read_and_what_was_rewritten_is_told() -> None:
     assert 40 < cut.read <= 60 and cut.same < 0.8
     whole = align(TEXT, TEXT, MARKS)
     assert (whole.read, whole.same, whole.lost, whole.rewritten) == (len(TEXT), 1.0, 0, [])
-    new = align(
-        TEXT, "He was called @@@Ana Lopez### by his aunt, who never wrote anything down.", MARKS
-    )
+    other = "He was called @@@Ana Lopez### by his aunt, who never wrote anything down."
+    new = align(TEXT, other, MARKS)
     assert new.rewritten and new.same < 0.5
 
 

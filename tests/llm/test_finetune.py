@@ -8,12 +8,7 @@ import spacy
 from pii_components.errors import PiiError
 from pii_components.files.formats.base import LabelledText
 from pii_components.labels import NAME_STUDENT
-from pii_components.llm.finetune import (
-    detector_examples,
-    part_of,
-    reason,
-    verifier_examples,
-)
+from pii_components.llm.finetune import detector_examples, part_of, reason, verifier_examples
 from pii_components.llm.marker import make_marker_task
 from pii_components.llm.verifier import make_verifier_task
 from pii_components.profiles import Profile
@@ -35,14 +30,8 @@ def detector():
 def test_a_detector_learns_to_copy_and_mark():
     (example,) = detector_examples([ESSAY], make_marker_task())
     system, user, assistant = example["messages"]
-    assert [m["role"] for m in example["messages"]] == [
-        "system",
-        "user",
-        "assistant",
-    ]
-    marked = TEXT.replace("Ina Sorel", "@@@Ina Sorel###").replace(
-        "ina@example.edu", "QQQina@example.edu^^^"
-    )
+    marked = TEXT.replace("Ina Sorel", "@@@Ina Sorel###")
+    marked = marked.replace("ina@example.edu", "QQQina@example.edu^^^")
     assert assistant["content"] == marked.replace("to Ina.", "to @@@Ina###.")
     assert TEXT in user["content"] and "anything" not in system["content"]
     unknown = LabelledText("2", TEXT, (), ((0, 5),))
@@ -54,25 +43,15 @@ def test_a_detector_learns_to_copy_and_mark():
 
 def test_a_verifier_learns_t_and_f_by_string():
     counts = Counter()
-    made = list(
-        verifier_examples([ESSAY], detector(), make_verifier_task(), counts, private=PRIVATE)
-    )
-    assert [example["messages"][2]["content"] for example in made] == [
-        "T",
-        "F",
-        "T",
-    ] and counts == {"T": 2, "F": 1}
+
+    def examples(essay):
+        task = make_verifier_task()
+        return list(verifier_examples([essay], detector(), task, counts, private=PRIVATE))
+
+    answers = [example["messages"][2]["content"] for example in examples(ESSAY)]
+    assert answers == ["T", "F", "T"] and counts == {"T": 2, "F": 1}
     masked = LabelledText("2", TEXT, (), ((16, 21),))
-    assert (
-        len(
-            list(
-                verifier_examples(
-                    [masked], detector(), make_verifier_task(), counts, private=PRIVATE
-                )
-            )
-        )
-        == 2
-    )
+    assert len(examples(masked)) == 2
 
 
 def test_reasoning_is_kept_if_it_ends_with_the_truth_and_else_t_after_six_attempts():
@@ -82,19 +61,15 @@ def test_reasoning_is_kept_if_it_ends_with_the_truth_and_else_t_after_six_attemp
     made = list(verifier_examples([ESSAY], detector(), task, counts, private=PRIVATE, model=model))
     assert all(example["messages"][2]["content"].endswith("Response: T") for example in made)
     assert counts == {"T": 3, "defaulted": 1} and model.usage.calls == 1 + 6 + 1
-    assert reason(made[0], "F", Fixed("An author.\nResponse: F"), counts) == (
-        "An author.\nResponse: F",
-        "F",
-    )
+    said = "An author.\nResponse: F"
+    assert reason(made[0], "F", Fixed(said), counts) == (said, "F")
     with pytest.raises(PiiError, match="E473"):
         list(verifier_examples([ESSAY], detector(), task, counts, private=PRIVATE))
 
 
 def test_the_papers_split():
     essays = [LabelledText(str(i), "x") for i in range(100)]
-    sizes = {
-        part: len(part_of(essays, part)) for part in ("base_train", "verifier_train", "test", "all")
-    }
-    assert sizes == {"base_train": 25, "verifier_train": 15, "test": 60, "all": 100}
+    sizes = {"base_train": 25, "verifier_train": 15, "test": 60, "all": 100}
+    assert sizes == {part: len(part_of(essays, part)) for part in sizes}
     with pytest.raises(PiiError, match="E519"):
         part_of(essays, "dev")

@@ -7,7 +7,8 @@ pytest.importorskip("spacy_llm")
 
 from pii_components.errors import PiiError
 from pii_components.labels import NAME_CITED
-from pii_components.llm import Reply
+from pii_components.llm import Reply, read_toml
+from pii_components.llm.align import unmark
 from pii_components.llm.marker import make_marker_task, shards_of
 from pii_components.spans import Candidate, write_spans
 
@@ -35,43 +36,18 @@ def test_the_prompt_holds_the_papers_signs_and_the_text_in_a_fence_it_cannot_kno
     assert prompt.messages[1]["content"].count("Example.") == 3
 
 
-def test_other_labels_and_examples_come_from_the_config(tmp_path):
-    more = {"HOBBY": {"signs": ["<<", ">>"], "what": "a hobby"}}
-    task = make_marker_task(labels=["NAME_STUDENT", "HOBBY"], more=more, examples="")
-    doc, (prompt,) = run(
-        task,
-        "Ana plays chess.",
-        lambda text: text.replace("Ana", "@@@Ana###").replace("chess", "<<chess>>"),
-    )
-    assert [(s.text, s.label_) for s in doc.spans["pii"]] == [
-        ("Ana", "NAME_STUDENT"),
-        ("chess", "HOBBY"),
-    ]
-    assert "a hobby" in prompt and "Example." not in prompt
-    file = tmp_path / "mine.toml"
-    file.write_text('[[examples]]\ntext = "Bo sings."\nanswer = "@@@Bo### sings."\n')
-    assert "@@@Bo### sings." in run(make_marker_task(examples=str(file)), "Hi.", str)[1][0]
+def test_examples_can_be_left_out_and_are_their_texts():
+    _, (prompt,) = run(make_marker_task(examples=False), TEXT, str)
+    assert "Example." not in prompt
+    signs = {name: tuple(e["signs"]) for name, e in read_toml("marker.toml")["labels"].items()}
+    for entry in read_toml("examples.toml")["examples"]:
+        assert unmark(entry["answer"], signs)[::2] == (entry["text"], 0)
 
 
-@pytest.mark.parametrize(
-    ("settings", "code"),
-    [
-        ({"labels": ["SHOE_SIZE"]}, "E519"),
-        ({"labels": ["NAME_STUDENT", "X"], "more": {"X": {"signs": ["@@@", "+++"]}}}, "E519"),
-        ({"examples": "no/such.toml"}, "E900"),
-        (
-            {"examples": '[[examples]]\ntext = "Bo sings."\nanswer = "@@@Bo### sang."\n'},
-            "E900",
-        ),  # an answer that is not its text
-        ({"max_shard": 100}, "E903"),
-    ],
-)
-def test_settings_that_cannot_be_met_are_refused(settings, code, tmp_path):
-    if settings.get("examples", "").startswith("[["):
-        (tmp_path / "mine.toml").write_text(settings["examples"])
-        settings = {"examples": str(tmp_path / "mine.toml")}
-    with pytest.raises(PiiError, match=code):
-        make_marker_task(**settings)
+def test_settings_that_cannot_be_met_are_refused():
+    for settings, code in (({"labels": ["SHOE_SIZE"]}, "E519"), ({"max_shard": 100}, "E903")):
+        with pytest.raises(PiiError, match=code):
+            make_marker_task(**settings)
 
 
 def test_long_texts_go_in_shards_that_end_at_sentences_and_overlap():

@@ -15,7 +15,7 @@ from pii_components.errors import PiiError
 from pii_components.llm.cost import Prices
 from pii_components.llm.pipeline import add_components, llm_parts
 from tests.cli.conftest import KEY, put, table
-from tests.llm.server import CASES, completion, serving
+from tests.llm.server import completion, serving
 
 TEXT = "I am Ina Sorel. I read Buzan by day, and others by night, as one does in a class."
 VERIFIER = """
@@ -85,7 +85,19 @@ def test_where_components_go(model, tmp_path):
         assert nlp.pipe_names == ["span_ruler", "llm", "hips_surrogate"]
 
 
-@pytest.mark.parametrize(("change", "code"), CASES["configs_refused"])
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (("http://127.0.0.1:9/v1", "https://api.openai.com/v1"), "E911"),
+        (('key_env = ""', 'key_env = "NOT_SET_ANYWHERE"'), "E746"),
+        (('"pii_edu.OpenAICompatible.v1"', '"spacy.GPT-4.v3"'), "E918"),
+        (('"span_ruler", "llm"', '"pii_nerr", "llm"'), "E519"),
+        (('factory = "llm"', 'factory = "sentencizer"'), "E943"),
+        (("[components.llm.task]", "[components.llm.task"), "E501"),
+        (("control = false", 'votes = "chance"'), "E519"),
+        (("control = false", "no_such_setting = 1"), "E517"),
+    ],
+)
 def test_what_cannot_be_done_is_refused(model, tmp_path, change, code):
     text = VERIFIER.format(endpoint="http://127.0.0.1:9/v1", control="false")
     assert change[0] in text
@@ -115,19 +127,10 @@ def test_deidentify_with_a_verifier_reports_what_it_sent(pii_edu, folder):
     out = (folder / "out.csv").read_text()
     assert "20000001" in out and "20000000" not in out and "Ina Sorel" not in out
     llm = json.loads((folder / "report.json").read_text())["llm"]
-    assert llm["models"][0] | {"tokens_in": 0, "tokens_out": 0, "characters_sent": 0} == {
-        "model": "gpt-4o-mini",
-        "host": "127.0.0.1",
-        "left_this_machine": False,
-        "calls": 6,
-        "characters_sent": 0,
-        "tokens_in": 0,
-        "tokens_out": 0,
-        "tokens_estimated": False,
-        "errors": {},
-        "usd": 0.0,
-    }
-    assert llm["models"][0]["tokens_in"] == 42 and llm["usd"] == 0
+    (row,) = llm["models"]
+    assert (row["model"], row["host"]) == ("gpt-4o-mini", "127.0.0.1")
+    assert (row["calls"], row["tokens_in"], row["errors"], llm["usd"]) == (6, 42, {}, 0)
+    assert not row["left_this_machine"] and not row["tokens_estimated"]
 
 
 def test_a_document_without_an_answer_is_set_aside_and_the_others_are_done(pii_edu, folder):
@@ -165,23 +168,14 @@ def test_a_run_that_a_wrong_key_ends_is_taken_up(pii_edu, folder):
 
 
 @pytest.mark.parametrize(
-    "args",
-    [
-        (
-            "--config",
-            "allow_remote=true",
-        ),
-        ("--config", "prices=p.toml"),
-        ("--config", "llm=none.cfg"),
-        ("--config", "llm=llm.cfg"),
-    ],
+    "setting", ["allow_remote=true", "prices=p.toml", "llm=none.cfg", "llm=llm.cfg"]
 )
-def test_options_that_do_not_fit_are_refused(pii_edu, folder, args):
+def test_options_that_do_not_fit_are_refused(pii_edu, folder, setting):
     put(folder / "in.txt", TEXT)
     config(folder, "https://api.openai.com/v1")
-    done = pii_edu("deidentify", "in.txt", *args)
+    done = pii_edu("deidentify", "in.txt", "--config", setting)
     assert done.exit_code == 2 and not (folder / "in.deidentified.txt").exists()
-    assert args[-1] != "llm.cfg" or ("E911" in done.stderr and "api.openai.com" in done.stderr)
+    assert setting != "llm=llm.cfg" or ("E911" in done.stderr and "api.openai.com" in done.stderr)
 
 
 def test_what_was_sent_is_told_on_standard_error_where_there_is_no_report(pii_edu, folder):
@@ -195,44 +189,23 @@ def test_what_was_sent_is_told_on_standard_error_where_there_is_no_report(pii_ed
 
 def test_an_estimate_says_which_text_is_too_long(pii_edu, folder, model):
     put(folder / "long.txt", "word " * 250_000)
-    done = pii_edu(
-        "llm",
-        "estimate",
-        "long.txt",
-        "--config",
-        f"model={model}",
-        "--llm",
-        config(folder, "http://127.0.0.1:9/v1"),
-    )
-    assert (
-        done.exit_code == 1 and "E528" in done.stderr and json.loads(done.stdout)["documents"] == 0
-    )
+    asked = config(folder, "http://127.0.0.1:9/v1")
+    done = pii_edu(*f"llm estimate long.txt --config model={model} --llm {asked}".split())
+    assert done.exit_code == 1 and "E528" in done.stderr
+    assert json.loads(done.stdout)["documents"] == 0
 
 
 def test_an_estimate_sends_nothing(pii_edu, folder, model):
     put(folder / "in.csv", table(3))
     form = VERIFIER.replace('key_env = ""', 'key_env = "NOT_SET"')
     asked = config(folder, "https://api.openai.com/v1", form)
-    done = pii_edu(
-        "llm",
-        "estimate",
-        "in.csv",
-        "--config",
-        f"model={model}",
-        "--llm",
-        asked,
-        "--config",
-        "text_column=essay",
-    )
+    args = f"llm estimate in.csv --config model={model} --llm {asked} --config text_column=essay"
+    done = pii_edu(*args.split())
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
     (row,) = told["models"]
-    assert (told["documents"], told["dry_run"], row["calls"], row["tokens_estimated"]) == (
-        3,
-        True,
-        6,
-        True,
-    )
+    assert (told["documents"], told["dry_run"]) == (3, True)
+    assert (row["calls"], row["tokens_estimated"]) == (6, True)
     assert told["usd"] == pytest.approx(
         Prices.load().cost("gpt-4o-mini", row["tokens_in"], row["tokens_out"])
     )
@@ -284,17 +257,8 @@ def corpus(folder: Path, n: int) -> Path:
 @pytest.mark.parametrize(("task", "expected"), [("detector", 25), ("verifier", 30)])
 def test_export(pii_edu, folder, model, task, expected):
     corpus(folder, 100)
-    done = pii_edu(
-        "llm",
-        "export",
-        "gold.jsonl",
-        "--task",
-        task,
-        "--out",
-        "train.jsonl",
-        "--config",
-        f"model={model}",
-    )
+    args = f"llm export gold.jsonl --task {task} --out train.jsonl --config model={model}"
+    done = pii_edu(*args.split())
     assert done.exit_code == 0, done.output
     lines = [json.loads(line) for line in (folder / "train.jsonl").read_text().splitlines()]
     assert len(lines) == expected
@@ -310,17 +274,7 @@ def test_export(pii_edu, folder, model, task, expected):
 
 def test_export_with_reasoning(pii_edu, folder, model):
     corpus(folder, 100)
-    export = (
-        "llm",
-        "export",
-        "gold.jsonl",
-        "--task",
-        "verifier",
-        "--config",
-        "reasoning=true",
-        "--out",
-        "t.jsonl",
-    )
+    export = "llm export gold.jsonl --task verifier --config reasoning=true --out t.jsonl".split()
     assert pii_edu(*export).exit_code == 2
     with serving(lambda body, number: completion("It seems so.\nResponse: T")) as (endpoint, fake):
         args = (*export, "--llm", config(folder, endpoint), "--config", f"model={model}")

@@ -10,7 +10,6 @@ from pii_components.labels import EMAIL, NAME_CITED, NAME_STUDENT
 from pii_components.llm import Reply
 from pii_components.llm.verifier import make_verifier_task, passages, verdict
 from pii_components.spans import Candidate, write_ents, write_spans
-from tests.llm.server import CASES
 
 TEXT = "Essay by Will Turner. The painter Turner loved fog; Turner (1844) shows a train. Mail will@x.edu or ask Omar, says Turner."
 
@@ -49,7 +48,24 @@ def says(**answers):
     )
 
 
-@pytest.mark.parametrize(("reply", "reasoning", "expected"), CASES["verdicts"])
+@pytest.mark.parametrize(
+    ("reply", "reasoning", "expected"),
+    [
+        ("T", False, "T"),
+        (" f.\n", False, "F"),
+        ("**T**", False, "T"),
+        ("False", False, "F"),
+        ("T or F", False, None),
+        ("F, because he is an author", False, None),
+        ("", False, None),
+        ("He is an author.\nResponse: F", True, "F"),
+        ("... [Response:] T", True, "T"),
+        ("Response: F. But perhaps T", True, None),
+        ("Response: T\nno: Response: F", True, "F"),
+        ("F", True, "F"),
+        ("Response: F", False, None),
+    ],
+)
 def test_an_answer_is_plain_or_it_is_none(reply, reasoning, expected):
     assert verdict(reply, reasoning=reasoning) == expected
 

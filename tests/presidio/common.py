@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 import os
 import random
 import re
@@ -29,17 +28,12 @@ from pii_components.names.table import name_table
 from pii_components.spans import Candidate, write_spans
 
 ROOT = Path(__file__).parents[2]
-CASES = json.loads((ROOT / "tests/data/presidio_cases.json").read_text("utf8"))
 TOKENIZER = {"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
 ESSAY = "Name: Ana Lopez\n\nAs Buzan (2006) says, a map helps. Write to ana.lopez@gmail.com or call (212) 555-0123."
 # What `presidio_test_names` finds: label, score, probability of each role, reason.
+SIGNS = (0.9, 0.02, 0.02, 0.05, 0.01)
 KNOWN = {
-    "Ana Lopez": (
-        "NAME_STUDENT",
-        0.9375,
-        (0.9, 0.02, 0.02, 0.05, 0.01),
-        "student: signs the essay",
-    ),
+    "Ana Lopez": ("NAME_STUDENT", 0.9375, SIGNS, "student: signs the essay"),
     "Buzan": ("NAME_CITED", 0.75, (0.1, 0.0, 0.0, 0.9, 0.0), "cited: year in brackets follows"),
     "Zed": ("NAME_CHARACTER", 0.5, (0.1, 0.0, 0.0, 0.1, 0.8), "character: figure in a story"),
     "Ms. Roe": ("NAME_INSTRUCTOR", 0.625, (0.1, 0.8, 0.1, 0.0, 0.0), "instructor: handed in to"),
@@ -60,17 +54,7 @@ class Names:
         for value, (label, score, roles, reason) in KNOWN.items():
             for match in re.finditer(re.escape(value), doc.text):
                 span = doc.char_span(*match.span(), alignment_mode="expand")
-                cands.append(
-                    Candidate(
-                        span.start,
-                        span.end,
-                        label,
-                        score=score,
-                        source="model",
-                        reason=reason,
-                        roles=roles,
-                    )
-                )
+                cands.append(Candidate(span.start, span.end, label, score, "model", reason, roles))
         write_spans(doc, cands)
         return doc
 
@@ -129,13 +113,8 @@ def as_doc(filled: Filled) -> Doc:
     ]
     doc = Doc(_NLP.vocab, words=words, spaces=[False] * len(words))
     found = [doc.char_span(a, b) for a, b, _ in filled.spans]
-    write_spans(
-        doc,
-        [
-            Candidate(s.start, s.end, label)
-            for s, (_, _, label) in zip(found, filled.spans, strict=True)
-        ],
-    )
+    pairs = zip(found, filled.spans, strict=True)
+    write_spans(doc, [Candidate(s.start, s.end, label) for s, (_, _, label) in pairs])
     return doc
 
 
@@ -176,9 +155,8 @@ def ask(
     """RETURNS (httpx.Response): Of one request to an application in this process."""
 
     async def once() -> httpx.Response:
-        async with httpx.AsyncClient(
-            transport=httpx.ASGITransport(app), base_url=f"http://{host}"
-        ) as client:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url=f"http://{host}") as client:
             return await client.request(method, path, **options)
 
     return asyncio.run(once())
@@ -211,23 +189,11 @@ def server(
 ) -> Iterator[Server]:
     """Start a server on a free port of this machine, and end it with the test."""
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    environment = {
-        **os.environ,
-        "PYTHONPATH": paths,
-        "OMP_NUM_THREADS": "1",
-        "PII_EDU_KEY": SERVE_KEY,
-        **(env or {}),
-    }
+    ours = {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "PII_EDU_KEY": SERVE_KEY}
+    environment = {**os.environ, **ours, **(env or {})}
     command = command or [sys.executable, "-m", "pii_components.cli", "serve", "--port", "0", *args]
-    process = subprocess.Popen(
-        command,
-        cwd=cwd,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command, cwd=cwd, env=environment, text=True, **pipes)
     try:
         lines: list[str] = []
         assert process.stderr is not None
@@ -246,8 +212,3 @@ def server(
             process.kill()
         with contextlib.suppress(ValueError):
             process.communicate()
-
-
-def dumps(value: object) -> bytes:
-    """RETURNS (bytes): As httpx would not write it: with the spaces of json.dumps, as a Presidio client in Python sends it."""
-    return json.dumps(value).encode()

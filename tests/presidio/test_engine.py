@@ -8,24 +8,14 @@ pytest.importorskip("presidio_analyzer")
 
 import spacy
 from presidio_analyzer import AnalyzerEngine, RecognizerRegistry
-from presidio_analyzer.nlp_engine import (
-    NerModelConfiguration,
-    NlpEngineProvider,
-)
+from presidio_analyzer.nlp_engine import NerModelConfiguration, NlpEngineProvider
 from presidio_analyzer.predefined_recognizers import SpacyRecognizer
 
 from pii_components.errors import PiiError
 from pii_components.presidio import build_analyzer
 from pii_components.presidio.engine import PiiEduNlpEngine, check_source, memory_zone, open_pipeline
 
-from .common import (
-    CASES,
-    ESSAY,
-    KNOWN,
-    found,
-    names_pipeline,
-    small_pipeline,
-)
+from .common import ESSAY, KNOWN, found, names_pipeline, small_pipeline
 
 
 def nothing():
@@ -103,7 +93,20 @@ def test_presidios_own_recognizer_works_with_it(nlp):
     }
 
 
-@pytest.mark.parametrize(("options", "configuration", "entities"), CASES["names_of_entities"])
+@pytest.mark.parametrize(
+    ("options", "configuration", "entities"),
+    [
+        ({}, {}, ["PERSON", "PERSON"]),
+        ({"labels": "ours"}, {}, ["NAME_STUDENT", "NAME_INSTRUCTOR"]),
+        ({"cited": "own"}, {}, ["PERSON", "PERSON", "CITED_PERSON", "CHARACTER_PERSON"]),
+        ({}, {"labels_to_ignore": ["NAME_INSTRUCTOR"]}, ["PERSON"]),
+        (
+            {},
+            {"model_to_presidio_entity_mapping": {"NAME_INSTRUCTOR": "TEACHER"}},
+            ["PERSON", "TEACHER"],
+        ),
+    ],
+)
 def test_names_of_entities(options, configuration, entities, nlp):
     engine = PiiEduNlpEngine(
         pipeline=nlp, ner_model_configuration=NerModelConfiguration(**configuration), **options
@@ -117,28 +120,12 @@ def test_batch_goes_through_pipe_in_order(nlp, monkeypatch):
     pipe = nlp.pipe
     monkeypatch.setattr(nlp, "pipe", lambda *a, **k: calls.append(k) or pipe(*a, **k))
     engine = PiiEduNlpEngine(pipeline=nlp)
-    texts = [
-        "Ana Lopez",
-        "",
-        "Buzan",
-        12,
-        True,
-        None,
-        1.5,
-        "Ms. Roe " + "long " * 400 + "Ana Lopez",
-    ]
+    long = "Ms. Roe " + "long " * 400 + "Ana Lopez"
+    texts = ["Ana Lopez", "", "Buzan", 12, True, None, 1.5, long]
     out = list(engine.process_batch(texts, "en", batch_size=3))
     assert [text for text, _ in out] == [str(text) for text in texts]
-    assert [[e.text for e in artifacts.entities] for _, artifacts in out] == [
-        ["Ana Lopez"],
-        [],
-        [],
-        [],
-        [],
-        [],
-        [],
-        ["Ms. Roe", "Ana Lopez"],
-    ]
+    names = [[e.text for e in artifacts.entities] for _, artifacts in out]
+    assert names == [["Ana Lopez"], *[[]] * 6, ["Ms. Roe", "Ana Lopez"]]
     assert [call["batch_size"] for call in calls if call.get("as_tuples")] == [3]
 
 
@@ -161,7 +148,14 @@ def test_provider_makes_it_from_a_configuration(folder, tmp_path):
     assert [e.label_ for e in engine.process_text(TEXT, "en").entities] == ["PERSON", "PERSON"]
 
 
-@pytest.mark.parametrize(("options", "code"), CASES["engine_refuses"])
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"models": [{"lang_code": "de", "model_name": "en_pii_edu"}]}, "E806"),
+        ({"models": [{"lang_code": "en", "model_name": "en_nowhere"}]}, "E516"),
+        ({"labels": "hers"}, "E650"),
+    ],
+)
 def test_options_that_cannot_be_used(options, code):
     with pytest.raises(PiiError, match=code):
         PiiEduNlpEngine(**options)

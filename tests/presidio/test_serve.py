@@ -1,9 +1,11 @@
-"""Presidio's REST API: the bytes of its services, limits and logs, and the server as a process."""
+"""Presidio's REST API: the bytes of its services, limits and logs, the process that can be ended, and the server as a whole."""
 
 import json
 import logging
 import signal
+import socket
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -13,12 +15,9 @@ pytest.importorskip("fastapi")
 pytest.importorskip("presidio_analyzer")
 
 import httpx
+import regex
 import spacy
-from presidio_analyzer import (
-    AnalyzerEngine,
-    RecognizerRegistry,
-    RecognizerResult,
-)
+from presidio_analyzer import AnalyzerEngine, AnalyzerRequest, PatternRecognizer, RecognizerRegistry
 from presidio_analyzer.nlp_engine import SpacyNlpEngine
 from presidio_analyzer.predefined_recognizers import (
     CreditCardRecognizer,
@@ -29,27 +28,47 @@ from presidio_anonymizer import AnonymizerEngine, DeanonymizeEngine
 from presidio_anonymizer.services.app_entities_convertor import AppEntitiesConvertor
 
 from pii_components.cli.common import DONE
-from pii_components.errors import PiiError
+from pii_components.errors import Errors, PiiError
 from pii_components.presidio import build_analyzer
+from pii_components.presidio.answers import Services, answer, build_services, log_without_texts
 from pii_components.presidio.operators import PiiEduAnonymizer, PiiEduDeanonymizer
-from pii_components.presidio.serve import ServeSettings, Services, build_services, create_app
+from pii_components.presidio.serve import Worker, create_app
+from pii_components.presidio.settings import ServeSettings
 
-from .common import CASES, SERVE_KEY, SERVE_TEXT, ask, dumps, ruler_pipeline, server
+from . import stub
+from .common import SERVE_KEY, SERVE_TEXT, ask, ruler_pipeline, server
 
 ANSWERS = json.loads(
     (Path(__file__).parents[1] / "data/presidio_rest_answers.json").read_text("utf8")
 )["cases"]
-
-
-JSON = {"content-type": "application/json"}
-
-
+NAMES = ("Ina", "Sorel", "Odile", "Prath", "Buzan", "Quillfeather")
 OTHER = "Nobody is named here; zip 10023."
+FOUND = [
+    {"start": 3, "end": 12, "score": 0.9, "entity_type": "PERSON"},
+    {"start": 56, "end": 77, "score": 1.0, "entity_type": "EMAIL_ADDRESS"},
+]
 
 
-def only(services, name):
-    """The engines of one of Presidio's two services."""
-    return Services(services.analyzer) if name == "analyzer" else services._replace(analyzer=None)
+class Here:
+    """A worker without a process."""
+
+    def __init__(self, services=None, reply=None):
+        self.services, self.reply, self.asked, self.is_ready = services, reply, [], True
+
+    def ask(self, path, content):
+        self.asked.append(path)
+        if isinstance(self.reply, Exception):
+            raise self.reply
+        return self.reply or answer(self.services, path, content)
+
+
+def app_of(services, **settings):
+    asked = ServeSettings(**settings)
+    return create_app(asked, Here(services and services._replace(settings=asked)))
+
+
+def body(text=SERVE_TEXT, language="en", **more):
+    return {"text": text, "language": language, **more}
 
 
 @pytest.fixture(scope="module")
@@ -61,40 +80,26 @@ def stock():
     for kind in (EmailRecognizer, PhoneRecognizer, CreditCardRecognizer):
         registry.add_recognizer(kind())
     analyzer = AnalyzerEngine(registry=registry, nlp_engine=nlp_engine, supported_languages=["en"])
-    services = Services(
-        analyzer=analyzer, anonymizer=AnonymizerEngine(), deanonymizer=DeanonymizeEngine()
-    )
-    return {
-        name: create_app(ServeSettings(service=name), only(services, name))
-        for name in ("analyzer", "anonymizer")
-    }
+    services = Services(analyzer, AnonymizerEngine(), DeanonymizeEngine())
+    return {name: app_of(services, service=name) for name in ("analyzer", "anonymizer")}
 
 
 @pytest.fixture(scope="module")
-def analyzer():
-    """Our pipeline, in small."""
-    return build_analyzer(pipeline=ruler_pipeline())
-
-
-@pytest.fixture(scope="module")
-def ours(analyzer):
-    """With our anonymizer."""
-    services = Services(
-        analyzer=analyzer,
-        anonymizer=PiiEduAnonymizer(key=SERVE_KEY),
-        deanonymizer=PiiEduDeanonymizer(),
+def ours():
+    """Our pipeline, in small, and our anonymizer."""
+    return Services(
+        build_analyzer(pipeline=ruler_pipeline()),
+        PiiEduAnonymizer(key=SERVE_KEY),
+        PiiEduDeanonymizer(),
     )
-    return create_app(ServeSettings(batch_size=2), services)
 
 
 def test_answers_are_those_of_presidios_services(stock):
     differ = []
     for row in ANSWERS:
-        options = (
-            {"content": row["content"], "headers": {"content-type": row["content_type"]}}
-            if "content" in row
-            else {}
-        )
+        options = {}
+        if "content" in row:
+            options = {"content": row["content"], "headers": {"content-type": row["content_type"]}}
         response = ask(stock[row["service"]], row["method"], row["path"], **options)
         expected = {**row, **row.get("ours", {})}
         got = (response.status_code, response.headers["content-type"], response.text)
@@ -104,88 +109,47 @@ def test_answers_are_those_of_presidios_services(stock):
     assert sum("ours" in row for row in ANSWERS) == 3
 
 
-@pytest.mark.parametrize("operators", CASES["operators"])
-@pytest.mark.parametrize("many", [False, True])
-def test_anonymizing_is_presidios_own_to_the_byte(ours, operators, many):
-    found = [
-        {"start": 3, "end": 12, "score": 0.9, "entity_type": "PERSON"},
-        {"start": 56, "end": 77, "score": 1.0, "entity_type": "EMAIL_ADDRESS"},
-    ]
-    content = {
-        "text": [SERVE_TEXT, OTHER] if many else SERVE_TEXT,
-        "analyzer_results": [found, []] if many else found,
-    }
+@pytest.mark.parametrize(
+    "operators",
+    [
+        None,
+        {"DEFAULT": {"type": "replace", "new_value": "SOMEBODY"}},
+        {"PERSON": {"type": "mask", "masking_char": "*", "chars_to_mask": 4, "from_end": True}},
+        {"PERSON": {"type": "hips", "scope": "thread:9"}, "DEFAULT": {"type": "hips"}},
+    ],
+)
+def test_anonymizing_is_presidios_own(ours, operators):
+    content = {"text": [SERVE_TEXT, OTHER], "analyzer_results": [FOUND, []]}
     if operators is not None:
         content["anonymizers"] = operators
-    engine = PiiEduAnonymizer(key=SERVE_KEY)
-
-    def result(text, rows):
-        rows = AppEntitiesConvertor.analyzer_results_from_json(rows)
-        return engine.anonymize(
-            text,
-            rows,
-            AppEntitiesConvertor.operators_config_from_json(json.loads(json.dumps(operators))),
-        )
-
-    response = ask(ours, "POST", "/anonymize", content=dumps(content), headers=JSON)
-    one = result(SERVE_TEXT, found).to_json()
-    assert (response.status_code, response.text) == (
-        200,
-        f"[{one}, {result(OTHER, []).to_json()}]" if many else one,
-    )
+    expected = []
+    for text, rows in ((SERVE_TEXT, FOUND), (OTHER, [])):
+        found = AppEntitiesConvertor.analyzer_results_from_json(rows)
+        wanted = AppEntitiesConvertor.operators_config_from_json(json.loads(json.dumps(operators)))
+        expected.append(ours.anonymizer.anonymize(text, found, wanted).to_json())
+    response = ask(app_of(ours), "POST", "/anonymize", json=content)
+    assert (response.status_code, response.text) == (200, f"[{', '.join(expected)}]")
 
 
-@pytest.mark.parametrize(("operator", "code"), CASES["no_request_opens_a_file_of_the_server"])
-def test_no_request_opens_a_file_of_the_server(ours, operator, code):
-    found = [{"start": 3, "end": 12, "score": 0.9, "entity_type": "PERSON"}]
-    response = ask(
-        ours,
-        "POST",
-        "/anonymize",
-        json={"text": SERVE_TEXT, "analyzer_results": found, "anonymizers": {"DEFAULT": operator}},
-    )
+@pytest.mark.parametrize(
+    ("operator", "code"),
+    [
+        ({"type": "hips", "key": "short"}, "[E402]"),
+        ({"type": "hips", "profile": "/etc/passwd"}, "[E425]"),
+        ({"type": "hips", "vault": "/etc/passwd"}, "[E546]"),
+        ({"type": "hips", "document": "x"}, "[E832]"),
+    ],
+)
+def test_no_request_opens_a_file(ours, operator, code):
+    content = {"text": SERVE_TEXT, "analyzer_results": FOUND, "anonymizers": {"DEFAULT": operator}}
+    response = ask(app_of(ours), "POST", "/anonymize", json=content)
     assert response.status_code == 422
     assert response.json()["error"].startswith(code)
 
 
-class Slowly:
-    """An analyzer that takes its time. It counts the texts that it began."""
-
-    supported_languages = ("en",)
-
-    def __init__(self, seconds):
-        self.seconds = seconds
-        self.begun = 0
-        self.nlp_engine = self
-
-    def get_supported_entities(self, language=None):
-        return ["PERSON"]
-
-    def get_recognizers(self, language=None):
-        return []
-
-    def process_batch(self, texts, **_):
-        for text in texts:
-            self.begun += 1
-            time.sleep(self.seconds)
-            yield text, None
-
-    def analyze(self, text, **_):
-        return [RecognizerResult("PERSON", 0, 1, 1.0)]
-
-
-def app_of(analyzer, **settings):
-    return create_app(ServeSettings(service="analyzer", **settings), Services(analyzer))
-
-
-def body(text, language="en"):
-    return {"text": text, "language": language}
-
-
 @pytest.mark.parametrize("streamed", [False, True])
-def test_body_that_is_too_long_is_not_read(streamed):
-    analyzer = Slowly(0)
-    app = app_of(analyzer, max_bytes=1000)
+def test_body_too_long_is_not_read(ours, streamed):
+    app = app_of(ours, max_bytes=1000)
     content = json.dumps(body("x" * 2000)).encode()
 
     async def pieces():
@@ -193,21 +157,57 @@ def test_body_that_is_too_long_is_not_read(streamed):
             assert start <= 1000, "read on after it was too long"
             yield content[start : start + 500]
 
-    response = ask(app, "POST", "/analyze", content=pieces() if streamed else content, headers=JSON)
+    headers = {"content-type": "application/json"}
+    sent = pieces() if streamed else content
+    response = ask(app, "POST", "/analyze", content=sent, headers=headers)
     assert response.status_code == 413 and "Content Too Large" in response.text
-    assert analyzer.begun == 0
     assert ask(app, "POST", "/analyze", json=body("x" * 900)).status_code == 200
 
 
-def test_answer_in_time_or_504_and_the_rest_of_a_list_is_not_begun():
-    analyzer = Slowly(0.15)
-    app = app_of(analyzer, time_limit=0.2, batch_size=1)
-    response = ask(app, "POST", "/analyze", json=body(["a"] * 50))
-    assert response.status_code == 504 and response.json()["error"].startswith(
-        "[E855] There was no answer within 0.2 seconds"
-    )
-    time.sleep(0.5)
-    assert analyzer.begun <= 3
+def test_patterns_of_requests_can_be_off(ours):
+    card = {"name": "card", "supported_language": "en", "supported_entity": "CARD"}
+    card["patterns"] = [{"name": "card", "regex": "ask", "score": 0.5}]
+    for more in (
+        {"ad_hoc_recognizers": [card]},
+        {"allow_list": ["Ina.*"], "allow_list_match": "regex"},
+    ):
+        assert ask(app_of(ours), "POST", "/analyze", json=body(**more)).status_code == 200
+        refused = ask(app_of(ours, ad_hoc=False), "POST", "/analyze", json=body(**more))
+        assert refused.status_code == 400 and refused.json()["error"].startswith("[E519]")
+    plain = body(ad_hoc_recognizers=[], allow_list=["Ina Sorel"], allow_list_match="exact")
+    assert ask(app_of(ours, ad_hoc=False), "POST", "/analyze", json=plain).status_code == 200
+
+
+def test_pattern_out_of_time_fails(ours, monkeypatch):
+    """Presidio answers without what the pattern would have found."""
+    logger = logging.getLogger("presidio-analyzer")
+    monkeypatch.setattr(logger, "filters", [])
+    monkeypatch.setattr(logging, "basicConfig", lambda **_: None)
+    monkeypatch.setattr("warnings.simplefilter", lambda _: None)
+    monkeypatch.setattr(logging.getLogger("decision_process"), "disabled", False)
+    log_without_texts()
+
+    class Costly:
+        def finditer(self, text, timeout):
+            raise TimeoutError
+
+    monkeypatch.setattr(regex, "compile", lambda *args, **options: Costly())
+    card = {"name": "x", "supported_language": "en", "supported_entity": "X"}
+    card["patterns"] = [{"name": "x", "regex": "(a|aa)+$", "score": 0.5}]
+    assert isinstance(PatternRecognizer.from_dict(card), PatternRecognizer)
+    sent = json.dumps(body(ad_hoc_recognizers=[card])).encode()
+    status, text = answer(ours, "/analyze", sent)
+    assert status == 504 and "[E855]" in text
+
+
+def test_failures_of_the_worker():
+    late = create_app(ServeSettings(), Here(reply=TimeoutError()))
+    response = ask(late, "POST", "/analyze", json=body())
+    assert response.status_code == 504
+    assert response.json()["error"].startswith("[E855] There was no answer within 60.0 seconds")
+    gone = create_app(ServeSettings(), Here(reply=PiiError(Errors.E517, model="m", reason="r")))
+    assert ask(gone, "POST", "/analyze", json=body()).status_code == 503
+    assert ask(gone, "GET", "/recognizers").json()["error"].startswith("[E517]")
 
 
 @pytest.mark.parametrize(
@@ -220,68 +220,114 @@ def test_answer_in_time_or_504_and_the_rest_of_a_list_is_not_begun():
         ("rebound.example", 400),
     ],
 )
-def test_only_hosts_that_are_allowed(asked, status):
+def test_only_allowed_hosts(asked, status):
     names = ServeSettings().allowed_hosts + ",pii.school.example"
-    assert (
-        ask(app_of(Slowly(0), allowed_hosts=names), "GET", "/health", host=asked).status_code
-        == status
-    )
-    any_name = app_of(Slowly(0), allowed_hosts="*")
-    assert ask(any_name, "GET", "/health", host=asked).status_code == 200
+    app = app_of(None, allowed_hosts=names)
+    assert ask(app, "GET", "/health", host=asked).status_code == status
+    assert ask(app_of(None, allowed_hosts="*"), "GET", "/health", host=asked).status_code == 200
 
 
-def test_settings_come_from_the_environment_and_check_themselves(monkeypatch):
+def test_openapi_is_complete(ours):
+    told = ask(app_of(ours), "GET", "/openapi.json").json()
+    assert len(told["paths"]) == 8
+    for path, methods in told["paths"].items():
+        for method, about in methods.items():
+            assert {"200", "503"} <= set(about["responses"]), path
+            if method == "post":
+                assert {"400", "413", "415", "500", "504"} <= set(about["responses"])
+                shown = about["requestBody"]["content"]["application/json"]["schema"]
+                assert "text" in shown["required"]
+    (schema,) = told["paths"]["/analyze"]["post"]["requestBody"]["content"].values()
+    assert set(schema["schema"]["properties"]) == set(vars(AnalyzerRequest(body())))
+    names = set(told["components"]["schemas"])
+    refs = {part.split('"')[0] for part in json.dumps(told).split("#/components/schemas/")[1:]}
+    assert refs <= names
+
+
+def test_settings_check_themselves(monkeypatch):
     monkeypatch.setenv("PII_EDU_SERVE_SERVICE", "anonymizer")
     monkeypatch.setenv("PII_EDU_SERVE_MAX_BYTES", "2000")
-    assert ServeSettings.from_env().max_bytes == 2000
-    assert ask(create_app(), "GET", "/health").text == "Presidio Anonymizer service is up"
+    settings = ServeSettings.from_env()
+    assert (settings.max_bytes, build_services(settings).analyzer) == (2000, None)
     for name, value in (("service", "all"), ("max_bytes", 0), ("time_limit", 0), ("maxbytes", 1)):
         with pytest.raises(ValueError, match=name):
             ServeSettings(**{name: value})
 
 
-def test_presidio_is_not_left_to_download_a_pipeline(tmp_path):
-    (tmp_path / "analyzer.yaml").write_text("supported_languages: [en]\n", "utf8")
-    for name, code in (("analyzer.yaml", "E853"), ("none.yaml", "E900")):
-        with pytest.raises(PiiError, match=code):
-            build_services(ServeSettings(service="analyzer", config=str(tmp_path / name)))
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("supported_languages: [en]\n", "E853"),
+        (None, "E900"),
+        (
+            "nlp_configuration: {nlp_engine_name: spacy, models: [{lang_code: en, model_name: en_pii_edv}]}",
+            "E516.*en_pii_edv",
+        ),
+        (
+            "nlp_configuration: {models: [{lang_code: en, model_name: {spacy: en_core_webb}}]}",
+            "E516.*en_core_webb",
+        ),
+    ],
+)
+def test_presidio_downloads_no_pipeline(text, code, tmp_path, monkeypatch):
+    monkeypatch.setattr("spacy.cli.download", lambda name: pytest.fail("it would be downloaded"))
+    file = tmp_path / "analyzer.yaml"
+    if text:
+        file.write_text(text, "utf8")
+    with pytest.raises(PiiError, match=code):
+        build_services(ServeSettings(service="analyzer", config=str(file)))
 
 
-def test_words_of_a_text_do_not_stay(analyzer):
-    app = app_of(analyzer, batch_size=2)
-    nlp = analyzer.nlp_engine.nlp["en"]
-    ask(app, "POST", "/analyze", json=body(SERVE_TEXT))
+def test_words_of_a_text_do_not_stay(ours):
+    app = app_of(ours, batch_size=2)
+    nlp = ours.analyzer.nlp_engine.nlp["en"]
+    ask(app, "POST", "/analyze", json=body())
     before = len(nlp.vocab.strings), sum(1 for _ in nlp.vocab)
     for i in range(50):
-        response = ask(
-            app,
-            "POST",
-            "/analyze",
-            json=body([f"Quuz{i}ling wrote to q{i}@x{i}.example", f"and zorb{i}"] * 2),
-        )
+        texts = [f"Quuz{i}ling wrote to q{i}@x{i}.example", f"and zorb{i}"] * 2
+        response = ask(app, "POST", "/analyze", json=body(texts))
         assert response.status_code == 200 and len(response.json()) == 4
     # Not len(nlp.vocab), which counts what was ever added.
     assert (len(nlp.vocab.strings), sum(1 for _ in nlp.vocab)) == before
     assert "Quuz7ling" not in nlp.vocab.strings
 
 
-def test_mistake_inside_is_500_and_its_message_stays_inside(caplog):
-    class Broken(Slowly):
-        def get_supported_entities(self, language=None):
-            if language is None:
-                return ["PERSON"]
-            raise RuntimeError
-
-    app = app_of(Broken(0))
+def test_mistake_inside_stays_inside(ours, caplog, monkeypatch):
+    monkeypatch.setattr(ours.analyzer, "get_supported_entities", lambda language: {}["Sorel"])
     with caplog.at_level(logging.INFO):
-        assert (
-            ask(app, "POST", "/analyze", json=body("a", "xx")).text
-            == '{"error":"Internal server error"}\n'
-        )
-    assert "RuntimeError in " in caplog.text
+        response = ask(app_of(ours), "POST", "/analyze", json=body())
+    assert response.status_code == 500
+    assert "KeyError in " in caplog.text and "Sorel" not in caplog.text
 
 
-NAMES = ("Ina", "Sorel", "Odile", "Prath", "Buzan", "Quillfeather")
+def test_work_is_ended_and_begun_anew():
+    worker = Worker(stub.work, limit=1.5)
+    assert worker.ask("a", 0) == (200, "a")
+    seen = []
+    watch = threading.Timer(1.6, lambda: seen.append(worker.is_ready))
+    watch.start()
+    begun = time.monotonic()
+    with pytest.raises(TimeoutError):
+        worker.ask("sleep", 600)
+    assert time.monotonic() - begun < 60
+    watch.join()
+    assert seen == [False] and worker.is_ready
+    assert worker.ask("b", 0) == (200, "b")
+    with pytest.raises(PiiError, match="E517"):
+        worker.ask("die", 0)
+    assert worker.ask("c", 0) == (200, "c")
+    worker.stop()
+    assert not worker.process.is_alive()
+    with pytest.raises(PiiError, match="E516"):
+        Worker(stub.work, PiiError(Errors.E516, model="x"), limit=1.0)
+
+
+def test_health_tells_that_it_is_down():
+    worker = Here()
+    app = create_app(ServeSettings(), worker)
+    assert ask(app, "GET", "/health").text == "Presidio Analyzer service is up"
+    worker.is_ready = False
+    assert ask(app, "HEAD", "/health").status_code == 503
 
 
 @pytest.fixture(scope="module")
@@ -293,98 +339,87 @@ def model(tmp_path_factory):
 
 def test_there_and_back_without_a_text_in_the_logs(model, tmp_path):
     vault = tmp_path / "essays.vault"
-    with server(
-        "--model", model, "--vault", str(vault), "--max-bytes", "20000", cwd=tmp_path
-    ) as running:
+    asked = [f"model={model}", f"vault={vault}", "max_bytes=20000"]
+    with server(*(part for one in asked for part in ("--config", one)), cwd=tmp_path) as running:
         with httpx.Client(base_url=running.url, timeout=120) as client:
-            assert client.get("/health").text == "Presidio Analyzer service is up"
-            found = client.post(
-                "/analyze",
-                json={"text": SERVE_TEXT, "language": "en", "correlation_id": "Quillfeather"},
-            ).json()
+
+            def post(path, **content):
+                return client.post(f"/{path}", json=content)
+
+            found = post("analyze", **body(correlation_id="Quillfeather")).json()
             kept = [row for row in found if row["entity_type"] in ("PERSON", "EMAIL_ADDRESS")]
-            assert sorted(SERVE_TEXT[row["start"] : row["end"]] for row in kept) == [
-                "Ina Sorel",
-                "Odile Prath",
-                "ina.sorel@example.edu",
-            ]
-            asked = {
-                "text": SERVE_TEXT,
-                "analyzer_results": kept,
-                "anonymizers": {"DEFAULT": {"type": "hips"}},
-            }
-            hidden = client.post("/anonymize", json=asked).json()
+            values = ["Ina Sorel", "Odile Prath", "ina.sorel@example.edu"]
+            assert sorted(SERVE_TEXT[row["start"] : row["end"]] for row in kept) == values
+            hips = {"DEFAULT": {"type": "hips"}}
+            hidden = post(
+                "anonymize", text=SERVE_TEXT, analyzer_results=kept, anonymizers=hips
+            ).json()
             assert "Ina Sorel" not in hidden["text"] and "Buzan (2006)" in hidden["text"]
-            asked = {
-                "text": hidden["text"],
-                "anonymizer_results": hidden["items"],
-                "deanonymizers": {"DEFAULT": {"type": "reidentify"}},
-            }
-            assert client.post("/deanonymize", json=asked).json()["text"] == SERVE_TEXT
+            given = {"text": hidden["text"], "anonymizer_results": hidden["items"]}
+            back = post("deanonymize", **given, deanonymizers={"DEFAULT": {"type": "reidentify"}})
+            assert back.json()["text"] == SERVE_TEXT
             # Whatever goes wrong, and wherever a text may stand in a request.
             client.get("/recognizers", params={"language": "Ina Sorel"})
             client.get("/Odile%20Prath")
-            client.post("/analyze", content=b'{"text": "Ina Sorel', headers=JSON)
-            client.post("/analyze", json={"text": {"Ina": "Sorel"}, "language": "en"})
-            client.post("/analyze", json={"text": "Ina Sorel", "language": "Quillfeather"})
-            client.post(
-                "/analyze",
-                json={
-                    "text": "Ina Sorel",
-                    "language": "en",
-                    "entities": ["QUILLFEATHER", "PERSON"],
-                },
-            )
-            client.post(
-                "/analyze",
-                json={
-                    "text": "Ina Sorel",
-                    "language": "en",
-                    "allow_list": ["Sorel("],
-                    "allow_list_match": "regex",
-                },
-            )
-            client.post(
-                "/anonymize",
-                json={
-                    "text": "Ina",
-                    "analyzer_results": [{"start": 0, "end": 9, "score": 1, "entity_type": "Ina"}],
-                },
-            )
-            client.post("/anonymize", json={"text": 5, "analyzer_results": ["Ina Sorel"]})
-            client.post(
-                "/deanonymize",
-                json={
-                    "text": "Ina Sorel",
-                    "anonymizer_results": hidden["items"],
-                    "deanonymizers": {},
-                },
-            )
-            assert (
-                client.post("/analyze", json={"text": "Ina " * 9000, "language": "en"}).status_code
-                == 413
-            )
+            headers = {"content-type": "application/json"}
+            client.post("/analyze", content=b'{"text": "Ina Sorel', headers=headers)
+            post("analyze", **body({"Ina": "Sorel"}))
+            post("analyze", **body(language="Quillfeather"))
+            post("analyze", **body(entities=["QUILLFEATHER", "PERSON"]))
+            post("analyze", **body(allow_list=["Sorel("], allow_list_match="regex"))
+            outside = [{"start": 0, "end": 9, "score": 1, "entity_type": "Ina"}]
+            post("anonymize", text="Ina", analyzer_results=outside)
+            post("anonymize", text=5, analyzer_results=["Ina Sorel"])
+            given = {"text": "Ina Sorel", "anonymizer_results": hidden["items"]}
+            post("deanonymize", **given, deanonymizers={})
+            assert post("analyze", **body("Ina " * 9000)).status_code == 413
         running.stop()
     assert "Application shutdown complete" in running.log
     assert not any(name.lower() in running.log.lower() for name in NAMES)
     assert not any(b"Sorel" in path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
 
 
+@pytest.mark.slow
+def test_costly_request_is_ended_and_sigterm_obeyed(model, tmp_path):
+    """(a|aa)+$ takes years. Half of a request is closed."""
+    card = {"name": "x", "supported_language": "en", "supported_entity": "X"}
+    card["patterns"] = [{"name": "x", "regex": "(a|aa)+$", "score": 0.5}]
+    costly = body("a" * 60 + "!", ad_hoc_recognizers=[card])
+    asked = ("--config", f"model={model}", "--config", "time_limit=4")
+    with server(*asked, cwd=tmp_path) as running:
+        host, port = running.url.removeprefix("http://").split(":")
+        half = socket.create_connection((host, int(port)))
+        half.settimeout(30)
+        half.sendall(b"POST /analyze HTTP/1.1\r\nHost: local")
+        response = httpx.post(f"{running.url}/analyze", json=costly, timeout=60)
+        assert response.status_code == 504
+        assert httpx.get(f"{running.url}/health").status_code in (200, 503)
+        asked = httpx.post(f"{running.url}/analyze", json=body("Ina Sorel"), timeout=60)
+        while asked.status_code == 504:  # it is being started anew
+            asked = httpx.post(f"{running.url}/analyze", json=body("Ina Sorel"), timeout=60)
+        assert asked.json()[0]["entity_type"] == "PERSON"
+        assert httpx.get(f"{running.url}/health").status_code == 200
+        assert half.recv(100) == b""
+        half.close()
+        sent = threading.Thread(
+            target=lambda: httpx.post(f"{running.url}/analyze", json=costly, timeout=60)
+        )
+        sent.start()
+        time.sleep(1)
+        begun = time.monotonic()
+        assert running.stop() == -signal.SIGTERM
+        assert time.monotonic() - begun < 40
+        sent.join()
+
+
 def test_factory_for_any_server(model, tmp_path):
     """`uvicorn --factory`, with settings from the environment; what is at work at Ctrl+C is answered."""
-    command = [
-        sys.executable,
-        "-m",
-        "uvicorn",
-        "--factory",
-        "pii_components.presidio.serve:create_app",
-    ]
+    factory = "pii_components.presidio.serve:create_app"
+    command = [sys.executable, "-m", "uvicorn", "--factory", factory, "--port", "0"]
     env = {"PII_EDU_SERVE_MODEL": model, "PII_EDU_SERVE_SERVICE": "analyzer"}
-    with server(command=[*command, "--port", "0"], cwd=tmp_path, env=env) as running:
-        asked = {"text": SERVE_TEXT, "language": "en"}
+    with server(command=command, cwd=tmp_path, env=env) as running:
         assert httpx.post(f"{running.url}/anonymize", json={}).status_code == 404
-        assert (
-            httpx.post(f"{running.url}/analyze?Sorel", json=asked, timeout=120).status_code == 200
-        )
+        response = httpx.post(f"{running.url}/analyze?Sorel", json=body(), timeout=120)
+        assert response.status_code == 200
         assert running.stop(signal.SIGINT) == DONE
     assert not any(name.lower() in running.log.lower() for name in NAMES)

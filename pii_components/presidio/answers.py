@@ -1,0 +1,252 @@
+"""What the REST server answers; it runs in a process of its own, which `serve.Worker` starts and can end.
+
+    answer(services, "/analyze", b'{"text": "...", "language": "en"}')      # (200, "[...]")
+
+The answers have the bytes of Presidio's own two services (presidio-analyzer/app.py and
+presidio-anonymizer/app.py, 2.2.366), with the same status for the same mistake; docs/how-to/serve.md lists what
+differs.
+"""
+# ruff: noqa: E402 - what keeps Presidio offline runs before Presidio is imported
+
+import json
+import logging
+import sys
+import warnings
+from collections.abc import Mapping
+from contextlib import ExitStack
+from itertools import chain
+from pathlib import Path
+from traceback import extract_tb
+from typing import Any, NamedTuple
+
+from .. import keep_offline
+
+keep_offline()
+
+from presidio_analyzer import (
+    AnalyzerEngine,
+    AnalyzerEngineProvider,
+    AnalyzerRequest,
+    BatchAnalyzerEngine,
+)
+from presidio_anonymizer import AnonymizerEngine
+from presidio_anonymizer.entities import InvalidParamError
+from presidio_anonymizer.operators import AHDSSurrogate
+from presidio_anonymizer.services.app_entities_convertor import AppEntitiesConvertor
+from starlette.exceptions import HTTPException
+
+from ..errors import Errors, PiiError
+from ..vault.keys import VaultKey
+from ..vault.vault import Vault
+from .engine import check_source, memory_zone
+from .operators import PiiEduAnonymizer, PiiEduDeanonymizer
+from .recognizer import build_analyzer
+from .settings import ServeSettings, read_config, resolve_config
+
+logger = logging.getLogger("pii_components.presidio")
+
+INTERNAL = "Internal server error"
+# As Flask words it, in Presidio's services.
+NO_JSON = "The browser (or proxy) sent a request that this server could not understand."
+# Components build their tables at their first text: outside of a memory zone. It says nothing about anyone.
+WARM_UP = "Name: A. Sample\nsample@example.edu, 555-0100, example.edu/~sample, 00000000. Sample (2000) says so."
+
+
+class Services(NamedTuple):
+    """Presidio's engines, ready to work; None for those of a service that is off."""
+
+    analyzer: Any = None
+    anonymizer: Any = None
+    deanonymizer: Any = None
+    settings: ServeSettings = ServeSettings()
+
+
+def build_services(
+    settings: ServeSettings, key: bytes | None = None, vault: tuple[Path, bytes, str] | None = None
+) -> Services:
+    """Make the engines that the settings ask for.
+
+    key (bytes | None): Of surrogates; None for the environment's.
+    vault (tuple[Path, bytes, str] | None): File, secret and kind of secret of a vault that gets every text that is
+        anonymized.
+    RAISES (PiiError): E853 and E516 to E900 for files, options and the pipeline; those of the profile.
+    """
+    analyzer = None if settings.service == "anonymizer" else _make_analyzer(settings)
+    if settings.service == "analyzer":
+        return Services(analyzer, settings=settings)
+    # `Path` says that it is a file: a bare name in a request never is.
+    profile = Path(settings.profile) if ".toml" in settings.profile else settings.profile or None
+    opened = Vault.open(vault[0], VaultKey(*vault[1:]), write=True) if vault else None
+    anonymizer = PiiEduAnonymizer(key=key, profile=profile, vault=opened)
+    if "surrogate_ahds" in anonymizer.get_anonymizers():
+        anonymizer.remove_anonymizer(AHDSSurrogate)  # it sends texts to where the request says
+    return Services(analyzer, anonymizer, PiiEduDeanonymizer(vault=opened), settings)
+
+
+def _make_analyzer(settings: ServeSettings) -> AnalyzerEngine:
+    if settings.config:
+        # Presidio goes on with its own file where it cannot read one, and downloads a model: look first.
+        nlp = read_config(settings.config).get("nlp_configuration")
+        if not nlp:
+            raise PiiError(Errors.E853)
+        for model in nlp.get("models") or ():
+            name = model["model_name"]
+            check_source(name["spacy"] if isinstance(name, dict) else name, model["lang_code"])
+        analyzer = AnalyzerEngineProvider(resolve_config(settings.config)).create_engine()
+    else:
+        analyzer = build_analyzer(
+            pipeline=settings.model,
+            cited=settings.cited,
+            recognizers=settings.recognizers or None,
+        )
+    for language in analyzer.supported_languages:
+        analyzer.analyze(WARM_UP, language)
+    return analyzer
+
+
+def answer(services: Services, path: str, content: Any) -> tuple[int, str]:
+    """Answer one request.
+
+    content (Any): The body of a POST, as bytes; the language of a GET.
+    RETURNS (tuple[int, str]): Status and JSON; no exception leaves it.
+    """
+    analyzer, anonymizer, deanonymizer, settings = services
+    try:
+        if path == "/analyze":
+            return 200, _analyze(_read(content), analyzer, settings)
+        if path in ("/anonymize", "/deanonymize"):
+            return 200, _operate(
+                _read(content), anonymizer if path == "/anonymize" else deanonymizer
+            )
+        names: Mapping[str, Any] = {
+            "/recognizers": lambda la: sorted(r.name for r in analyzer.get_recognizers(la)),
+            # Presidio's order is that of a set.
+            "/supportedentities": lambda la: sorted(analyzer.get_supported_entities(la)),
+            "/anonymizers": lambda _: anonymizer.get_anonymizers(),
+            "/deanonymizers": lambda _: deanonymizer.get_deanonymizers(),
+        }
+        return 200, as_json(names[path](content))
+    except HTTPException as err:
+        return err.status_code, as_json({"error": err.detail})
+    except TimeoutError:
+        return 504, as_json({"error": str(PiiError(Errors.E855, seconds=settings.time_limit))})
+    except Exception as err:
+        logger.warning("%s refused (%s)", path, where(err))
+        return 500, as_json({"error": _first(err)})
+
+
+def as_json(value: Any) -> str:
+    """RETURNS (str): As Flask's `jsonify` writes it."""
+    text = json.dumps(value, separators=(",", ":"), sort_keys=True, default=lambda _: INTERNAL)
+    return text + "\n"
+
+
+def _read(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise HTTPException(400, NO_JSON) from None
+
+
+def _analyze(content: Any, analyzer: AnalyzerEngine, settings: ServeSettings) -> str:
+    """`POST /analyze`. What its texts add to the vocabulary is freed in the end."""
+    if not settings.ad_hoc:
+        _refuse_patterns(content)
+    try:
+        options = dict(vars(AnalyzerRequest(content)))
+        text, language = options.pop("text"), options.pop("language")
+        if not text or not language:
+            raise ValueError(f"No {'language' if text else 'text'} provided")
+        analyzer.get_supported_entities(language)  # raises, if there is nothing for this language
+        texts = text if isinstance(text, list) else [text]
+        batch = BatchAnalyzerEngine(analyzer)
+        with ExitStack() as zones:
+            for nlp in (getattr(analyzer.nlp_engine, "nlp", None) or {}).values():
+                zones.enter_context(memory_zone(nlp))
+            found = batch.analyze_iterator(texts, language, settings.batch_size, **options)
+            for result in chain.from_iterable(found):
+                vars(result).pop("recognition_metadata", None)  # as in Presidio's service
+            given = found if isinstance(text, list) else found[0]
+            return json.dumps(given, default=lambda result: result.to_dict(), sort_keys=True)
+    except TypeError as err:
+        reason = f"Failed to parse /analyze request for AnalyzerEngine.analyze(). {_first(err)}"
+        raise HTTPException(400, reason) from None
+
+
+def _refuse_patterns(content: Any) -> None:
+    """RAISES (HTTPException): For a request that brings regular expressions."""
+    given = content if isinstance(content, dict) else {}
+    for key in ("ad_hoc_recognizers", "allow_list_match"):
+        if given.get(key) not in (None, [], "exact"):
+            what, how = "parameter of this server", "--config ad_hoc=true, to allow patterns"
+            told = PiiError(Errors.E519, value=key, what=what, allowed=how)
+            raise HTTPException(400, str(told))
+
+
+def _first(error: Exception) -> object:
+    return error.args[0] if error.args else INTERNAL
+
+
+def _operate(content: Any, engine: Any) -> str:
+    """`POST /anonymize` or `/deanonymize`: one text, or a list of them."""
+    if not content:
+        raise HTTPException(400, "Invalid request json")
+    kind, field = "deanonymizers", "anonymizer_results"
+    if isinstance(engine, AnonymizerEngine):
+        kind, field = "anonymizers", "analyzer_results"
+    try:
+        operators = AppEntitiesConvertor.operators_config_from_json(content.get(kind))
+        text, results = content.get("text", ""), content.get(field)
+        if not isinstance(text, list):
+            return json.dumps(_operate_one(engine, text, results, operators), default=vars)
+        results = [[] for _ in text] if results is None else list(results)
+        if len(results) != len(text):
+            raise InvalidParamError(
+                f"Invalid input, '{field}' must contain one list of results per item in 'text' when 'text' is a list "
+                f"({len(text)} text items, {len(results)} '{field}' items)"
+            )
+        pairs = zip(text, results, strict=True)
+        done = [_operate_one(engine, part, found, operators) for part, found in pairs]
+        return json.dumps(done, default=vars)
+    except HTTPException:
+        raise
+    except (PiiError, InvalidParamError) as err:
+        raise HTTPException(422, str(err)) from None
+    except Exception as err:
+        logger.error("request failed (%s)", where(err))
+        raise HTTPException(500, INTERNAL) from None
+
+
+def _operate_one(engine: Any, text: Any, results: Any, operators: dict[str, Any]) -> Any:
+    if isinstance(engine, AnonymizerEngine):
+        if AppEntitiesConvertor.check_custom_operator(operators):
+            raise HTTPException(400, "Custom type anonymizer is not supported")
+        found = AppEntitiesConvertor.analyzer_results_from_json(results)
+        return engine.anonymize(text, found, operators)
+    given = {"anonymizer_results": results}
+    entities = AppEntitiesConvertor.deanonymize_entities_from_json(given)
+    return engine.deanonymize(text, entities, operators)
+
+
+def where(error: BaseException) -> str:
+    """RETURNS (str): Type of an exception and where it was raised; its message may quote a text."""
+    last = extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {last.name}, line {last.lineno}"
+
+
+def log_without_texts() -> None:
+    """Keep what libraries log or warn of out of the log: Presidio's trace prints tokens."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(logging.Filter("pii_components"))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    logging.getLogger("decision_process").disabled = True
+    logging.getLogger("presidio-analyzer").addFilter(_no_pattern_is_skipped)
+    warnings.simplefilter("ignore")
+
+
+def _no_pattern_is_skipped(record: logging.LogRecord) -> bool:
+    """Presidio logs that a pattern ran out of time and answers without it. RAISES (TimeoutError): Then; the request fails."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, TimeoutError):
+        raise error
+    return True
