@@ -32,8 +32,6 @@ _NUMBERS = (
     "CRYPTO",
     "MEDICAL_LICENSE",
     "ABA_ROUTING_NUMBER",
-    "IP_ADDRESS",
-    "MAC_ADDRESS",
     "UUID",
 )
 LABEL_OF_ENTITY: dict[str, str] = {
@@ -45,6 +43,7 @@ LABEL_OF_ENTITY: dict[str, str] = {
     "URL": "URL_PERSONAL",
     "ZA_MOBILE_NUMBER": "PHONE_NUM",
     "ZA_TELEPHONE_NUMBER": "PHONE_NUM",
+    "MAC_ADDRESS": "IP_ADDRESS",
     **dict.fromkeys(_NUMBERS, ID_NUM),
 }
 

@@ -204,7 +204,7 @@ def test_users_add_patterns_of_all_kinds():
 def test_clear_remove_and_initialize():
     nlp = spacy.blank("en", config=TOKENIZER)
     ruler = nlp.add_pipe("pii_ruler")
-    assert ruler.labels == ("EMAIL", "ID_NUM", "PHONE_NUM", "URL_PERSONAL", "USERNAME")
+    assert {"EMAIL", "IP_ADDRESS", "STREET_ADDRESS", "USERNAME"} < set(ruler.labels)
     ruler.remove("EMAIL")
     assert "EMAIL" not in ruler and found(nlp, "ana@x.org") == []
     ruler.remove_by_id("id-ssn")
