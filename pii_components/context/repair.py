@@ -490,18 +490,11 @@ def _left(view: DocView, start: int, end: int, taken: list[bool]) -> int:
             and not lists.is_common(first)
         )
         return 2 if fits and table.is_given(first) else 0
-    if (
-        before == ","
-        and gap == " "
-        and single
-        and start >= 2
-        and not view.gap(start - 2)
-        and not taken[start - 2]
-    ):
-        turned = case_style(first) == style and (
-            _is_turned(view, start - 2, end) or _is_quoted(view, start - 2, end)
-        )
-        return 2 if turned and not lists.is_heading(first) else 0
+    if before == "," and gap == " " and start >= 2 and not view.gap(start - 2):
+        quoted = _is_quoted(view, start - 2, end)
+        turned = quoted or (single and _is_turned(view, start - 2, end))
+        fits = turned and case_style(first) == style and not lists.is_heading(first)
+        return 2 if fits else 0
     if (
         gap != " "
         or not single

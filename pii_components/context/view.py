@@ -89,6 +89,7 @@ def is_running(line: str) -> bool:
     return lower >= 7 or (lower >= 4 and stripped.endswith(":"))
 
 
+@per_batch(256)
 def is_lowercase_line(line: str) -> bool:
     """RETURNS (bool): Whether a line is in lower case throughout, the label of a speaker left out."""
     label = _LABEL.match(line)

@@ -477,6 +477,8 @@ class _RoleLinker:
         self.members[number].append(i)
 
     def _nearest(self, i: int, numbers: Sequence[int]) -> int:
+        if len(numbers) == 1:
+            return numbers[0]
         here = self.cues[i].position
 
         def key(n: int) -> tuple[int, int]:
