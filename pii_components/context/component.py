@@ -43,6 +43,7 @@ from ..spans import (
 from .classifier import CLASSES, NOT_NAME, PersonModel, unexplained
 from .features import features, mention_rows, person_rows
 from .mentions import FORM, People, find_people, propagate
+from .repair import is_place
 from .role_encoder import PersonReader
 from .view import ContextSettings, DocView
 
@@ -205,7 +206,7 @@ class PiiContext(Configured, Pipe):
             replace(by_person[n], start=a, end=b, source=PROPAGATION, roles=()) for n, a, b in more
         ]
         # What by its form was a name, and is nobody's in private, stays the place that it was read as.
-        places = people.view.marked(c for c in others if c.label in INDIRECT_LABELS)
+        places = people.view.marked(c for c in others if is_place(people.view, c))
         named = [
             c
             for c in named

@@ -16,14 +16,14 @@ from typing import NamedTuple
 
 import numpy
 
-from ..labels import INDIRECT_LABELS, NAME_STUDENT, ROLES, is_name
+from ..labels import NAME_STUDENT, ROLES, is_name
 from ..names.letters import fold
 from ..names.link import RoleCues, link_with_roles, respell, spell_initials
 from ..names.parse import Form, Mention, read_tokens
 from ..names.table import name_table
 from ..names.wordlists import case_style, in_table, is_glued, is_initial, is_word, words
 from ..spans import ROSTER, Candidate, free_of
-from .repair import drop_unnamed, repair
+from .repair import drop_unnamed, is_place, repair
 from .view import DocView, Place
 
 FORM = "form:"  # source of names that their form shows
@@ -137,7 +137,7 @@ def propagate(
     full, single, styles = _index(known)
     joined = {"".join(order): k for forms in full.values() for order, k in forms}
     # A place or a firm that holds the name of somebody is none.
-    used = view.marked(c for c in taken if c.label not in INDIRECT_LABELS)
+    used = view.marked(c for c in taken if not is_place(view, c))
     found: list[tuple[int, int, int]] = []
 
     def add(start: int, end: int, k: Known) -> None:
@@ -297,7 +297,7 @@ def _find_alone(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
         ):
             continue
         span = (named[0], named[-1] + 1)
-        if not _is_unnamed(cands, *span) or any(map(str.isdigit, view.line(n))):
+        if not _is_unnamed(view, cands, *span) or any(map(str.isdigit, view.line(n))):
             continue
         if any(
             lists.is_common(w) or not in_table(w) or case_style(w) not in _AS_NAMES for w in whole
@@ -308,9 +308,9 @@ def _find_alone(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
     return found
 
 
-def _is_unnamed(cands: Sequence[Candidate], start: int, end: int) -> bool:
+def _is_unnamed(view: DocView, cands: Sequence[Candidate], start: int, end: int) -> bool:
     """Whether no name and no detail touches tokens; a place, a firm or a school that does may be read anew."""
-    return free_of([c for c in cands if c.label not in INDIRECT_LABELS], start, end)
+    return free_of([c for c in cands if not is_place(view, c)], start, end)
 
 
 def _find_introduced(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
@@ -321,7 +321,7 @@ def _find_introduced(view: DocView, cands: Sequence[Candidate]) -> list[Candidat
         span = (bisect_left(view.starts, low), bisect_left(view.starts, high))
         words_of = [word for word in view.words[slice(*span)] if is_word(word)]
         is_line = match.lastgroup == "line" and view.line_of(low) not in view.header
-        if is_line or len(words_of) < 2 or not _is_unnamed(cands, *span):
+        if is_line or len(words_of) < 2 or not _is_unnamed(view, cands, *span):
             continue
         said = match.lastgroup == "said" or name_table().is_given(words_of[0])
         if said and not words().is_heading(words_of[-1]):
@@ -332,14 +332,19 @@ def _find_introduced(view: DocView, cands: Sequence[Candidate]) -> list[Candidat
 def _find_in_places(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
     """A given name and one word more that were read as one place or firm: "Ines Austin"."""
     found = []
+    inside = view.marked(c for c in cands if is_place(view, c))
     for c in cands:
-        first, last = view.words[c.start], view.words[c.end - 1]
-        if c.label not in INDIRECT_LABELS or c.end - c.start != 2 or view.gap(c.start) != " ":
+        end = c.start + 2
+        if not is_place(view, c) or c.end > end or not all(inside[c.start : end]):
             continue
+        if end > len(view) or any(inside[end : end + 1]) or view.gap(c.start) != " ":
+            continue
+        first, last = view.words[c.start : end]
         named = name_table().is_given(first) and case_style(first) == case_style(last) == "title"
-        words_too = words().is_common(first) or words().is_heading(last)
-        if named and not words_too and _is_unnamed(cands, c.start, c.end):
-            found.append(_added((c.start, c.end), "place", "a given name and a place"))
+        last_name = name_table().is_surname(last) or words().is_common(last)
+        words_too = words().is_common(first) or words().is_heading(last) or not last_name
+        if named and not words_too and _is_unnamed(view, cands, c.start, end):
+            found.append(_added((c.start, end), "place", "a given name and a place"))
     return found
 
 

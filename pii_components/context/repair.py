@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from rapidfuzz.distance import OSA
 
-from ..labels import INDIRECT_LABELS, is_name
+from ..labels import EDUCATION, EMPLOYER, LOCATION, STREET_ADDRESS, is_name
 from ..names.letters import fold, per_batch
 from ..names.obfuscated import Obfuscated
 from ..names.table import name_table
@@ -24,7 +24,7 @@ from ..names.wordlists import (
     is_word_too,
     words,
 )
-from ..spans import Candidate
+from ..spans import ROSTER, Candidate
 from .view import JOINERS, DocView, is_lowercase_line
 
 # Letters of a name that is written out, and of one that a full stop may shorten ("Thos.").
@@ -78,17 +78,23 @@ def repair(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
     """RETURNS (list[Candidate]): All candidates, sorted, the edges of names mended. Doing it twice changes nothing more."""
     names = [part for c in cands if is_name(c.label) for part in _split_lines(view, c)]
     others = [c for c in cands if not is_name(c.label)]
-    shrunk = [c for c in (_shrink(view, c) for c in names) if c is not None]
+    shrunk = [c for c in (c if c.source == ROSTER else _shrink(view, c) for c in names) if c]
     merged = _merge(view, _whole(view, sorted(shrunk, key=lambda c: c.start)))
     # A name grows over a place or a firm: half of it may have been read as one.
-    taken = view.marked([*(c for c in others if c.label not in INDIRECT_LABELS), *merged])
-    places = {c.start for c in others if c.label in INDIRECT_LABELS and c.end - c.start == 1}
+    taken = view.marked([*(c for c in others if not is_place(view, c)), *merged])
+    places = {c.start for c in others if is_place(view, c) and c.end - c.start == 1}
     grown = []
     for c in merged:
         bigger = _grow(view, c, taken, places)
         taken[bigger.start : bigger.end] = [True] * (bigger.end - bigger.start)
         grown.append(bigger)
     return sorted([*others, *_merge(view, grown)], key=lambda c: c.start)
+
+
+def is_place(view: DocView, c: Candidate) -> bool:
+    """RETURNS (bool): Whether a place, a firm, a school, or one word of an address was read, which half a name may be, too."""
+    lone = c.label == STREET_ADDRESS and c.end - c.start == 1 and view.words[c.start].isalpha()
+    return lone or c.label in (LOCATION, EDUCATION, EMPLOYER)
 
 
 def _split_lines(view: DocView, c: Candidate) -> list[Candidate]:
@@ -550,8 +556,9 @@ _SKY_LEAST = 2  # words about the sky that make a text one about it
 
 def drop_unnamed(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
     """RETURNS (list[Candidate]): The candidates without names that are none."""
-    names = [c for c in cands if is_name(c.label)]
-    inside = view.marked(names)
+    # Who is on the class list has a name, whatever it looks like.
+    names = [c for c in cands if is_name(c.label) and c.source != ROSTER]
+    inside = view.marked(c for c in cands if is_name(c.label))
     titled = {fold(word) for c in names for word in view.words[c.start : c.end] if word.istitle()}
     unnamed = {
         c

@@ -253,10 +253,9 @@ def _clean_phone(page: Page, candidate: Candidate) -> Candidate | None:
 
 
 def _longest_part(doc: Doc, candidate: Candidate) -> Candidate:
-    """The part with most digits of what a quote or a bar parts: '2 ” 123456789' is no one number."""
-    parts = _between(
-        candidate, [i for i in range(candidate.start, candidate.end) if doc[i].text in _PARTING]
-    )
+    """The part with most digits of what a quote, a bar, a tab or blanks part: '2 ” 123456789' is no one number, nor are the cells of a row."""
+    tokens = range(candidate.start, candidate.end)
+    parts = _between(candidate, [i for i in tokens if doc[i].is_space or doc[i].text in _PARTING])
     return max(
         parts, key=lambda part: count_digits(doc[part.start : part.end].text), default=candidate
     )
@@ -331,7 +330,8 @@ def _whole_date(page: Page, candidate: Candidate) -> Candidate | None:
     ):
         if match.start() < hit.end and hit.start < match.end() and found is not None:
             low, high = min(match.start(), hit.start), max(match.end(), hit.end)
-            return _moved(page, found, low, high) or found
+            found = _moved(page, found, low, high) or found
+            return trim(page.doc, found)
     return found
 
 

@@ -514,11 +514,11 @@ def _username(hit: Hit, _: Context) -> Hit | None:
 def _name_handle(hit: Hit, _: Context) -> Hit | None:
     """An "@" before a given name, as threads and forums call somebody; with an initial or a surname behind it."""
     first, *rest = hit.value.lstrip("@").split(" ")
-    second = "".join(rest)
+    second = re.sub(r"['’]", "", "".join(rest))
     if _is_of_formula(hit) or not name_table().is_given(re.split(r"[._]", first)[0]):
         return None
     named = len(second) == 1 or (name_table().is_surname(second) and not words().is_common(second))
-    return hit if not second or named else hit.cut(0, len(hit.value) - len(second) - 1)
+    return hit if not second or named else hit.cut(0, len(hit.value) - len(rest[0]) - 1)
 
 
 # "url" is decided by urls.py, which knows the table of web sites; here it only passes.
