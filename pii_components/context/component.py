@@ -37,11 +37,13 @@ from ..spans import (
     Candidate,
     EntsFilter,
     read_spans,
+    uncovered,
     write_ents,
 )
 from .classifier import CLASSES, NOT_NAME, PersonModel, unexplained
 from .features import features, mention_rows, person_rows
 from .mentions import FORM, People, find_people, propagate
+from .repair import is_place
 from .role_encoder import PersonReader
 from .view import ContextSettings, DocView
 
@@ -203,7 +205,22 @@ class PiiContext(Configured, Pipe):
         named += [
             replace(by_person[n], start=a, end=b, source=PROPAGATION, roles=()) for n, a, b in more
         ]
-        return sorted([*others, *named], key=lambda c: c.start)
+        # What by its form was a name, and is nobody's in private, stays the place that it was read as.
+        places = people.view.marked(c for c in others if is_place(people.view, c))
+        named = [
+            c
+            for c in named
+            if not (c.source.startswith(FORM) and c.label in KEPT and any(places[c.start : c.end]))
+        ]
+        taken = {i for c in named for i in range(c.start, c.end)}
+        free = [
+            part
+            for c in others
+            for part in (
+                [c] if taken.isdisjoint(range(c.start, c.end)) else uncovered(doc, c, taken)
+            )
+        ]
+        return sorted([*free, *named], key=lambda c: c.start)
 
     def people(self, doc: Doc) -> tuple[People | None, list[Candidate]]:
         """RETURNS (tuple): The people of a document, None for one of white space; and candidates that are no names."""

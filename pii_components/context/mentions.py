@@ -23,7 +23,7 @@ from ..names.parse import Form, Mention, read_tokens
 from ..names.table import name_table
 from ..names.wordlists import case_style, in_table, is_glued, is_initial, is_word, words
 from ..spans import ROSTER, Candidate, free_of
-from .repair import drop_unnamed, repair
+from .repair import drop_unnamed, is_place, repair
 from .view import DocView, Place
 
 FORM = "form:"  # source of names that their form shows
@@ -37,6 +37,10 @@ _SIGNS = frozenset(("header", "lead", "signoff"))
 _FILE_NAME = re.compile(
     r"(?<![\w/.@-])[^\W_](?=(?:[^\W_]|-)*+_)[\w-]*+(?:\.[\w-]++){0,2}\.(docx?|pdf|odt|rtf|txt|pages|pptx?|xlsx?|jpe?g|png|zip|mp4)(?!\w)",
     re.IGNORECASE,
+)
+_INTRODUCED = re.compile(
+    r"(?m)^[ \t]{0,8}(?:(?:[Ww]ritten|[Ss]ubmitted|[Pp]repared) )?[Bb]y:?[ \t](?P<line>[A-Z][\w'’-]*(?: [A-Z][\w'’.-]*){1,3})[ \t]*$"
+    r"|\b[Mm]y (?:full )?name(?: is|'s) (?P<said>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){1,3})(?=[.,;!]| and\b|\s*$)"
 )
 Span = tuple[int, int]
 # Places and candidates of some mentions -> log-probabilities, `(n_mentions, n_classes)`, the first five of the roles.
@@ -65,7 +69,15 @@ def find_people(
 ) -> tuple[People, list[Candidate]]:
     """RETURNS (tuple): The people of a document, and what is no name. base: What others found. judge (Judge | None): Of single mentions."""
     base = repair(view, drop_unnamed(view, base))
-    for finder in (_find_alone, _find_obfuscated, _find_leet, _find_in_file_names, _find_native):
+    for finder in (
+        _find_alone,
+        _find_introduced,
+        _find_in_places,
+        _find_obfuscated,
+        _find_leet,
+        _find_in_file_names,
+        _find_native,
+    ):
         base = [*base, *finder(view, base)]
     cands = sorted((c for c in base if is_name(c.label)), key=lambda c: c.start)
     read = [read_tokens(view.words[c.start : c.end]) for c in cands]
@@ -124,7 +136,8 @@ def propagate(
         return []
     full, single, styles = _index(known)
     joined = {"".join(order): k for forms in full.values() for order, k in forms}
-    used = view.marked(taken)
+    # A place or a firm that holds the name of somebody is none.
+    used = view.marked(c for c in taken if not is_place(view, c))
     found: list[tuple[int, int, int]] = []
 
     def add(start: int, end: int, k: Known) -> None:
@@ -249,6 +262,8 @@ def _single_fits(view: DocView, i: int, styles: Collection[str]) -> bool:
     if i and (view.is_space(i - 1) or not in_table(word)):
         # opens a line, or is no name that anybody else has
         return False
+    if before.lower() in ("a", "an", "every", "each"):
+        return False  # "on a Sunday", "a Christian home"
     if fold(word) in lists.ambiguous and fold(before) in lists.place_before:
         return False
     neighbours = [view.words[j] for j in (i - 1, i + 1) if 0 <= j < len(view)]
@@ -282,17 +297,54 @@ def _find_alone(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
         ):
             continue
         span = (named[0], named[-1] + 1)
-        if not free_of(cands, *span) or any(map(str.isdigit, view.line(n))):
+        if not _is_unnamed(view, cands, *span) or any(map(str.isdigit, view.line(n))):
             continue
         if any(
-            lists.is_common(word)
-            or not in_table(word)
-            or case_style(word) not in ("title", "upper")
-            for word in whole
+            lists.is_common(w) or not in_table(w) or case_style(w) not in _AS_NAMES for w in whole
         ):
             continue
         if table.is_given(whole[0]) and table.is_surname(whole[-1]):
             found.append(_added(span, "alone", "a line with a name and nothing else"))
+    return found
+
+
+def _is_unnamed(view: DocView, cands: Sequence[Candidate], start: int, end: int) -> bool:
+    """Whether no name and no detail touches tokens; a place, a firm or a school that does may be read anew."""
+    return free_of([c for c in cands if not is_place(view, c)], start, end)
+
+
+def _find_introduced(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
+    """Who is said to have written the text: alone on a line behind "by", or behind "my name is", of English words too."""
+    found = []
+    for match in _INTRODUCED.finditer(view.text):
+        low, high = match.span(match.lastgroup or 0)
+        span = (bisect_left(view.starts, low), bisect_left(view.starts, high))
+        words_of = [word for word in view.words[slice(*span)] if is_word(word)]
+        is_line = match.lastgroup == "line" and view.line_of(low) not in view.header
+        if is_line or len(words_of) < 2 or not _is_unnamed(view, cands, *span):
+            continue
+        said = match.lastgroup == "said" or name_table().is_given(words_of[0])
+        if said and not words().is_heading(words_of[-1]):
+            found.append(_added(span, "introduced", "who wrote the text"))
+    return found
+
+
+def _find_in_places(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
+    """A given name and one word more that were read as one place or firm: "Ines Austin"."""
+    found = []
+    inside = view.marked(c for c in cands if is_place(view, c))
+    for c in cands:
+        end = c.start + 2
+        if not is_place(view, c) or c.end > end or not all(inside[c.start : end]):
+            continue
+        if end > len(view) or any(inside[end : end + 1]) or view.gap(c.start) != " ":
+            continue
+        first, last = view.words[c.start : end]
+        named = name_table().is_given(first) and case_style(first) == case_style(last) == "title"
+        last_name = name_table().is_surname(last) or words().is_common(last)
+        words_too = words().is_common(first) or words().is_heading(last) or not last_name
+        if named and not words_too and _is_unnamed(view, cands, c.start, end):
+            found.append(_added((c.start, end), "place", "a given name and a place"))
     return found
 
 

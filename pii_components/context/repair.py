@@ -7,18 +7,25 @@ Nothing is ever extended across a line break, and nothing but names is touched.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from rapidfuzz.distance import OSA
 
-from ..labels import is_name
+from ..labels import EDUCATION, EMPLOYER, LOCATION, STREET_ADDRESS, is_name
 from ..names.letters import fold, per_batch
 from ..names.obfuscated import Obfuscated
 from ..names.table import name_table
-from ..names.wordlists import case_style, in_table, is_initial, is_word, words
-from ..spans import Candidate
-from .view import JOINERS, DocView
+from ..names.wordlists import (
+    case_style,
+    in_table,
+    is_initial,
+    is_word,
+    is_word_too,
+    words,
+)
+from ..spans import ROSTER, Candidate
+from .view import JOINERS, DocView, is_lowercase_line
 
 # Letters of a name that is written out, and of one that a full stop may shorten ("Thos.").
 _LEAST_WHOLE, _LONGEST_SHORTENED = 3, 5
@@ -57,6 +64,8 @@ _LETTERED = frozenset(
 )
 _PARENT = re.compile(r"(?:[dsw]/o|a/[lp])\Z", re.IGNORECASE)  # "daughter of", "anak lelaki"
 _CHILD_OF = re.compile(r" ?(?:[dsw]/o|a/[lp]) ", re.IGNORECASE)
+_FIELD_EDGE = 40  # blanks at most between a field and its edge
+_QUOTE_CLOSES = re.compile(r'(?: [A-Z]\.?)?" ?<')
 _STOP = re.compile(r"[\n\r\v\f\x85\u2028\u2029]")
 _HYPHENED = re.compile(r"[^\W\d_]+[-‐‑][^\W\d_]+")
 _OPENS, _CLOSES = (
@@ -69,15 +78,23 @@ def repair(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
     """RETURNS (list[Candidate]): All candidates, sorted, the edges of names mended. Doing it twice changes nothing more."""
     names = [part for c in cands if is_name(c.label) for part in _split_lines(view, c)]
     others = [c for c in cands if not is_name(c.label)]
-    shrunk = [c for c in (_shrink(view, c) for c in names) if c is not None]
+    shrunk = [c for c in (c if c.source == ROSTER else _shrink(view, c) for c in names) if c]
     merged = _merge(view, _whole(view, sorted(shrunk, key=lambda c: c.start)))
-    taken = view.marked([*others, *merged])
+    # A name grows over a place or a firm: half of it may have been read as one.
+    taken = view.marked([*(c for c in others if not is_place(view, c)), *merged])
+    places = {c.start for c in others if is_place(view, c) and c.end - c.start == 1}
     grown = []
     for c in merged:
-        bigger = _grow(view, c, taken)
+        bigger = _grow(view, c, taken, places)
         taken[bigger.start : bigger.end] = [True] * (bigger.end - bigger.start)
         grown.append(bigger)
     return sorted([*others, *_merge(view, grown)], key=lambda c: c.start)
+
+
+def is_place(view: DocView, c: Candidate) -> bool:
+    """RETURNS (bool): Whether a place, a firm, a school, or one word of an address was read, which half a name may be, too."""
+    lone = c.label == STREET_ADDRESS and c.end - c.start == 1 and view.words[c.start].isalpha()
+    return lone or c.label in (LOCATION, EDUCATION, EMPLOYER)
 
 
 def _split_lines(view: DocView, c: Candidate) -> list[Candidate]:
@@ -218,9 +235,21 @@ def _is_off_right(view: DocView, start: int, end: int) -> bool:
         _core(view, start, end) >= 2 or not name_table().is_surname(word)
     ):
         return True
+    if _is_next_word(view, start, end):
+        return True
     if end - start >= 3 and before == "," and fold(word).replace(".", "") in lists.credentials:
         return True
     return _is_pronoun(view, start, end)
+
+
+def _is_next_word(view: DocView, start: int, end: int) -> bool:
+    """Whether an English word in small letters closes a name that stands elsewhere without it: "then Summer burns"."""
+    first, word = view.words[start], view.words[end - 1]
+    if end - start != 2 or case_style(word) != "lower" or case_style(first) != "title":
+        return False
+    plain = fold(word)
+    english = is_word_too(plain) or (not in_table(word) and is_word_too(plain.removesuffix("s")))
+    return english and len(view.followed.get(first, ())) > 1
 
 
 def _is_unit(view: DocView, start: int, end: int) -> bool:
@@ -328,20 +357,36 @@ def _is_turned(view: DocView, start: int, end: int) -> bool:
         or words().is_common(last)
     ):
         return False
-    before, after = (
-        view.text[: view.starts[start]].rstrip(" \t"),
-        view.text[view.ends[end - 1] :].lstrip(" \t"),
-    )
+    low, high = view.starts[start], view.ends[end - 1]
+    before = view.text[max(0, low - _FIELD_EDGE) : low].rstrip(" \t")
+    after = view.text[high : high + _FIELD_EDGE].lstrip(" \t")
     return before[-1:] in _OPENS and after[:1] in _CLOSES
 
 
-def _grow(view: DocView, c: Candidate, taken: list[bool]) -> Candidate:
+def _is_quoted(view: DocView, start: int, end: int) -> bool:
+    """Whether tokens, with an initial behind them, are all that stands in quotes before an address, as in the header of a mail."""
+    quoted = view.text[max(0, view.starts[start] - 1) : view.starts[start]] == '"'
+    return quoted and _QUOTE_CLOSES.match(view.text, view.ends[end - 1]) is not None
+
+
+def _grow(view: DocView, c: Candidate, taken: list[bool], places: Set[int]) -> Candidate:
     start, end = c.start, _past_parent(view, c, taken)
-    while end - start < _MOST and (step := _right(view, start, end, taken)):
+    while end - start < _MOST and (
+        step := _right(view, start, end, taken) or _is_place(view, start, end, places)
+    ):
         end += step
     while end - start < _MOST and (step := _left(view, start, end, taken)):
         start -= step
     return _spanning(c, start, end)
+
+
+def _is_place(view: DocView, start: int, end: int, places: Set[int]) -> bool:
+    """Whether the word behind a given name was read as a place, a school or a firm and is the surname: "Otis Boston"."""
+    if end not in places or view.gap(end - 1) != " " or end - start > 1:
+        return False
+    first, word = view.words[start], view.words[end]
+    capitals = case_style(first) == case_style(word) in _CAPITALS
+    return capitals and name_table().is_given(first) and not words().is_heading(word)
 
 
 def _past_parent(view: DocView, c: Candidate, taken: list[bool]) -> int:
@@ -451,16 +496,11 @@ def _left(view: DocView, start: int, end: int, taken: list[bool]) -> int:
             and not lists.is_common(first)
         )
         return 2 if fits and table.is_given(first) else 0
-    if (
-        before == ","
-        and gap == " "
-        and single
-        and start >= 2
-        and not view.gap(start - 2)
-        and not taken[start - 2]
-    ):
-        turned = case_style(first) == style and _is_turned(view, start - 2, end)
-        return 2 if turned and not lists.is_heading(first) else 0
+    if before == "," and gap == " " and start >= 2 and not view.gap(start - 2):
+        quoted = _is_quoted(view, start - 2, end)
+        turned = quoted or (single and _is_turned(view, start - 2, end))
+        fits = turned and case_style(first) == style and not lists.is_heading(first)
+        return 2 if fits else 0
     if (
         gap != " "
         or not single
@@ -510,17 +550,35 @@ _BODIES = frozenset(
 _SKY = re.compile(
     r"\b(?:planets?|solar system|spacecrafts?|nasa|astronomers?|orbit(?:s|ed|ing)?|telescopes?|asteroids?)\b"
 )
+_DETERMINED = re.compile(r"(?i)(?<!\w)(?:an?|the|this|that|every|each|some|any|no)\Z")
 _SKY_LEAST = 2  # words about the sky that make a text one about it
 
 
 def drop_unnamed(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
     """RETURNS (list[Candidate]): The candidates without names that are none."""
+    # Who is on the class list has a name, whatever it looks like.
+    names = [c for c in cands if is_name(c.label) and c.source != ROSTER]
     inside = view.marked(c for c in cands if is_name(c.label))
-    return [
+    titled = {fold(word) for c in names for word in view.words[c.start : c.end] if word.istitle()}
+    unnamed = {
         c
-        for c in cands
-        if not (is_name(c.label) and (_is_other_word(view, c) or _is_acronym(view, c, inside)))
-    ]
+        for c in names
+        if _is_other_word(view, c)
+        or _is_acronym(view, c, inside)
+        or _is_plain_word(view, c, titled)
+    }
+    return [c for c in cands if c not in unnamed]
+
+
+def _is_plain_word(view: DocView, c: Candidate, titled: Set[str]) -> bool:
+    """Whether a word is in small letters, of a text that writes it with a capital where it is a name: "my friend Jade ... the cup was jade"."""
+    word = view.words[c.start]
+    if c.end - c.start != 1 or case_style(word) != "lower" or fold(word) not in titled:
+        return False
+    line, before = view.line(view.line_of(view.starts[c.start])), view.line_to(c.start).rstrip()
+    if is_lowercase_line(line) or not before or before[-1] in ".!?":
+        return False  # who begins sentences with small letters may write names so
+    return is_word_too(fold(word)) or _DETERMINED.search(before) is not None
 
 
 def _is_other_word(view: DocView, c: Candidate) -> bool:

@@ -6,6 +6,7 @@ An encoder of its own reads the document with a placeholder for every name, in w
 person are pooled, by attention and by their maximum, and two layers decide. Runs on onnxruntime.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -52,10 +53,10 @@ def blind(
     pieces (Sequence[int]): With one before and one behind the text. lengths (Sequence[int]): Pieces of each token; of these two as well."""
     marked: dict[int, tuple[int, int]] = {}  # token -> mention, and kind of placeholder
     owner = {i: number for number, person in enumerate(people.persons) for i in person}
+    forms = [list(dict.fromkeys(people.forms[i] for i in person)) for person in people.persons]
     for i, number in owner.items():
         span = range(people.cands[i].start, people.cands[i].end)
-        forms = [people.forms[n] for n in people.persons[number]]
-        kinds = kinds_of([words_of[token] for token in span], people.forms[i], forms)
+        kinds = kinds_of([words_of[token] for token in span], people.forms[i], forms[number])
         marked.update((token, (i, kind)) for token, kind in zip(span, kinds, strict=True))
     found = list(pieces[: lengths[0]])
     mentions: list[list[int]] = []
@@ -258,14 +259,13 @@ def cut(blinded: Blinded) -> tuple[list[numpy.ndarray], list[tuple[int, int, int
     mention longer than the overlap of windows is read by its beginning."""
     windows: list[numpy.ndarray] = []
     inside: list[tuple[int, int, int, int]] = []
+    firsts = blinded.mentions[:, 0].tolist()
     for start, end in windows_of(len(blinded.pieces), window=WINDOW, overlap=OVERLAP):
-        spans = [
-            (first, first + min(n, OVERLAP), owner) for first, n, owner in blinded.mentions.tolist()
-        ]
+        near = blinded.mentions[bisect_left(firsts, start) : bisect_right(firsts, end)].tolist()
         mine = [
-            (len(windows), low - start, high - start, owner)
-            for low, high, owner in spans
-            if low >= start and high <= end
+            (len(windows), low - start, low + min(n, OVERLAP) - start, owner)
+            for low, n, owner in near
+            if low + min(n, OVERLAP) <= end
         ]
         if mine:
             inside += mine

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from itertools import accumulate, islice, takewhile
+from itertools import accumulate, islice, pairwise, takewhile
 from typing import Any
 
 from spacy.attrs import SPACY
@@ -29,7 +29,7 @@ from spacy.tokens import Doc
 from ..errors import Errors, PiiError
 from ..labels import PRECISION, RECALL
 from ..names import expression
-from ..names.letters import per_batch
+from ..names.letters import fold, per_batch
 from ..names.normalize import is_invisible, is_ornament, normalize_token
 from ..names.obfuscated import Obfuscated, find_obfuscated, native_runs, read_leet
 from ..spans import Candidate
@@ -89,6 +89,7 @@ def is_running(line: str) -> bool:
     return lower >= 7 or (lower >= 4 and stripped.endswith(":"))
 
 
+@per_batch(256)
 def is_lowercase_line(line: str) -> bool:
     """RETURNS (bool): Whether a line is in lower case throughout, the label of a speaker left out."""
     label = _LABEL.match(line)
@@ -267,6 +268,14 @@ class DocView:
             for i in range(piece.start, piece.end)
             if len(piece.words) == 1
         )
+
+    @cached_property
+    def followed(self) -> dict[str, set[str]]:
+        """RETURNS (dict[str, set[str]]): Each word -> what stands behind it somewhere, folded."""
+        found: dict[str, set[str]] = {}
+        for word, after in pairwise(self.words):
+            found.setdefault(word, set()).add(fold(after))
+        return found
 
     @cached_property
     def native(self) -> list[tuple[int, int]]:

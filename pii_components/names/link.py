@@ -244,19 +244,17 @@ def links_of(mentions: Sequence[Mention], persons: Sequence[int | None]) -> Link
             if best is None or _rank(mention.form) < _rank(best.form):
                 fullest[number] = mention
     places_in = {number: n for n, number in enumerate(fullest)}
-    people = _agree([_person(mention.words) for mention in fullest.values()])
+    among = _Among(_agree([_person(mention.words) for mention in fullest.values()]))
     owners: list[int] = []
     for mention, number in zip(mentions, persons, strict=True):
         owner = places_in.get(number, -1) if number is not None and mention.form.norms else -1
         if owner < 0 and mention.form.norms:
-            scores = [
-                match[0] if (match := match_form(mention.form, p.words, p.kinds)) else 0
-                for p in people
-            ]
-            owner = scores.index(max(scores)) if any(scores) else len(people)
-            if owner == len(people):
-                people.append(_person(mention.words))
+            fit = among.matches(mention.form)
+            owner = max(fit, key=lambda n: fit[n][0]) if fit else len(among.people)
+            if not fit:
+                among.add(_person(mention.words))
         owners.append(owner)
+    people = among.people
     places = [
         places_of(m, people[o]) if o >= 0 else () for m, o in zip(mentions, owners, strict=True)
     ]
@@ -326,26 +324,63 @@ def _ordered(
     return Links(ordered, owners, places)
 
 
-def _people(mentions: Sequence[Mention]) -> tuple[list[Person], list[list[Match | None]]]:
+class _Among:
+    """People, asked by a word of a name: who may have it, in any form that `match_form` takes. Most names are somebody else's."""
+
+    def __init__(self, people: Iterable[Person] = ()) -> None:
+        self.people: list[Person] = []
+        self._by_word: dict[str, list[int]] = {}
+        for person in people:
+            self.add(person)
+
+    def add(self, person: Person) -> None:
+        keys = {
+            key
+            for word in person.words
+            for key in (*(word[:n] for n in range(1, min(len(word), _MOST))), *_one_left(word))
+        }
+        for key in keys:
+            self._by_word.setdefault(key, []).append(len(self.people))
+        self.people.append(person)
+
+    def near(self, form: Form) -> list[int]:
+        """RETURNS (list[int]): Places of those who may have a name, in order: by the word of it that fewest have."""
+        found = []
+        for word in form.norms:
+            others = {*nicknames().get(word, ()), *nicknames_of(word), *_one_left(word)}
+            found.append([self._by_word.get(key, ()) for key in others])
+        fewest = min(found, key=lambda lists: sum(map(len, lists)), default=[])
+        return sorted({place for places in fewest for place in places})
+
+    def matches(self, form: Form) -> dict[int, Match]:
+        """RETURNS (dict[int, Match]): Place of a person who may have the name -> how it fits them, in order."""
+        tried = (
+            (n, match_form(form, self.people[n].words, self.people[n].kinds))
+            for n in self.near(form)
+        )
+        return {n: match for n, match in tried if match}
+
+
+def _one_left(word: str) -> set[str]:
+    """A word, and itself without one letter: of two that are one slip apart, one of these is the same."""
+    long = TYPO_LENGTH - 1 <= len(word) <= _MOST
+    return {word, *(word[:n] + word[n + 1 :] for n in range(len(word) if long else 0))}
+
+
+def _people(mentions: Sequence[Mention]) -> tuple[list[Person], list[dict[int, Match]]]:
     # What is written alike belongs to the same people, and is looked at once: forms are asked for by number from here on.
-    numbers: dict[Form, int] = {}
-    of_mention = [numbers.setdefault(mention.form, len(numbers)) for mention in mentions]
-    forms = list(numbers)
+    first: dict[Form, Mention] = {}
+    for mention in mentions:
+        first.setdefault(mention.form, mention)
     # Of two spellings of one name, the one that the table knows is the name. Numbers follow the text.
-    ranked = sorted([(*_rank(form), number) for number, form in enumerate(forms)])
-    people: list[Person] = []
+    ranked = sorted([(*_rank(form), number) for number, form in enumerate(first)])
+    forms, among = list(first), _Among()
     for *_, number in ranked:
-        form = forms[number]
-        if form.norms and not any(
-            match_form(form, person.words, person.kinds) for person in people
-        ):
-            people.append(_person(mentions[of_mention.index(number)].words))
-    people = _agree(people)
-    matches = [
-        [match_form(form, person.words, person.kinds) for person in people] if form.norms else []
-        for form in forms
-    ]
-    return people, [matches[number] for number in of_mention]
+        if forms[number].norms and not among.matches(forms[number]):
+            among.add(_person(first[forms[number]].words))
+    among = _Among(_agree(among.people))
+    matches = {form: among.matches(form) for form in forms}
+    return among.people, [matches[mention.form] for mention in mentions]
 
 
 class _RoleLinker:
@@ -388,7 +423,7 @@ class _RoleLinker:
         origin = {n: group[0] for group in self.same for n in group}
         places = [
             match[1]
-            if origin[o] < len(self.matches[i]) and (match := self.matches[i][origin[o]])
+            if (match := self.matches[i].get(origin[o]))
             else places_of(self.mentions[i], self.people[o])
             for i, o in enumerate(self.owners)
         ]
@@ -396,14 +431,12 @@ class _RoleLinker:
 
     def _fits(self, i: int) -> list[int]:
         tried = self.matches[i]
-        best = max((match[0] for match in tried if match), default=0)
-        return [
-            n for p, match in enumerate(tried) if match and match[0] == best for n in self.same[p]
-        ]
+        best = max((match[0] for match in tried.values()), default=0)
+        return [n for p, match in tried.items() if match[0] == best for n in self.same[p]]
 
     def _is_exact(self, i: int) -> bool:
         least = 20 * len(self.mentions[i].form.words)
-        return any(match and match[0] >= least for match in self.matches[i])
+        return any(match[0] >= least for match in self.matches[i].values())
 
     def _place(self, i: int) -> None:
         wanted, cue, form = self.wanted[i], self.cues[i], self.mentions[i].form
@@ -444,6 +477,8 @@ class _RoleLinker:
         self.members[number].append(i)
 
     def _nearest(self, i: int, numbers: Sequence[int]) -> int:
+        if len(numbers) == 1:
+            return numbers[0]
         here = self.cues[i].position
 
         def key(n: int) -> tuple[int, int]:
@@ -550,23 +585,19 @@ def _agree(people: list[Person]) -> list[Person]:
 
 
 def _assign(
-    mentions: Sequence[Mention], people: Sequence[Person], matches: Sequence[Sequence[Match | None]]
+    mentions: Sequence[Mention], people: Sequence[Person], matches: Sequence[Mapping[int, Match]]
 ) -> tuple[list[int], list[tuple[int, ...]]]:
     options: list[list[int]] = []
     for mention, tried in zip(mentions, matches, strict=True):
         best = 0
         fits: list[int] = []
-        for p, match in enumerate(tried):
-            if match:
-                score = (
-                    match[0] - 15
-                    if mention.gender and _wrong_gender(mention, people[p])
-                    else match[0]
-                )
-                if not fits or score > best:
-                    best, fits = score, [p]
-                elif score == best:
-                    fits.append(p)
+        for p, match in tried.items():
+            wrong = mention.gender and _wrong_gender(mention, people[p])
+            score = match[0] - 15 if wrong else match[0]
+            if not fits or score > best:
+                best, fits = score, [p]
+            elif score == best:
+                fits.append(p)
         options.append(fits)
     owners = [o[0] if len(o) == 1 else -1 for o in options]
     for i, fits in enumerate(options):
@@ -574,8 +605,7 @@ def _assign(
             before = [owners[j] for j in range(i - 1, -1, -1) if owners[j] in fits]
             after = [owners[j] for j in range(i + 1, len(mentions)) if owners[j] in fits]
             owners[i] = (before + after + fits)[0]
-    chosen = [tried[o] if o >= 0 else None for tried, o in zip(matches, owners, strict=True)]
-    return owners, [match[1] if match else () for match in chosen]
+    return owners, [tried[o][1] if o >= 0 else () for tried, o in zip(matches, owners, strict=True)]
 
 
 def _wrong_gender(mention: Mention, person: Person) -> bool:

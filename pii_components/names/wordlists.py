@@ -9,7 +9,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from . import resource
+from . import resource, word_list
 from .letters import fold
 from .table import name_table
 
@@ -77,6 +77,12 @@ def is_initial(word: str) -> bool:
 def in_table(word: str) -> bool:
     table = name_table()
     return table.is_given(word) or table.is_surname(word)
+
+
+def is_word_too(word: str) -> bool:
+    """RETURNS (bool): Whether a folded name is an English word as well."""
+    lists = (word_list("ruler/words", "names_too"), word_list("surrogates/words", "word_surnames"))
+    return words().is_common(word) or any(word in names for names in lists)
 
 
 def is_glued(word: str) -> bool:

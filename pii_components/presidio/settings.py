@@ -24,6 +24,7 @@ from ..errors import Errors, PiiError, reason_of
 from ..labels import (
     ID_NUM,
     INDIRECT_LABELS,
+    IP_ADDRESS,
     LABELS,
     NAME_CHARACTER,
     NAME_CITED,
@@ -51,11 +52,9 @@ _NUMBERS = (
     "ABA_ROUTING_NUMBER",
     "UUID",
 )
-# A label from 0.13 on.
-_ADDRESS = "IP_ADDRESS" if "IP_ADDRESS" in LABELS else ID_NUM
 LABEL_OF_ENTITY: dict[str, str] = {
     **dict.fromkeys(_NUMBERS, ID_NUM),
-    **dict.fromkeys(("IP_ADDRESS", "MAC_ADDRESS"), _ADDRESS),
+    **dict.fromkeys(("IP_ADDRESS", "MAC_ADDRESS"), IP_ADDRESS),
     **{entity: label for label, entity in PRESIDIO_ENTITIES.items()},
     **{label: label for label in LABELS},
     "PERSON": "NAME_STUDENT",

@@ -17,8 +17,10 @@ from dataclasses import dataclass, replace
 from spacy.tokens import Doc, Span
 
 from ..labels import (
+    DATE,
     EMAIL,
     ID_NUM,
+    IP_ADDRESS,
     PHONE_NUM,
     ROLES,
     STREET_ADDRESS,
@@ -30,6 +32,7 @@ from ..labels import (
 )
 from ..names.normalize import NormalizedView, normalize_token
 from ..names.scripts import native_names
+from ..names.wordlists import in_table, words
 from ..spans import PROPAGATION, Candidate, resolve_overlaps
 from .urls import Verdict
 from .validators import (
@@ -39,6 +42,7 @@ from .validators import (
     count_digits,
     is_date,
     is_dated,
+    is_nobodys,
     is_publication,
     is_years,
     not_a_phone,
@@ -161,6 +165,18 @@ def _is_one(page: Page, first: Candidate, second: Candidate) -> bool:
     )
 
 
+def without_cues(page: Page, proposals: Sequence[Candidate], cues: Intervals) -> list[Candidate]:
+    """RETURNS (list[Candidate]): The proposals without user names and names that are the word for a value: "ORCID", "Matrikelnummer".
+    cues (Intervals): Where such words stand, in the normalised text. What a table of names has stays."""
+    return [
+        c
+        for c in proposals
+        if not (c.label == USERNAME or is_name(c.label))
+        or not cues.cover(*page.chars(c.start, c.end))
+        or (is_name(c.label) and in_table(page.hit(c).value))
+    ]
+
+
 def _moved(page: Page, candidate: Candidate, start: int, end: int) -> Candidate | None:
     """RETURNS (Candidate | None): The candidate on the tokens that these characters of the normalised text touch."""
     tokens = page.tokens(start, end)
@@ -184,7 +200,7 @@ def whole_group(page: Page, candidate: Candidate) -> Candidate:
     return candidate
 
 
-RULED = (EMAIL, PHONE_NUM, URL_PERSONAL, ID_NUM, USERNAME)
+RULED = (EMAIL, PHONE_NUM, URL_PERSONAL, ID_NUM, USERNAME, IP_ADDRESS)
 _PHONE_RUN = re.compile(r"[+(]{0,2}\d[\d() \t./-]{4,24}\d(?:\s?(?:x|ext\.?)\s?\d{1,6})?")
 _VERY_SURE = 0.98  # of a model about an address that by its form is unlikely to be anybody's
 _PARTING = frozenset('"“”„«»|;')
@@ -237,10 +253,9 @@ def _clean_phone(page: Page, candidate: Candidate) -> Candidate | None:
 
 
 def _longest_part(doc: Doc, candidate: Candidate) -> Candidate:
-    """The part with most digits of what a quote or a bar parts: '2 ” 123456789' is no one number."""
-    parts = _between(
-        candidate, [i for i in range(candidate.start, candidate.end) if doc[i].text in _PARTING]
-    )
+    """The part with most digits of what a quote, a bar, a tab or blanks part: '2 ” 123456789' is no one number, nor are the cells of a row."""
+    tokens = range(candidate.start, candidate.end)
+    parts = _between(candidate, [i for i in tokens if doc[i].is_space or doc[i].text in _PARTING])
     return max(
         parts, key=lambda part: count_digits(doc[part.start : part.end].text), default=candidate
     )
@@ -289,9 +304,35 @@ def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
         found = replace(found, start=start - 1)  # "(11) 98765-4321"
     hit = page.hit(found)
     wrong = (
-        count_digits(hit.value) < 3 or is_years(hit.value) or is_publication(hit) or is_dated(hit)
+        count_digits(hit.value) < 3
+        or is_years(hit.value)
+        or is_publication(hit)
+        or is_dated(hit)
+        or (re.search(r"\d[-/.]\d", hit.value) is not None and is_date(hit.value))
     )
     return None if wrong else found
+
+
+_MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+_DAY = r"(?:[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?"
+_DATE = re.compile(
+    rf"(?i)(?<![\w-])(?:\d{{4}}([-/.])\d{{1,2}}\1\d{{1,2}}|\d{{1,2}}([-/.])\d{{1,2}}\2\d{{2,4}}"
+    rf"|{_MONTH}\b\.?\s{{1,2}}{_DAY}(?:,?\s{{1,2}}\d{{4}})?|{_DAY}\s{{1,2}}(?:of\s)?{_MONTH}\b\.?(?:,?\s{{1,2}}\d{{4}})?)(?![\w-])"
+)
+_LONGEST_DATE = 24
+
+
+def _whole_date(page: Page, candidate: Candidate) -> Candidate | None:
+    """The model's proposal of a date, all of it where it is part of one: "2024-01-12", a month with its day and its year, on two lines too."""
+    found, hit = trim(page.doc, candidate), page.hit(candidate)
+    for match in _DATE.finditer(
+        hit.text, max(0, hit.start - _LONGEST_DATE), hit.end + _LONGEST_DATE
+    ):
+        if match.start() < hit.end and hit.start < match.end() and found is not None:
+            low, high = min(match.start(), hit.start), max(match.end(), hit.end)
+            found = _moved(page, found, low, high) or found
+            return trim(page.doc, found)
+    return found
 
 
 def clean_candidate(
@@ -305,6 +346,10 @@ def clean_candidate(
     if candidate.label == URL_PERSONAL:
         return _clean_url(page, candidate, verdicts)
     value = page.hit(candidate).value
+    if candidate.label in (PHONE_NUM, USERNAME, STREET_ADDRESS) and is_nobodys(page.hit(candidate)):
+        return None
+    if candidate.label == DATE:
+        return _whole_date(page, candidate)
     if candidate.label in (PHONE_NUM, ID_NUM) and "\n" in value and _TORN.fullmatch(value):
         return candidate if count_digits(value) >= 5 else None
     if candidate.label == PHONE_NUM:
@@ -312,7 +357,8 @@ def clean_candidate(
         return whole_group(page, phone) if phone else None
     if candidate.label == ID_NUM:
         number = _clean_id(page, whole_group(page, candidate))
-        return whole_group(page, number) if number else None
+        whole = whole_group(page, number) if number else None
+        return None if whole is None or is_nobodys(page.hit(whole)) else whole
     found = trim(page.doc, candidate, keep="@" if candidate.label == USERNAME else "")
     if found is None:
         return None
@@ -381,7 +427,9 @@ def merge(
             rules[i] = replace(rules[i], score=max(rules[i].score, cand.score))
         if not partners:
             # A word for what a value is outweighs the model's opinion of the same value.
-            if cand.label == STREET_ADDRESS or not any(rules[i].source in cued for i in touched):
+            called = [rules[i] for i in touched if rules[i].source in cued]
+            covered = any(c.start <= cand.start and cand.end <= c.end for c in called)
+            if not (covered if cand.label == STREET_ADDRESS else called):
                 kept.append(cand)
         elif cand.label == ID_NUM and cand.end - cand.start > max(
             rules[i].end - rules[i].start for i in partners
@@ -439,6 +487,9 @@ def repeated(
     more: list[Candidate] = []
     taken = {token for c in found for token in range(c.start, c.end)}
     values = {(page.hit(c).value, c.label): c for c in reversed(found) if c.label in _REPEATED}
+    mails = [(value.partition("@")[0], c) for (value, label), c in values.items() if label == EMAIL]
+    # The first part of an address is a user name, where it stands alone.
+    values |= {(local, USERNAME): c for local, c in mails if not words().is_common(local)}
     for (value, label), first in values.items():
         if len(value) < 5 or page.view.text.count(value) < 2:
             continue

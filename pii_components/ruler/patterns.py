@@ -24,7 +24,7 @@ Pattern = dict[str, Any]
 KINDS = ("pattern", "regex", "host", "near")
 PERSONAL = ("yes", "maybe", "cue", "no")
 MEANS = ("own", "cited")
-PATTERN_FILES = ("email", "phone", "id_num", "username", "url")
+PATTERN_FILES = ("email", "phone", "id_num", "username", "url", "place", "machine")
 
 
 class RegexRule(NamedTuple):

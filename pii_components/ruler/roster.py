@@ -31,7 +31,6 @@ from spacy.tokens import Doc
 
 from ..errors import Errors, PiiError, reason_of
 from ..labels import EMAIL, ID_NUM, NAME_STUDENT, USERNAME, is_name
-from ..names import word_list
 from ..names.letters import fold, forget, norm
 from ..names.link import (
     by_letters_left,
@@ -45,7 +44,7 @@ from ..names.link import (
 from ..names.normalize import NormalizedView
 from ..names.parse import FAMILY, GIVEN, LONE, PARTICLES, Form, Word, read_mention
 from ..names.table import name_table
-from ..names.wordlists import case_style, in_table, words
+from ..names.wordlists import case_style, in_table, is_word_too, words
 from ..spans import ROSTER, SPANS_KEY, Candidate, merge_found, read_spans, write_spans
 from .merge import cut_names
 
@@ -75,12 +74,6 @@ def _kind_of(header: str) -> str:
     return next(
         (kind for kind, expression in _HEADERS.items() if re.fullmatch(expression, name)), ""
     )
-
-
-def is_word_too(word: str) -> bool:
-    """RETURNS (bool): Whether a folded name is an English word as well."""
-    lists = (word_list("ruler/words", "names_too"), word_list("surrogates/words", "word_surnames"))
-    return words().is_common(word) or any(word in names for names in lists)
 
 
 class Member(NamedTuple):

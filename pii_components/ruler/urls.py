@@ -150,7 +150,8 @@ def judge_url(hit: Hit, rules: RuleSet, names: Iterable[str] = ()) -> Verdict | 
         )
     if own and "cited" not in near and sure | (split_host(host)[2] in _SURE):
         return Verdict(hit, "yes", score, own.id, own.reason)
-    return Verdict(hit, "unlikely" if is_published(host, rest) else "unsure")
+    cited = site is not None and personal == "maybe" and own is None
+    return Verdict(hit, "unlikely" if cited or is_published(host, rest) else "unsure")
 
 
 def is_published(host: str, rest: str) -> bool:

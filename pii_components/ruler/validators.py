@@ -11,6 +11,7 @@ are imported when first needed. Where a library does not know a thing but its sh
 protect. All offsets are end exclusive.
 """
 
+import ipaddress
 import re
 from calendar import monthrange
 from collections.abc import Callable
@@ -149,6 +150,27 @@ def is_amount(hit: Hit) -> bool:
     )
 
 
+# Numbers of rooms, sections, ports and things, courses, and what a program computed: nobody's, whatever a model says of them.
+_NUMBERED = re.compile(
+    rf"(?i)(?<![^\W_])(?:{'|'.join(sorted(word_list('ruler/words', 'nobodys_numbers')))})s?"
+    r"(?:[\s_-](?:id|no|nr|num(?:ber)?|code))?[\s.:#=_]{0,3}\Z"
+)
+_COURSE = re.compile(r"(?<!\w)(?!PIN|SID|SSN|NIM|PRN|USN|UIN)[A-Z]{3,4}\s?\Z")
+_HASH, _PART_OF_HASH = re.compile(r"[\da-f]{32,128}|[\dA-F]{32,128}"), re.compile(r"[\da-f]{7,12}")
+_TOLL_FREE = re.compile(r"(?:\+?1[\s.-]?)?\(?8(?:00|33|44|55|66|77|88)\)?[\s.-]?\d{3}[\s.-]?\d{4}")
+
+
+def is_nobodys(hit: Hit) -> bool:
+    """RETURNS (bool): Whether a number is that of a thing, by the word right before it or by its form: "room 214B", "ENG 102-04", a hash."""
+    value = hit.value.lstrip("^")
+    if _HASH.fullmatch(value) or _NUMBERED.search(hit.before(30)):
+        return True
+    if _PART_OF_HASH.fullmatch(value) and not value.isalpha() and not value.isdigit():
+        return re.search(rf"\b{value}[\da-f]{{20}}", hit.text) is not None
+    course = re.fullmatch(r"\d{3}[A-Z]?-\d{2,3}", value)
+    return course is not None and _COURSE.search(hit.before(6)) is not None
+
+
 Validator = Callable[[Hit, Context], Hit | None]
 MAIL_HOSTS = ("gmail", "yahoo", "hotmail", "outlook", "icloud", "protonmail")
 
@@ -179,8 +201,9 @@ def email(hit: Hit, _: Context) -> Hit | None:
 
 def email_spaced(hit: Hit, _: Context) -> Hit | None:
     """An address with spaces, if its host exists."""
-    _local, _at, host = hit.value.partition("@")
-    return hit if split_host(re.sub(r"\s", "", host))[2] else None
+    local, _at, host = hit.value.partition("@")
+    handle = local.endswith(" ") and not host.startswith(" ") and _is_prose(local.strip())
+    return hit if not handle and split_host(re.sub(r"\s", "", host))[2] else None
 
 
 _WORDED_AT = re.compile(r"(?i)\s*[\[({<]\s?(?:at|@)\s?[\])}>]\s*|\s+at\s+|_at_")
@@ -278,6 +301,8 @@ def not_a_phone(hit: Hit) -> bool:
     if re.fullmatch(r"(?:\d{4}\s?[-,/ ]\s?)+\d{4}", value) and all(
         1500 <= int(y) < 2100 for y in re.findall(r"\d{4}", value)
     ):
+        return True
+    if _TOLL_FREE.fullmatch(value):  # a hotline
         return True
     return re.fullmatch(r"\d{1,3}(?:\.\d{1,3}){3}|\d+\.\d+", value) is not None
 
@@ -410,6 +435,55 @@ def _spread(hit: Hit, context: Context) -> Hit | None:
     return hit if called and len(digits) >= 6 else None
 
 
+def _card_number(hit: Hit, _: Context) -> Hit | None:
+    """A number of a payment card, by its check (ISO 7812)."""
+    digits = [int(char) for char in reversed(hit.value) if char.isdigit()]
+    doubled = (d if n % 2 == 0 else sum(divmod(2 * d, 10)) for n, d in enumerate(digits))
+    return hit if 13 <= len(digits) <= 19 and sum(doubled) % 10 == 0 else None
+
+
+def _iban(hit: Hit, _: Context) -> Hit | None:
+    """A number of a bank account, by its check (ISO 7064)."""
+    code = hit.value.replace(" ", "")
+    digits = "".join(str(int(char, 36)) for char in code[4:] + code[:4])
+    return hit if 15 <= len(code) <= 34 and int(digits) % 97 == 1 else None
+
+
+_VERSION = re.compile(r"(?i)(?:\bv(?:er(?:sion|\.)?)?|release|build|section|sec\.|chapter|§)\s?\Z")
+_NETWORK = re.compile(r"(?i)\b(?:ip|ipv4|address|host|server|router|ping|from|login)\b")
+
+
+def _ip_address(hit: Hit, _: Context) -> Hit | None:
+    """An address that is one computer's in all the world; of four small numbers, which a version has too, only with a word for it."""
+    try:
+        address = ipaddress.ip_address(hit.value)
+    except ValueError:
+        return None
+    if not address.is_global or _VERSION.search(hit.before(10)):
+        return None
+    if address.version == 4:
+        big = max(address.packed) > 99
+        return hit if big or _NETWORK.search(hit.before(30)) else None
+    return hit if hit.value.count(":") >= 3 and re.search(r"\d", hit.value) else None
+
+
+def _coordinates(hit: Hit, _: Context) -> Hit | None:
+    """A place on earth; numbers below one are shares."""
+    degrees = [float(n) for n in re.findall(r"(?<![\d.])\d+\.\d{4,}", hit.value)]
+    if "°" in hit.value:
+        return hit
+    called = re.search(r"(?i)\b(?:gps|coord\w*|lat\w*|location|live|position)\b", hit.before())
+    fits = len(degrees) == 2 and degrees[0] <= 90 and degrees[1] <= 180 and max(degrees) >= 1
+    return hit if fits and (called or re.search(r"\.\d{5,}\D+\d+\.\d{5,}", hit.value)) else None
+
+
+def _speaker(hit: Hit, _: Context) -> Hit | None:
+    """Who speaks in a log: no word of English, no role, no element of HTML."""
+    known = words().is_common(hit.value) or words().is_title(hit.value)
+    element = f"</{hit.value}>" in hit.text or hit.value in ("br", "hr", "img", "li", "tr", "td")
+    return None if known or element else hit
+
+
 _NO_USERNAME = word_list("ruler/words", "no_username")
 
 
@@ -440,11 +514,11 @@ def _username(hit: Hit, _: Context) -> Hit | None:
 def _name_handle(hit: Hit, _: Context) -> Hit | None:
     """An "@" before a given name, as threads and forums call somebody; with an initial or a surname behind it."""
     first, *rest = hit.value.lstrip("@").split(" ")
-    second = "".join(rest)
+    second = re.sub(r"['’]", "", "".join(rest))
     if _is_of_formula(hit) or not name_table().is_given(re.split(r"[._]", first)[0]):
         return None
     named = len(second) == 1 or (name_table().is_surname(second) and not words().is_common(second))
-    return hit if not second or named else hit.cut(0, len(hit.value) - len(second) - 1)
+    return hit if not second or named else hit.cut(0, len(hit.value) - len(rest[0]) - 1)
 
 
 # "url" is decided by urls.py, which knows the table of web sites; here it only passes.
@@ -463,6 +537,11 @@ _FUNCTIONS = (
     _id_beside_name,
     _id_groups_beside_name,
     _spread,
+    _card_number,
+    _iban,
+    _ip_address,
+    _coordinates,
+    _speaker,
     _username,
     _name_handle,
 )

@@ -63,6 +63,7 @@ GENERATORS: dict[str, Generator] = {
     labels.PHONE_NUM: surrogate_phone,
     labels.ID_NUM: surrogate_id_num,
     labels.STREET_ADDRESS: surrogate_address,
+    labels.IP_ADDRESS: surrogate_id_num,
     AGE: surrogate_age,
     DATE: surrogate_date,
     LOCATION: surrogate_location,

@@ -126,3 +126,13 @@ def test_long_lists_compare_few_words(monkeypatch):
     monkeypatch.setattr(linking, "is_slip", lambda *pair: compared.append(pair) or is_slip(*pair))
     assert linking.respell(forms) != forms  # some are alike by chance
     assert len(compared) < 20 * len(forms)  # of four million pairs
+
+
+def test_many_people_are_not_compared_with_each_other(monkeypatch):
+    asked, match = [], linking.match_form
+    monkeypatch.setattr(linking, "match_form", lambda *form: asked.append(1) or match(*form))
+    letters = "bdfgklmn"
+    names = [f"Ana {a}{a}o{b}{b}u{c}{c}".title() for a in letters for b in letters for c in letters]
+    links = linking.link([read_mention(name) for name in names])
+    assert len(links.people) == len(set(links.owners)) == len(names)
+    assert len(asked) < 40 * len(names)

@@ -204,7 +204,7 @@ def test_users_add_patterns_of_all_kinds():
 def test_clear_remove_and_initialize():
     nlp = spacy.blank("en", config=TOKENIZER)
     ruler = nlp.add_pipe("pii_ruler")
-    assert ruler.labels == ("EMAIL", "ID_NUM", "PHONE_NUM", "URL_PERSONAL", "USERNAME")
+    assert {"EMAIL", "IP_ADDRESS", "STREET_ADDRESS", "USERNAME"} < set(ruler.labels)
     ruler.remove("EMAIL")
     assert "EMAIL" not in ruler and found(nlp, "ana@x.org") == []
     ruler.remove_by_id("id-ssn")
@@ -254,3 +254,25 @@ def test_bytes_and_exclude():
 def test_examples_in_docstrings_hold(name):
     result = doctest.testmod(importlib.import_module(f"pii_components.ruler.{name}"))
     assert (result.failed, result.attempted > 0) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I logged in from 84.112.203.17 at home.", [("84.112.203.17", "IP_ADDRESS")]),
+        ("See section 4.15.0.112, 127.0.0.1 and 192.168.0.1.", []),
+        ("router 2a02:8108:1a40:77::1f3c and ::1", [("2a02:8108:1a40:77::1f3c", "IP_ADDRESS")]),
+        ("write to PO Box 2572 there", [("PO Box 2572", "STREET_ADDRESS")]),
+        ("at 48.85841, 2.29451 today", [("48.85841, 2.29451", "STREET_ADDRESS")]),
+        ("weights 0.12045, 0.97722 of it", []),
+        ("to DE89 3704 0044 0532 0130 00", [("DE89 3704 0044 0532 0130 00", "ID_NUM")]),
+        ("card 4111 1111 1111 1111 and 4111 1111 1111 1112", [("4111 1111 1111 1111", "ID_NUM")]),
+        ("my insta is sam.rivera", [("sam.rivera", "USERNAME")]),
+        ("Skype: live:imani.castle", [("live:imani.castle", "USERNAME")]),
+        ("Dial 1-800-273-8255 for help.", []),
+    ],
+)
+def test_forms_are_found_whole(text, expected):
+    nlp = spacy.blank("en", config=TOKENIZER)
+    nlp.add_pipe("pii_ruler")
+    assert found(nlp, text) == expected
