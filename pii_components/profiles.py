@@ -89,7 +89,13 @@ def generic(noun: str | Sequence[str], *, before: str = "", original: str = "") 
     elif own and own.group().strip().lower() not in ("the", "a", "an"):
         noun = own.group().lower() + _LEADING.sub("", noun)
     noun += ending.group() if ending else ""
-    return noun[:1].upper() + noun[1:] if _SENTENCE_START.search(before[-20:]) else noun
+    noun = noun.upper() if original.isupper() and " " in original else noun
+    return noun[:1].upper() + noun[1:] if is_sentence_start(before) else noun
+
+
+def is_sentence_start(before: str) -> bool:
+    """RETURNS (bool): Whether a sentence or a line begins behind a text."""
+    return _SENTENCE_START.search(before[-20:]) is not None
 
 
 KEEP, SURROGATE, TAG, REDACT, MASK, PSEUDONYM, GENERIC, REMOVE, LEGACY_SHA256 = ACTIONS = (

@@ -19,17 +19,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-import numpy
 import srsly
 from spacy import util
-from spacy.attrs import ORTH, SPACY
 from spacy.pipeline import Pipe
 from spacy.pipeline.span_ruler import prioritize_new_ents_filter
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from ..config import Configured
-from ..errors import Errors, PiiError, PiiWarning, Warnings
+from ..errors import Errors, PiiError, PiiStop, PiiWarning, Warnings
 from ..labels import EDUCATION, EMPLOYER, LOCATION, is_name
 from ..names.letters import forget as forget_batch
 from ..ner.scorer import score_ents
@@ -44,9 +42,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
 
-_ONE = numpy.uint64(1)
-PLACES = 1 << 14
-_LAST = numpy.uint64(PLACES - 1)
 POOLED = (LOCATION, EDUCATION, EMPLOYER)
 # In how many documents a value must stand before others may get it: one that fewer have tells who they are.
 SHARED_BY = 3
@@ -81,32 +76,6 @@ def read_group(doc: Doc, key: str) -> list[Found]:
         for cand in resolve_overlaps(read_spans(doc, key))
     ]
     return [Found(span.label_, span.start_char, span.end_char, span) for span in spans]
-
-
-class BatchText:
-    """`doc.text` for the documents of a batch: its words are looked up in one step, and few are decoded anew. A word has the place
-    that the end of spaCy's hash says, as long as no other one comes there.
-    """
-
-    def __init__(self) -> None:
-        self._keys: Any = numpy.zeros(PLACES, dtype=numpy.uint64)
-        self._words: Any = numpy.full(PLACES, "", dtype=object)
-
-    def text(self, doc: Doc) -> str:
-        values: Any = doc.to_array([ORTH, SPACY])
-        # A word with a space behind it is another one; what the highest bit of a hash says is lost.
-        keys = (values[:, 0] << _ONE) | values[:, 1]
-        places = (keys & _LAST).astype(numpy.intp)
-        words = self._words.take(places)
-        new = numpy.flatnonzero(self._keys.take(places) != keys)
-        if len(new):
-            strings = doc.vocab.strings
-            words[new] = [
-                strings[orth] + " " if space else strings[orth]
-                for orth, space in values[new].tolist()
-            ]
-            self._words[places[new]], self._keys[places[new]] = words[new], keys[new]
-        return "".join(words.tolist())
 
 
 class Observed:
@@ -353,35 +322,32 @@ class HipsSurrogate(Configured, Pipe):
 
     def _replace(self, docs: Iterable[Doc]) -> list[Doc]:
         """RETURNS (list[Doc]): Those of a batch that did not fail. No word of theirs stays in a cache."""
-        words = BatchText()
-        done: list[tuple[Doc, Any]] = [(doc, words) for doc in docs]
+        done, missing = list[Doc](), 0
         # What a batch makes is freed without the search for garbage in cycles, which would look at it again and again meanwhile.
         collects = gc.isenabled()
         gc.disable()
         try:
-            # All are read, then all decided, then all written: what one step needs stays in the processor's cache.
-            for step in (self._read, self._decide, self._write):
-                todo, done = done, []
-                for doc, given in todo:
-                    try:
-                        done.append((doc, step(doc, given)))
-                    except Exception as err:  # noqa: BLE001, PERF203
-                        self.get_error_handler()(self.name, self, [doc], err)
+            for doc in docs:
+                try:
+                    missing += self.set_annotations(doc)
+                    done.append(doc)
+                except Exception as err:  # noqa: BLE001, PERF203
+                    self.get_error_handler()(self.name, self, [doc], err)
         finally:
             forget_batch()
             if collects:
                 gc.enable()
-        missing = sum([n for _, n in done])
         if missing:
             warnings.warn(Warnings.W402.format(n=missing), PiiWarning, stacklevel=3)
-        return [doc for doc, _ in done]
+        return done
 
     def set_annotations(self, doc: Doc) -> int:
         """Write the results to a document with `doc.spans`. RETURNS (int): How many values got a tag: there was no surrogate."""
-        return self._write(doc, self._decide(doc, self._read(doc, BatchText())))
+        return self._write(doc, self._decide(doc, *self._read(doc)))
 
-    def _read(self, doc: Doc, words: BatchText) -> tuple[str, list[Found], list[str]]:
-        """A document's text, its spans, and what the profile does with each."""
+    def _read(self, doc: Doc) -> tuple[list[Found], list[str]]:
+        """A document's spans, and what the profile does with each."""
+        self._refuse_unread(doc)
         if self._lacks_map:
             raise PiiError(
                 Errors.E475,
@@ -397,16 +363,31 @@ class HipsSurrogate(Configured, Pipe):
         actions = [
             self._profile.action(f.label, (by_role and f.span._.pii_role) or "") for f in found
         ]
-        return words.text(doc), found, actions
+        return found, actions
+
+    def _refuse_unread(self, doc: Doc) -> None:
+        """RAISES (PiiStop): E403, if nobody has looked for personal information, or somebody will only look afterwards."""
+        key, nlp = self.cfg["spans_key"], self._pipeline()
+        names = nlp.pipe_names if nlp is not None and nlp.vocab is doc.vocab else []
+        behind = names[names.index(self.name) + 1 :] if self.name in names else []
+        late = [
+            name
+            for name in behind
+            if nlp is not None
+            and "doc.spans" in nlp.get_pipe_meta(name).assigns
+            and nlp.get_pipe_config(name).get("spans_key") == key
+        ]
+        if late or (len(doc) and key not in doc.spans):
+            raise PiiStop(Errors.E403, name=self.name, key=key, late=", ".join(late) or "none")
 
     def _decide(
-        self, doc: Doc, read: tuple[str, list[Found], list[str]]
+        self, doc: Doc, found: list[Found], actions: list[str]
     ) -> tuple[str, OffsetMap, list[Replacement], list[Span]]:
         """The new text, its offsets, what stands in the place of the spans, and the spans that are not kept."""
         from .plan import NOBODY, plan
         from .values import Item
 
-        text, found, actions = read
+        text = doc.text
         replacements = plan(
             text,
             [

@@ -19,9 +19,9 @@ from ..names.letters import fold, has_sign, per_batch, plain
 from ..names.link import nicknames_of
 from ..names.table import Source
 from .keys import pick
-from .numbers import other_number
+from .numbers import ipv4
 from .person_names import Named, places_in
-from .style import fill, in_case, other_chars, other_shape, resource, word_list, words
+from .style import in_case, other_chars, other_shape, resource, word_list, words
 from .values import Context
 
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -85,26 +85,30 @@ def surrogate_handle(handle: str, context: Context, attempt: int = 0) -> str:
     """A handle for somebody else, with as many runs of letters and digits, the same separators and case. The person whose name
     it holds lends the surrogate; letters that are nobody's name become a name of the table.
     """
+    if not attempt and handle in context.handles:
+        return context.handles[handle] or ""
     people = People.of(context.people)
     owner = owner_of(handle, people)
-    rng = context.chance.rng("HANDLE", fold(handle), attempt=attempt)
     # A handle of such words only is somebody's all the same.
     harmless = words("handle_words")
     common = any(
         run[0].isalpha() and run.lower() not in harmless for run in _LETTERS.findall(handle)
     )
-    out, numbered = [], False
+    out, numbered, before = list[str](), False, ""
     for word in _WORDS.findall(handle):
         runs = _RUNS.findall(word)
         # Something like "4f2a9c": digits on both sides, several changes in a word.
         is_code = len(runs) > 2 and sum(len(run) for run in runs if run.isdecimal()) > 1
         for run in runs:
+            # The same letters become the same ones in "imdolan", "imdolan99" and "imdolan99#4821".
+            rng = context.chance.rng("HANDLE", fold(before + run), attempt=attempt)
             if not run[0].isalnum():
                 new = run
             elif run.isdecimal():
                 new, numbered = _number(run, rng), True
             else:
                 small = letters(run)
+                before = small
                 if is_code:
                     new = other_chars(run, rng)
                 elif owner >= 0 and (pieces := people.pieces(small, owner)):
@@ -119,6 +123,7 @@ def surrogate_handle(handle: str, context: Context, attempt: int = 0) -> str:
             out.append(new)
     if attempt and owner >= 0 and not numbered:
         # Brothers whose surrogates share an initial, two schools that become one: as such sites do, add a number.
+        rng = context.chance.rng("HANDLE", fold(handle), attempt=attempt)
         out.append(str(10 + int(rng.random() * 90)))
     return "".join(out)
 
@@ -248,7 +253,12 @@ def _unknown(run: str, context: Context, rng: Source) -> str:
     fit = [
         o
         for o in options
-        if o and o[0] != run[0] and o not in run and run not in o and o not in originals
+        if o
+        and o[0] != run[0]
+        and o not in run
+        and run not in o
+        and o not in originals
+        and o not in context.avoid
     ]
     if not fit:
         return other_chars(run, rng)
@@ -271,30 +281,42 @@ def surrogate_username(value: str, context: Context, attempt: int = 0) -> str | 
     """RETURNS (str | None): A user name in the same pattern; None if there is no letter or digit in it."""
     if not has_sign(value):
         return None
-    lead = len(value) - len(value.lstrip("@＠ "))
+    lead = _LEAD.match(value).end()  # type: ignore[union-attr]
     return value[:lead] + surrogate_handle(value[lead:], context, attempt)
 
 
 # E-mail addresses: the handle of the surrogate name at a domain that belongs to nobody.
 _AT = re.compile(r"@|＠|\s*[\[({<]\s*(?:at|@)\s*[\])}>]\s*|\s+at\s+|\s+@\s*", re.IGNORECASE)
 _DOT = re.compile(r"\s*[\[({<]\s*(?:dot|\.)\s*[\])}>]\s*|\s+dot\s+|[.．]", re.IGNORECASE)
+_LEAD = re.compile(r"[@＠ ]*")
 _PREFIX = re.compile(r"(?:(?:mailto:|e-?mail:)\s*)?", re.IGNORECASE)
 
 
+def handle_of(value: str) -> str:
+    """The handle in a user name or an e-mail address."""
+    start = max(pattern.match(value).end() for pattern in (_PREFIX, _LEAD))  # type: ignore[union-attr]
+    at = _AT.search(value, start)
+    return value[start : at.start()] if at else value[start:]
+
+
 def surrogate_email(value: str, context: Context, attempt: int = 0) -> str | None:
-    """An address in the same pattern, also with "at" and "dot" spelled out. RETURNS (str | None): None if there is no handle in
-    it.
+    """An address in the same pattern, also with "at" and "dot" spelled out, or one half of it. RETURNS (str | None): None if there
+    is no letter or digit in it.
     """
     start = _PREFIX.match(value).end()  # type: ignore[union-attr]
     at = _AT.search(value, start)
     local = value[start : at.start()] if at else value[start:]
-    if not has_sign(local):
+    if not has_sign(value[start:]):
         return None
-    new = value[:start] + surrogate_handle(local, context, attempt)
-    return new + at.group() + surrogate_domain(value[at.end() :], context) if at else new
+    # Another domain where the address is taken: one handle has one surrogate.
+    known = local in context.handles
+    new = value[:start] + surrogate_handle(local, context, 0 if known and at else attempt)
+    if not at:
+        return new
+    return new + at.group() + surrogate_domain(value[at.end() :], context, attempt if known else 0)
 
 
-def surrogate_domain(domain: str, context: Context) -> str:
+def surrogate_domain(domain: str, context: Context, attempt: int = 0) -> str:
     """A domain of the same kind (school, free mail, organisation, other) with the separators of the original; if
     `context.reserved`, one that nobody can own (RFC 2606).
     """
@@ -312,8 +334,10 @@ def surrogate_domain(domain: str, context: Context) -> str:
         return domain
     ending = "edu" if school else names[-1] if names[-1] in ("org", "net") else "com"
     new = ["example", ending]
-    if not context.reserved:
-        rng = context.chance.rng("DOMAIN", ".".join(letters(n) for n in names))
+    rng = context.chance.rng("DOMAIN", ".".join(letters(n) for n in names), attempt=attempt)
+    if context.reserved and attempt:
+        new.insert(0, pick(rng, word_list("domain_starts")))
+    elif not context.reserved:
         made_up = pick(rng, word_list("domain_starts")) + pick(rng, word_list("domain_ends"))
         new = [made_up, *(names[-2:] if names[-2:-1] in (["ac"], ["edu"], ["co"]) else [ending])]
     return (dot.group() if dot else ".").join(
@@ -326,12 +350,11 @@ WORD, HANDLE, ID, TEXT = ("word", "handle", "id", "text")
 
 
 class Site(NamedTuple):
-    """A site: its patterns of paths, its own words, with what codes begin, and the scheme of a number with a check digit."""
+    """A site: its patterns of paths, its own words, with what codes begin."""
 
     patterns: tuple[tuple[str, ...], ...]
     keep: frozenset[str]
     leads: tuple[str, ...]
-    check: str
 
 
 @cache
@@ -340,7 +363,7 @@ def _sites() -> dict[str, Site]:
     for row in resource("sites").values():
         patterns = tuple(tuple(path.split("/")) for path in row["paths"])
         keep, leads = row.get("keep", "").lower().split(), row.get("leads", "").split()
-        site = Site(patterns, frozenset(keep), tuple(leads), row.get("check", ""))
+        site = Site(patterns, frozenset(keep), tuple(leads))
         found.update(dict.fromkeys(row["hosts"].split(), site))
     return found
 
@@ -426,7 +449,7 @@ class _Parts(NamedTuple):
         """The new host, and whether it is one that many people use."""
         lower = host.lower()
         if _NUMBERS.fullmatch(lower):
-            return f"192.0.2.{1 + int(self.rng.random() * 254)}", False
+            return ipv4(self.rng), False
         labels = lower.split(".")
         ends = [".".join(labels[i:]) for i in range(len(labels) - 1)]
         hosted = words("hosted_sites")
@@ -473,13 +496,6 @@ class _Parts(NamedTuple):
         if kind == WORD or not has_sign(plain):
             return step
         if kind == ID and ":" not in plain:
-            code = "".join(ch for ch in plain if ch.isalnum())
-            if (
-                site.check
-                and code[:-1].isdecimal()
-                and (made := other_number(code, self.rng, site.check))
-            ):
-                return fill(plain, made)
             lead = next(
                 (
                     lead

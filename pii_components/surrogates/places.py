@@ -13,13 +13,12 @@ import tomllib
 from collections.abc import Collection
 from functools import cache
 from importlib import resources
-from typing import Any
 
-from ..names.letters import fold, has_letter, has_sign, like, norm, plain
+from ..names.letters import fold, has_sign, like, norm, plain
 from ..names.parse import PARTICLES
 from ..names.table import Source
 from .keys import pick
-from .style import ordinal, other_chars, word_list, words
+from .style import ordinal, other_chars, rewrite, word_list, words
 from .values import Context
 
 MAX_DRAWS = 60
@@ -32,12 +31,18 @@ _WITH_ARTICLE = (
     "Czech Republic",
     "United Kingdom",
     "United States",
-    "USA",
 )
+# Letters that stand for a country.
+_SHORT = {
+    **dict.fromkeys(("us", "u.s", "usa", "u.s.a"), "United States"),
+    **dict.fromkeys(("uk", "u.k"), "United Kingdom"),
+}
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’.-][^\W\d_]+)*\.?|\d+|[\W_]+")
+_LETTERS = re.compile(r"[A-Z](?:\.[A-Z])+")
 _SPLIT = re.compile(r"(\s*[,;/|\n]\s*|\s+(?:and|or|in|near)\s+)", re.IGNORECASE)
 _THE = re.compile(r"the\s+", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
+_LEAD = re.compile(r"(?:(?:the|a|an|my|our|your|his|her|its|their)\s+)?", re.IGNORECASE)
 
 
 @cache
@@ -90,52 +95,23 @@ def _halves(kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def invented(kind: str, core: str, context: Context, attempt: int = 0) -> str:
-    """A name of a town or a company that is put together ("Larkmere"); in another language than English one of Faker's for the
-    locale, if Faker is installed. core: What it stands for; no part of it comes back.
-    """
+    """A name of a town or a company that is put together ("Larkmere"). core: What it stands for; no part of it comes back."""
     rng = context.chance.rng("PLACE/" + kind, norm(core), attempt=attempt)
     starts, ends = _halves(kind)
     old = [word for word in map(norm, core.split()) if len(word) > 2]
-    lead, of_locale = norm(core)[:1], not context.locale.startswith("en")
     name = ""
     for _ in range(MAX_DRAWS):
-        name = (of_locale and _of_locale(kind, context.locale, rng)) or pick(rng, starts) + pick(
-            rng, ends
-        )
+        name = pick(rng, starts) + pick(rng, ends)
         new = norm(name)
-        if (
-            new[0] != lead
-            and not any([w in new or new in w for w in old])
-            and new not in context.avoid
-        ):
+        taken = new[:1] == norm(core)[:1] or any([w in new or new in w for w in old])
+        if not taken and new not in context.avoid:
             break
     return name
 
 
-def _of_locale(kind: str, locale: str, rng: Source) -> str:
-    fake = _faker(locale)
-    if fake is None:
-        return ""
-    fake.seed_instance(int(rng.random() * 2**53))
-    return str(fake.city() if kind == "town" else fake.last_name())
-
-
-@cache
-def _faker(locale: str) -> Any:
-    """Faker for a locale; None if it is not installed (extra `train`), or has no such locale."""
-    try:
-        from faker import Faker
-
-        fake = Faker(locale)
-        fake.city()
-    except (ImportError, AttributeError):
-        return None
-    return fake
-
-
 def surrogate_location(value: str, context: Context, attempt: int = 0) -> str | None:
-    """A place of the same kind, also "Lima, Peru". RETURNS (str | None): None if there is no letter in it."""
-    if not has_letter(value):
+    """A place of the same kind, also "Lima, Peru". RETURNS (str | None): None if there is no letter or digit in it."""
+    if not has_sign(value):
         return None
     pooled = _from_pool("LOCATION", value, context, attempt)
     if pooled is not None:
@@ -151,24 +127,22 @@ def _place(part: str, context: Context, attempt: int) -> str:
     the = _THE.match(text)
     lead = the.group() if the else ""
     name = text[len(lead) :]
-    groups, folded = _groups(), fold(name)
+    full = _SHORT.get(fold(name).rstrip("."), name)
+    groups, folded = _groups(), fold(full)
     options = groups.get(folded) or (groups.get(folded[:-1]) if name.endswith("s") else None)
     if options:
         plural = "s" if folded not in groups else ""
-        rng = context.chance.rng("PLACE/country", fold(name), attempt=attempt)
-        old = fold(name).split()
+        rng = context.chance.rng("PLACE/country", folded, attempt=attempt)
+        old = {*folded.split(), *(word.rstrip("s") for word in folded.split())}
+        with_the = bool(lead) and folded in _countries() or name in _WITH_ARTICLE[:5]
         fit = [
-            o for o in options if not set(fold(o).split()) & {*old, *(w.rstrip("s") for w in old)}
+            o
+            for o in (_WITH_ARTICLE if with_the else options)
+            if old.isdisjoint(fold(o).split())
+            and (with_the or lead or o not in _WITH_ARTICLE)
+            and not (plural and o.endswith(("ese", "sh", "ch", "ss")))
         ]
-        if lead:
-            fit = (
-                [o for o in _WITH_ARTICLE if not set(fold(o).split()) & set(old)]
-                if folded in _countries()
-                else fit
-            )
-        else:
-            fit = [o for o in fit if o not in _WITH_ARTICLE] or fit
-        return lead + like(name, pick(rng, fit)) + plural + ending
+        return lead + like(name if full == name else full, pick(rng, fit)) + plural + ending
     group = _code_groups().get(name)
     if group:
         return (
@@ -179,7 +153,9 @@ def _place(part: str, context: Context, attempt: int) -> str:
             )
             + ending
         )
-    return lead + _rename(name, KEPT["LOCATION"], "town", context, attempt) + ending
+    new = _rename(name, KEPT["LOCATION"], "town", context, attempt)
+    # "downtown", "the city": nothing but words of the kind.
+    return (lead + new if new != name else invented("town", name, context, attempt)) + ending
 
 
 def surrogate_education(value: str, context: Context, attempt: int = 0) -> str | None:
@@ -193,13 +169,19 @@ def surrogate_employer(value: str, context: Context, attempt: int = 0) -> str | 
 
 
 def _organisation(label: str, value: str, kind: str, context: Context, attempt: int) -> str | None:
-    if not has_letter(value):
+    if not has_sign(value):
         return None
     pooled = _from_pool(label, value, context, attempt)
     if pooled is not None:
         return pooled
     text, ending = _split_possessive(value)
-    return _rename(text, KEPT[label], kind, context, attempt) + ending
+    new = _rename(text, KEPT[label], kind, context, attempt)
+    if new == text:
+        # "my high school" gets a name.
+        lead = _LEAD.match(text).end()  # type: ignore[union-attr]
+        name = like("XX" if text.isupper() else "Xx", invented(kind, text, context, attempt))
+        new = f"{text[:lead]}{name} {text[lead:]}"
+    return new + ending
 
 
 def _split_possessive(text: str) -> tuple[str, str]:
@@ -231,7 +213,7 @@ def _rename(text: str, kept: str, kind: str, context: Context, attempt: int) -> 
             ):
                 end += 2
             core = "".join(tokens[i:end])
-            if (
+            if _LETTERS.fullmatch(core.rstrip(".")) or (
                 core.isupper()
                 and core.isalpha()
                 and len(core) <= 5
@@ -271,13 +253,14 @@ def _from_pool(label: str, value: str, context: Context, attempt: int) -> str | 
 MAX_DRAWS_ADDRESS = 12
 _COUNTRIES = words("country_words")
 _DIGITS = re.compile(r"\d+")
+_NUMBER = re.compile(r"(\.)?\d+")
 # The country that an address ends with.
 _LAST = re.compile(r"[,\n]\s*(?P<last>[^,\n]+?)[\s.]*$")
 _COMPOUND = re.compile(
     r"(?P<stem>[^\W\d_]{3,})(?P<kind>stra(?:ß|ss)e|str\.?|weg|platz|allee|gasse|straat|laan)",
     re.IGNORECASE,
 )
-_LETTERS = re.compile(r"[A-Z](?:\.[A-Z])+|[A-Z]{2,4}")
+_CAPITALS = re.compile(r"[A-Z]{2,4}")
 _POSTAL_CODE = re.compile(r"[\s,]*[A-Z]?\d")
 _TOKEN_ADDRESS = re.compile(
     r"[^\W\d_]+(?:['’.-][^\W\d_]+)*|[\d]+(?:st|nd|rd|th)?\b|\d+|[\W_]+", re.IGNORECASE
@@ -291,6 +274,10 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
     rng = context.chance.rng(
         "STREET_ADDRESS", " ".join(norm(w) or w for w in value.casefold().split()), attempt=attempt
     )
+    if axes := _coordinates(value):
+        return rewrite(
+            value, [(*axis.span(), _at_sea(axis, n, rng)) for n, axis in enumerate(axes)]
+        )
     end = _country_at(value)
     tokens = _TOKEN_ADDRESS.findall(value[:end])
     streets = _street_names(tokens)
@@ -326,6 +313,37 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
     return "".join(out) + value[end:]
 
 
+# Latitude, then longitude: 41.8781, -87.6298; 41°52'41.2"N 87°37'47.3"W.
+_AXIS = re.compile(
+    r"""(?:(?P<before>[NSEWO])\s?)?[-+−]?(?P<whole>\d{1,3})(?P<part>\.\d+)?(?P<more>\s?[°º](?:\s?\d\d?(?:\.\d+)?\s?['′’])?(?:\s?\d\d?(?:\.\d+)?\s?["″”])?)?"""
+    r"(?:\s?(?P<side>[NSEWO])\b)?"
+)
+# An ocean's corner in which nobody lives: the first degree and how many follow, south, then west.
+_SEA = ((40, 15), (101, 30))
+
+
+def _coordinates(value: str) -> list[re.Match[str]]:
+    """The two halves of a place on a map; empty if it is none."""
+    axes = list(_AXIS.finditer(value))
+    sure = all(axis["more"] or len(axis["part"] or "") > 3 for axis in axes)
+    return axes if len(axes) == 2 and sure else []
+
+
+def _at_sea(axis: re.Match[str], n: int, rng: Source) -> str:
+    side = axis["before"] or axis["side"] or ""
+    is_west = side in "EWO" if side else n == 1
+    first, size = _SEA[is_west]
+    more = _NUMBER.sub(
+        lambda m: other_chars(m.group(), rng) if m[1] else f"{int(rng.random() * 60):02d}",
+        (axis["part"] or "") + (axis["more"] or ""),
+    )
+    new = str(first + int(rng.random() * size)) + more
+    if not side:
+        return "-" + new
+    to = "W" if is_west else "S"
+    return f"{to} {new}" if axis["before"] else f"{new} {to}" if " " in axis.group() else new + to
+
+
 def _country_at(address: str) -> int:
     """Where the country begins that an address ends with; the end of the address if it names none."""
     last = _LAST.search(address)
@@ -354,7 +372,7 @@ def _other_word(
         return pick(rng, [code for code in group if code != token])
     if token.lower() in _COUNTRIES:
         return token
-    if _LETTERS.fullmatch(token) and not capitals:
+    if (_LETTERS.fullmatch(token) or _CAPITALS.fullmatch(token)) and not capitals:
         # "C.D.M.X", "KCMO": letters that stand for a place; which one, we do not know.
         return other_chars(token, rng)
     if compound := _COMPOUND.fullmatch(token):
