@@ -114,8 +114,8 @@ ALIASES = {"hips": SURROGATE}
 # Within what the same value gets the same surrogate: one document, all, or those of one thread or author (`doc._.pii_scope`).
 SCOPES = ("document", "corpus", "thread")
 HEADERS = ("keep", "remove")
-# What a value that comes again becomes: the same, another one each time, or the same as before with a probability.
-STRATEGIES = CONSISTENT, RANDOM, MARKOV = ("consistent", "random", "markov")
+# What a value that comes again becomes: the same. Saved pipelines name it.
+STRATEGIES = (CONSISTENT,) = ("consistent",)
 # Where surrogates of places, schools and workplaces come from: invented names, or values that the corpus has in common.
 POOLS = ("invented", "corpus")
 # How long surrogates are: as chance has it, or about as long as their originals.
@@ -150,7 +150,7 @@ class Profile:
     reserved (bool): Whether surrogates are values that can belong to nobody (example.edu, 555-01xx) rather than fully realistic ones.
     pseudonyms (Mapping[str, str | list[str]]): For that action: one fixed value, or one for each person or place in order.
     generic (Mapping[str, str | list[str]]): For that action: a noun with its determiner, or several, by what they hold.
-    repeat (float): For "markov": probability, 0 to 1, that a value keeps its last surrogate.
+    repeat (float): Of no use any more; saved pipelines hold it.
     age_spread (int): Years that an age moves at most. age_border (int): An age that nobody crosses, 18 say; 0 for none.
     other (Mapping[str, str]): Value -> what to put there, for OTHER. It holds originals, so it is not saved with a pipeline.
     RAISES (PiiError): E002, E422 for what is not allowed.

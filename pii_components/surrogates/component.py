@@ -10,7 +10,6 @@ It reads `doc.spans["pii"]` and asks the profile what happens to each label. `do
 what is protected. The key comes from a file or an environment variable and is never saved with the pipeline.
 """
 
-import gc
 import hashlib
 import logging
 import warnings
@@ -57,24 +56,10 @@ class Found(NamedTuple):
 
 
 def read_group(doc: Doc, key: str) -> list[Found]:
-    """The spans of a group, read once if they are sorted and without overlaps, as components leave them.
-
-    RETURNS (list[Found]): Sorted; of several that overlap, the one that `spans.resolve_overlaps` keeps; empty for a missing group.
-    RAISES (PiiError): E001 for a span without a label.
-    """
-    found, last = [], 0
-    for span in doc.spans.get(key) or ():
-        label, start, end = span.label_, span.start, span.end
-        if not last <= start < end or not label:
-            break
-        found.append(Found(label, span.start_char, span.end_char, span))
-        last = end
-    else:
-        return found
-    spans = [
-        Span(doc, cand.start, cand.end, label=cand.label)
-        for cand in resolve_overlaps(read_spans(doc, key))
-    ]
+    """RETURNS (list[Found]): The spans of a group, sorted; of several that overlap, the one that `spans.resolve_overlaps` keeps; empty for a
+    missing group. RAISES (PiiError): E001 for a span without a label."""
+    cands = resolve_overlaps(read_spans(doc, key))
+    spans = [Span(doc, cand.start, cand.end, label=cand.label) for cand in cands]
     return [Found(span.label_, span.start_char, span.end_char, span) for span in spans]
 
 
@@ -166,8 +151,7 @@ class HipsSurrogate(Configured, Pipe):
     key_file (str | Path | None): A file that holds the secret key.
     key_env (str | None): An environment variable that holds it, if there is no file. Without either, a random key for this run.
     spans_key (str): The span group to read.
-    strategy (str | None): What a value that comes again becomes: "consistent", "random" or "markov"; None for what the profile
-        says.
+    strategy (str | None): What a value that comes again becomes: "consistent", the same; there are no others any more.
     ents_filter (Callable): As that of spaCy's SpanRuler: who wins in `doc.ents` where entities of others overlap ours; ours.
     RAISES (PiiError): E401, E402 for a key file; E002, E422 to E425 for a profile.
     """
@@ -204,7 +188,8 @@ class HipsSurrogate(Configured, Pipe):
         self._secret = Secret(path=self.cfg["key_file"], env=self.cfg["key_env"])
         self._observed = Observed(self._secret)
         self.profile = made
-        self.scope, self.strategy = scope, strategy  # type: ignore[assignment]
+        self._checked("strategy", strategy, STRATEGIES)
+        self.scope = scope  # type: ignore[assignment]
         self._check_key_file()
 
     def _check_key_file(self) -> None:
@@ -232,16 +217,6 @@ class HipsSurrogate(Configured, Pipe):
     def scope(self, value: str | None) -> None:
         self.cfg["scope"] = self._checked("scope", value, SCOPES)
         self.sync_config("scope")
-
-    @property
-    def strategy(self) -> str:
-        """RETURNS (str): "consistent", "random" or "markov". Set it to None for what the profile says."""
-        return self.cfg["strategy"] or self._profile.strategy
-
-    @strategy.setter
-    def strategy(self, value: str | None) -> None:
-        self.cfg["strategy"] = self._checked("strategy", value, STRATEGIES)
-        self.sync_config("strategy")
 
     def _checked(self, setting: str, value: str | None, allowed: Sequence[str]) -> str | None:
         if value is not None and value not in allowed:
@@ -323,9 +298,6 @@ class HipsSurrogate(Configured, Pipe):
     def _replace(self, docs: Iterable[Doc]) -> list[Doc]:
         """RETURNS (list[Doc]): Those of a batch that did not fail. No word of theirs stays in a cache."""
         done, missing = list[Doc](), 0
-        # What a batch makes is freed without the search for garbage in cycles, which would look at it again and again meanwhile.
-        collects = gc.isenabled()
-        gc.disable()
         try:
             for doc in docs:
                 try:
@@ -335,8 +307,6 @@ class HipsSurrogate(Configured, Pipe):
                     self.get_error_handler()(self.name, self, [doc], err)
         finally:
             forget_batch()
-            if collects:
-                gc.enable()
         if missing:
             warnings.warn(Warnings.W402.format(n=missing), PiiWarning, stacklevel=3)
         return done
@@ -400,7 +370,6 @@ class HipsSurrogate(Configured, Pipe):
             reserved=self.cfg["reserved"],
             local=self.scope == "document",
             pools=self._observed.shared() if self._profile.pool == "corpus" else None,
-            strategy=self.cfg["strategy"],
             everyone=self._everyone or NOBODY,
         )
         new, offsets = apply_replacements(text, replacements)

@@ -510,20 +510,6 @@ def _fit_torn(part: Part, inside: Collection[str], shift: DateShift) -> dict[str
     return None
 
 
-def like_date(fixed: str, value: str) -> str:
-    """A pseudonym as long as the date that it stands for: of "February 29, 2017" the year for a year, the month and the year for both."""
-    fields = {field for part in _read(value) for field in part.fields}
-    written = re.fullmatch(r"(\w+) (\d+), (\d+)", fixed)
-    if written is None or not fields & {"y", "m", "a", "season", "decade"}:
-        return fixed
-    month, day, year = written.groups()
-    if fields & {"a", "d"}:
-        return fixed if "y" in fields else f"{month} {day}"
-    if "m" not in fields:
-        return year
-    return f"{month} {year}" if "y" in fields else month
-
-
 def is_date(value: str) -> bool:
     """Whether a value is the day of a year and nothing else, "2024-01-15": a number may be labelled so."""
     parts = _read(value)

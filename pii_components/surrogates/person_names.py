@@ -21,43 +21,19 @@ from ..names.table import NameTable, Pool, Source
 from .keys import Chance, Stream
 from .style import other_shape
 
-_ASCII = bytes(range(128))
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
 class Forbidden:
     """Folded words that no surrogate may be, as `letters.norm` gives them: sets of words, and all words of a text."""
 
     def __init__(self, *words: Container[str], text: str = "") -> None:
-        self._words = words
-        self._text = ""
-        if text:
-            text = text.replace("’", "'")
-            special = _elided(text)
-            if not text.isascii():
-                # Most of what is not ASCII are quotes and dashes.
-                rest = (
-                    text.encode("utf8", "surrogatepass")
-                    .translate(None, _ASCII)
-                    .decode("utf8", "surrogatepass")
-                )
-                special |= {
-                    norm(word) for ch in {*rest} if ch.isalpha() for word in _words_with(text, ch)
-                }
-                text = text.encode("ascii", "replace").decode("ascii")
-            self._text = text.lower()
-            if special:
-                self._words = (*words, special)
+        # "O'Brien's" is O'Brien, and Brien too.
+        parts = {re.sub("['’]s$", "", part) for part in _WORD.findall(text)}
+        self._words = (*words, {norm(w) for part in parts for w in (part, *re.split("['’]", part))})
 
     def __contains__(self, word: object) -> bool:
-        for words in self._words:
-            if word in words:
-                return True
-        return (
-            isinstance(word, str)
-            and word != ""
-            and word in self._text
-            and re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", self._text) is not None
-        )
+        return any([word in words for words in self._words])
 
 
 def places_in(text: str, part: str, start: int = 0) -> Iterator[int]:
@@ -66,36 +42,6 @@ def places_in(text: str, part: str, start: int = 0) -> Iterator[int]:
     while at >= 0:
         yield at
         at = text.find(part, at + 1)
-
-
-def _words_with(text: str, letter: str) -> Iterator[str]:
-    """Words that hold a letter that is not ASCII; what stands before it and is not ASCII either goes with it."""
-    for at in places_in(text, letter):
-        start = at
-        while start and not text[start - 1].isascii():
-            start -= 1
-        yield _word_at(text, start)
-
-
-def _word_at(text: str, start: int) -> str:
-    """The letters around a place, with marks and apostrophes between them."""
-    end = start
-    while start and (text[start - 1].isalpha() or text[start - 1] == "'"):
-        start -= 1
-    while end < len(text) and (text[end].isalpha() or not text[end].isascii() or text[end] == "'"):
-        end += 1
-    return text[start:end].strip("'").removesuffix("'s")
-
-
-def _elided(text: str) -> set[str]:
-    """Folded words with one letter before an apostrophe: O'Brien, D'Souza."""
-    return {
-        norm(_word_at(text, at - 1))
-        for at in places_in(text, "'", 1)
-        if not text[at - 2 : at - 1].isalpha()
-        and text[at - 1].isalpha()
-        and text[at + 1 : at + 2].isalpha()
-    }
 
 
 MAX_TRIES, WIDEN_AFTER, ACCENT_TRIES = 240, 120, 40

@@ -8,7 +8,7 @@ surrogate. A value without a surrogate gets its tag; nothing is ever left as it 
 """
 
 import re
-from collections.abc import Callable, Collection, Container, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -31,12 +31,11 @@ from ..names.link import Person, fits, links_of, places_of, spell_initials
 from ..names.parse import FAMILY, GIVEN, Mention, Word, read_mention
 from ..names.table import name_table
 from ..offsets import Replacement
-from ..profiles import CONSISTENT, GENERIC, NEAR, PSEUDONYM, REMOVE, SURROGATE, Profile
+from ..profiles import GENERIC, NEAR, PSEUDONYM, REMOVE, SURROGATE, Profile
 from .dates import (
     choose_age_shift,
     choose_date_shift,
     is_date,
-    like_date,
     surrogate_age,
     surrogate_date,
     torn_dates,
@@ -118,7 +117,7 @@ SPARE: dict[str, Callable[[int], str]] = {
 }
 # What makes two values of a label one and the same; letters and digits, where nothing else is said.
 KEYS = {labels.PHONE_NUM: phone_key, labels.ID_NUM: id_key}
-# These move together by one shift, which keeps distinct values distinct and in order; no strategy changes that. A user's map may
+# These move together by one shift, which keeps distinct values distinct and in order. A user's map may
 # give two values one replacement.
 TOGETHER = (AGE, DATE, OTHER)
 
@@ -251,7 +250,6 @@ def plan(
     reserved: bool | None = None,
     local: bool = True,
     pools: Mapping[str, Sequence[str]] | None = None,
-    strategy: str | None = None,
     everyone: Everyone = NOBODY,
 ) -> list[Replacement]:
     """Decide what stands in the place of each span.
@@ -261,7 +259,7 @@ def plan(
     reserved (bool | None): Whether values must be such that nobody can own them; None for what the profile says.
     local (bool): Whether surrogates hold for this document only, so that they may depend on all of its words.
     pools (Mapping[str, Sequence[str]] | None): Label -> values of the corpus, for profiles that draw from it.
-    strategy (str | None): One of `profiles.STRATEGIES`; None for what the profile says. everyone (Everyone): Who else is in a wider scope.
+    everyone (Everyone): Who else is in a wider scope.
     RETURNS (list[Replacement]): One for each item that is not kept, and for each header that is removed, with the items in it.
     """
     people, linked, read = link_names(text, items)
@@ -276,30 +274,16 @@ def plan(
         # Who is called family name first is called so by a comma here: the pseudonyms are English names.
         people[i] = people[i]._replace(kinds=tuple(sorted(people[i].kinds, key=FAMILY.__eq__)))
     by_start = {name.item.start: name for name in linked}
-    variant = _variants(
-        text,
-        items,
-        by_start,
-        chance,
-        profile=profile,
-        strategy=strategy or profile.strategy,
-        local=local,
-    )
-    details = [
-        (item, name)
-        for item, name in zip(items, variant, strict=True)
-        if item.action == SURROGATE and item.label in GENERATORS
-    ]
-    texts = {
-        label: [text[item.start : item.end] for item, _ in details if item.label == label]
-        for label in (AGE, DATE)
-    }
-    weeks = any(weekday_beside(text, i.start, i.end) for i, _ in details if i.label == DATE)
+    details = [i for i in items if i.action == SURROGATE and i.label in GENERATORS]
+    values: dict[str, set[str]] = {AGE: set(), DATE: set()}
+    for item in details:
+        values.setdefault(item.label, set()).add(text[item.start : item.end])
+    weeks = any(weekday_beside(text, i.start, i.end) for i in details if i.label == DATE)
     ages = choose_age_shift(
-        texts[AGE], chance, spread=profile.age_spread, border=profile.age_border, local=local
+        values[AGE], chance, spread=profile.age_spread, border=profile.age_border, local=local
     )
     dates = choose_date_shift(
-        texts[DATE],
+        values[DATE],
         chance,
         weeks=weeks,
         local=local,
@@ -318,27 +302,33 @@ def plan(
         near=profile.length == NEAR,
         other={canonical(k): v for k, v in profile.other.items()},
     )
-    named = _names_of(people, variant, context, fixed, first=len(everyone.people))
-    made = _values_of(text, details, named, context)
-    torn = torn_dates(text, _pieces(text, items), dates, chance)
+    named = name_people(
+        people,
+        chance,
+        table=context.table,
+        forbidden=avoid,
+        fixed=fixed,
+        near=context.near,
+        first=len(everyone.people),
+    )
+    made = _details(values, replace(context, people=People(named)))
+    torn = torn_dates(text, _pieces(items), dates, chance)
     numbers: dict[str, dict[str, int]] = {}
     found = []
-    for item, name in zip(items, variant, strict=True):
+    for item in items:
         if item.action == profiles.KEEP:
             continue
         old, note = text[item.start : item.end], ""
-        handle = made.get((name, labels.USERNAME, old))
+        handle = made.get((labels.USERNAME, old))
         if item.action in _ANEW and item.start in torn:
             became: str | None = torn[item.start]
         elif item.start in by_start and not (handle and item.action == SURROGATE):
-            became, note = _name(
-                by_start[item.start], named[name], context, name, profile=profile, fixed=fixed
-            )
+            became, note = _name(by_start[item.start], named, context, profile=profile, fixed=fixed)
         elif item.action == SURROGATE:
-            became = handle if item.start in by_start else made.get((name, item.label, old))
+            became = handle if item.start in by_start else made.get((item.label, old))
         elif item.action == PSEUDONYM:
             became = fixed_value(
-                item, text, named[""], chance, fixed=fixed, profile=profile, numbers=numbers
+                item, text, named, chance, fixed=fixed, profile=profile, numbers=numbers
             )
         else:
             became = _without_key(item, text, profile)
@@ -351,7 +341,7 @@ def plan(
     return _without_headers(text, items, found) if profile.header == REMOVE else found
 
 
-def _pieces(text: str, items: Sequence[Item]) -> list[tuple[int, int]]:
+def _pieces(items: Sequence[Item]) -> list[tuple[int, int]]:
     """Start and end of what may be a piece of a date: dates, and short numbers that another label was given to."""
     return [
         (start, end)
@@ -419,58 +409,6 @@ def _is_possessive(text: str, start: int, end: int) -> bool:
     return len(_OPENS.findall(line)) <= len(_CLOSES.findall(line))
 
 
-def _names_of(
-    people: Sequence[Person],
-    variant: Sequence[str],
-    context: Context,
-    fixed: dict[int, str],
-    *,
-    first: int,
-) -> dict[str, list[Named]]:
-    """Variant -> the people with its surrogates, none of them like those of an earlier variant."""
-    found: dict[str, list[Named]] = {}
-    used: set[str] = set()
-    for name in dict.fromkeys(["", *variant]):
-        found[name] = name_people(
-            people,
-            context.chance.variant(name),
-            table=context.table,
-            forbidden=Forbidden(context.avoid, used),
-            fixed=fixed,
-            near=context.near,
-            first=first,
-        )
-        used |= {norm(word or "") for person in found[name] for word in person.surrogates}
-    return found
-
-
-def _values_of(
-    text: str,
-    details: Sequence[tuple[Item, str]],
-    named: Mapping[str, Sequence[Named]],
-    context: Context,
-) -> dict[tuple[str, str, str], str | None]:
-    """Variant, label and value -> its surrogate, which no other value gets. details: With the variant of each."""
-    found: dict[tuple[str, str, str], str | None] = {}
-    taken = {canonical(text[item.start : item.end]) for item, _ in details}
-    for name, people in named.items():
-        values: dict[str, set[str]] = {}
-        for item, of_variant in details:
-            if of_variant == name:
-                values.setdefault(item.label, set()).add(text[item.start : item.end])
-        varied = replace(context, chance=context.chance.variant(name), people=People(people))
-        addresses = values.get(EMAIL, set()) | values.get(labels.USERNAME, set())
-        handles = {handle for value in addresses if has_sign(handle := handle_of(value))}
-        taken |= {canonical(handle) for handle in handles}
-        varied = replace(
-            varied, handles=distinct(handles, surrogate_handle, varied, forbidden=taken)
-        )
-        new = _details(values, varied, taken)
-        found |= {(name, *key): value for key, value in new.items()}
-        taken |= {canonical(value) for value in new.values() if value is not None}
-    return found
-
-
 def _without_key(item: Item, text: str, profile: Profile) -> str | None:
     old = text[item.start : item.end]
     match item.action:
@@ -499,68 +437,6 @@ def _without_headers(
     return sorted([*gone, *rest], key=lambda rep: (rep.start, rep.end))
 
 
-def variants(
-    values: Sequence[Hashable | None],
-    chance: Chance,
-    document: str,
-    *,
-    strategy: str,
-    repeat: float,
-    local: bool,
-) -> list[str]:
-    """Choose a variant of its surrogate for each mention of a document.
-
-    values: What makes two mentions one value; None for what never varies. document: What tells the document from others.
-    repeat: For "markov": how likely the last surrogate is kept. local: Whether the scope is this document; in a wider one, a
-    first mention too may vary.
-    RETURNS (list[str]): For `Chance.variant`; the empty string is the surrogate that "consistent" gives.
-    """
-    if strategy == CONSISTENT:
-        return [""] * len(values)
-    seen: dict[Hashable, int] = {}
-    last: dict[Hashable, str] = {}
-    out = []
-    for value in values:
-        if value is None:
-            out.append("")
-            continue
-        count = seen[value] = seen.get(value, -1) + 1
-        if count == 0 and local:
-            new = ""
-        elif strategy == profiles.RANDOM:
-            new = f"{document}:{count}"
-        else:
-            kept = chance.rng("MARKOV", f"{document}|{value!r}", attempt=count).random() < repeat
-            new = last.get(value, "") if kept else f"{document}:{count}"
-        last[value] = new
-        out.append(new)
-    return out
-
-
-def _variants(
-    text: str,
-    items: Sequence[Item],
-    by_start: Mapping[int, Linked],
-    chance: Chance,
-    *,
-    profile: Profile,
-    strategy: str,
-    local: bool,
-) -> list[str]:
-    if strategy == CONSISTENT:
-        return [""] * len(items)
-    values: list[Hashable | None] = []
-    for item in items:
-        value: Hashable | None = None
-        if item.action == SURROGATE and item.start in by_start:
-            value = ("NAME", by_start[item.start].owner)
-        elif item.action == SURROGATE and item.label not in TOGETHER:
-            value = (item.label, KEYS.get(item.label, canonical)(text[item.start : item.end]))
-        values.append(value)
-    document = chance.digest("document", text).hex()[:16]
-    return variants(values, chance, document, strategy=strategy, repeat=profile.repeat, local=local)
-
-
 def _forbidden(
     text: str,
     items: Sequence[Item],
@@ -582,10 +458,16 @@ def _forbidden(
 
 
 def _details(
-    values: Mapping[str, Collection[str]], context: Context, taken: Collection[str]
+    values: Mapping[str, Collection[str]], context: Context
 ) -> dict[tuple[str, str], str | None]:
-    """(label, value) -> surrogate, for everything but names. taken: Canonical values that no surrogate may be."""
+    """(label, value) -> surrogate, for everything but names; no value gets that of another one, nor one that is an original."""
     found: dict[tuple[str, str], str | None] = {}
+    addresses = [*values.get(EMAIL, ()), *values.get(labels.USERNAME, ())]
+    handles = {handle for value in addresses if has_sign(handle := handle_of(value))}
+    taken = {canonical(value) for value in handles.union(*values.values())}
+    context = replace(
+        context, handles=distinct(handles, surrogate_handle, context, forbidden=taken)
+    )
     for label in sorted(values):
         generator = GENERATORS[label]
         if label in TOGETHER:
@@ -619,14 +501,13 @@ def _name(
     linked: Linked,
     named: Sequence[Named],
     context: Context,
-    variant: str,
     *,
     profile: Profile,
     fixed: dict[int, str],
 ) -> tuple[str | None, str]:
     """A name's new form, and a note."""
     item, mention, owner, places = linked
-    chance = context.chance.variant(variant)
+    chance = context.chance
     if owner < 0:
         # No letter of a name: a number maybe.
         return other_shape(mention.text, chance.rng("NAME/numbers", mention.text)), ""
@@ -726,4 +607,4 @@ def fixed_value(
             return "@" + domain
         is_half = "@" not in old and _AT_BEHIND.match(text, item.end)
         return local if is_half else f"{local}@{domain}"
-    return like_date(value, old) if label == DATE else value
+    return value

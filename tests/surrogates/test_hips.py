@@ -220,7 +220,7 @@ def test_wrong_settings(hips):
     with pytest.raises(PiiError, match="E422"):
         hips.scope = "world"
     with pytest.raises(PiiError, match="E422"):
-        hips.strategy = "sometimes"
+        HipsSurrogate(strategy="markov")
     with pytest.raises(PiiError, match="E402"):
         hips.set_key(b"short")
 
