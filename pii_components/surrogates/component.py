@@ -313,27 +313,7 @@ class HipsSurrogate(Configured, Pipe):
 
     def set_annotations(self, doc: Doc) -> int:
         """Write the results to a document with `doc.spans`. RETURNS (int): How many values got a tag: there was no surrogate."""
-        return self._write(doc, self._decide(doc, *self._read(doc)))
-
-    def _read(self, doc: Doc) -> tuple[list[Found], list[str]]:
-        """A document's spans, and what the profile does with each."""
-        self._refuse_unread(doc)
-        if self._lacks_map:
-            raise PiiError(
-                Errors.E475,
-                lacks="the profile's map for OTHER",
-                cure="use one process, or set the profile again there",
-            )
-        by_role = self._profile.by_role
-        if by_role:
-            from .owners import set_detail_roles
-
-            set_detail_roles(doc, self.cfg["spans_key"])
-        found = read_group(doc, self.cfg["spans_key"])
-        actions = [
-            self._profile.action(f.label, (by_role and f.span._.pii_role) or "") for f in found
-        ]
-        return found, actions
+        return self._write(doc, self._decide(doc))
 
     def _refuse_unread(self, doc: Doc) -> None:
         """RAISES (PiiStop): E403, if nobody has looked for personal information, or somebody will only look afterwards."""
@@ -350,13 +330,27 @@ class HipsSurrogate(Configured, Pipe):
         if late or (len(doc) and key not in doc.spans):
             raise PiiStop(Errors.E403, name=self.name, key=key, late=", ".join(late) or "none")
 
-    def _decide(
-        self, doc: Doc, found: list[Found], actions: list[str]
-    ) -> tuple[str, OffsetMap, list[Replacement], list[Span]]:
+    def _decide(self, doc: Doc) -> tuple[str, OffsetMap, list[Replacement], list[Span]]:
         """The new text, its offsets, what stands in the place of the spans, and the spans that are not kept."""
         from .plan import NOBODY, plan
         from .values import Item
 
+        self._refuse_unread(doc)
+        if self._lacks_map:
+            raise PiiError(
+                Errors.E475,
+                lacks="the profile's map for OTHER",
+                cure="use one process, or set the profile again there",
+            )
+        by_role = self._profile.by_role
+        if by_role:
+            from .owners import set_detail_roles
+
+            set_detail_roles(doc, self.cfg["spans_key"])
+        found = read_group(doc, self.cfg["spans_key"])
+        actions = [
+            self._profile.action(f.label, (by_role and f.span._.pii_role) or "") for f in found
+        ]
         text = doc.text
         replacements = plan(
             text,

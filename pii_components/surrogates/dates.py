@@ -115,10 +115,8 @@ def surrogate_age(value: str, context: Context, attempt: int = 0) -> str | None:
     numbers = _numbers(value)
     word = None if numbers else _age_word().search(value)
     spans = [word.span()] if word else [match.span() for match, _, _ in numbers]
-    rest = rewrite(value, [(*span, " ") for span in spans])
-    if not words("age_around").issuperset([w.lower() for w in _LETTERS.findall(rest)]) or any(
-        map(str.isdecimal, rest)
-    ):
+    around = re.findall(r"[^\W\d_]+|\d", rewrite(value, [(*span, " ") for span in spans]).lower())
+    if not words("age_around").issuperset(around):
         return None
     if word:
         rng = context.chance.rng("AGE", value.casefold())
@@ -132,17 +130,20 @@ def surrogate_age(value: str, context: Context, attempt: int = 0) -> str | None:
         new = _decade(number, shift) if form == "decade" else shift(number)
         if new is None or number > 130:
             return None
-        if old := match["word"]:
-            if new not in _FORMS[form]:
-                return None
-            made = like(old, _FORMS[form][new].capitalize()).replace(
-                "-", next((ch for ch in old if ch in "‐‑ "), "-")
-            )
-        else:
-            fraction = other_chars(match["fraction"] or "", context.chance.rng("AGE", str(number)))
-            made = str(new) + fraction + ordinal(match["ending"] or "", new)
+        made = _written(match, number, new, form, context.chance)
+        if not made:
+            return None
         edits.append((*match.span(), made))
     return rewrite(value, edits) if edits else None
+
+
+def _written(match: re.Match[str], number: int, new: int, form: str, chance: Chance) -> str:
+    """A new age as the old one is written; empty if there is no word for it."""
+    if old := match["word"]:
+        dash = next((ch for ch in old if ch in "‐‑ "), "-")
+        return like(old, _FORMS[form].get(new, "").capitalize()).replace("-", dash)
+    fraction = other_chars(match["fraction"] or "", chance.rng("AGE", str(number)))
+    return str(new) + fraction + ordinal(match["ending"] or "", new)
 
 
 @cache

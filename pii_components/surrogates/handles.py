@@ -91,9 +91,7 @@ def surrogate_handle(handle: str, context: Context, attempt: int = 0) -> str:
     owner = owner_of(handle, people)
     # A handle of such words only is somebody's all the same.
     harmless = words("handle_words")
-    common = any(
-        run[0].isalpha() and run.lower() not in harmless for run in _LETTERS.findall(handle)
-    )
+    common = not harmless.issuperset([run.lower() for run in _LETTERS.findall(handle)])
     out, numbered, before = list[str](), False, ""
     for word in _WORDS.findall(handle):
         runs = _RUNS.findall(word)
@@ -201,31 +199,24 @@ def _segment(run: str, stems: Sequence[Stem], size: int) -> tuple[Piece, ...]:
 
 def _best_pieces(run: str, stems: Sequence[Stem]) -> tuple[Piece, ...]:
     """The reading of a run that weighs most, with three less for each letter that is no part of a name."""
-    # Where forms begin, and the next such place from each letter on.
     here: dict[int, list[tuple[str, str, int, int]]] = {}
     for form in _forms(run, stems):
         for start in places_in(run, form[0]):
             here.setdefault(start, []).append(form)
-    next_at = [len(run)] * (len(run) + 1)
-    for start in range(len(run) - 1, -1, -1):
-        next_at[start] = start if start in here else next_at[start + 1]
 
     @cache
     def best(start: int, used: int) -> tuple[int, tuple[Piece, ...]]:
-        begin = next_at[start]
-        if begin == len(run):
-            return 3 * (start - begin), ()
-        score, pieces = best(begin + 1, used)
+        if start == len(run):
+            return 0, ()
+        score, pieces = best(start + 1, used)
         score -= 3
-        for old, new, i, weight in here[begin]:
+        for old, new, i, weight in here.get(start, ()):
             if not used >> i & 1:
-                rest, behind = best(begin + len(old), used | 1 << i)
+                rest, behind = best(start + len(old), used | 1 << i)
                 if rest + weight > score:
-                    score, pieces = (
-                        rest + weight,
-                        (Piece(begin, begin + len(old), new, weight), *behind),
-                    )
-        return score + 3 * (start - begin), pieces
+                    piece = Piece(start, start + len(old), new, weight)
+                    score, pieces = rest + weight, (piece, *behind)
+        return score, pieces
 
     return best(0, 0)[1]
 
@@ -324,12 +315,8 @@ def surrogate_domain(domain: str, context: Context, attempt: int = 0) -> str:
     names = [p.strip().lower() for p in _DOT.split(domain) if p]
     if not names:
         return domain
-    school = (
-        "edu" in names[-2:]
-        or "ac" in names[-2:-1]
-        or "k12" in names
-        or any(n.startswith(("uni", "college")) for n in names)
-    )
+    school = "edu" in names[-2:] or "ac" in names[-2:-1] or "k12" in names
+    school = school or any(n.startswith(("uni", "college")) for n in names)
     if not context.reserved and not school and not words("free_mail").isdisjoint(names[:-1]):
         return domain
     ending = "edu" if school else names[-1] if names[-1] in ("org", "net") else "com"
@@ -340,9 +327,8 @@ def surrogate_domain(domain: str, context: Context, attempt: int = 0) -> str:
     elif not context.reserved:
         made_up = pick(rng, word_list("domain_starts")) + pick(rng, word_list("domain_ends"))
         new = [made_up, *(names[-2:] if names[-2:-1] in (["ac"], ["edu"], ["co"]) else [ending])]
-    return (dot.group() if dot else ".").join(
-        p.upper() if len(domain) > 1 and domain.isupper() else p for p in new
-    )
+    made = (dot.group() if dot else ".").join(new)
+    return made.upper() if domain.isupper() else made
 
 
 # Which parts of a social site's address say who somebody is: rules as data, resources/surrogates/sites.toml.

@@ -9,16 +9,14 @@ one of the corpus instead, as CRAPII did (section 2.3.2); only by one that sever
 """
 
 import re
-import tomllib
 from collections.abc import Collection
 from functools import cache
-from importlib import resources
 
 from ..names.letters import fold, has_sign, like, norm, plain
 from ..names.parse import PARTICLES
 from ..names.table import Source
 from .keys import pick
-from .style import ordinal, other_chars, rewrite, word_list, words
+from .style import ordinal, other_chars, resource, rewrite, word_list, words
 from .values import Context
 
 MAX_DRAWS = 60
@@ -46,14 +44,8 @@ _LEAD = re.compile(r"(?:(?:the|a|an|my|our|your|his|her|its|their)\s+)?", re.IGN
 
 
 @cache
-def _data() -> dict[str, dict[str, str]]:
-    file = resources.files("pii_components") / "resources" / "surrogates" / "places.toml"
-    return tomllib.loads(file.read_text(encoding="utf8"))
-
-
-@cache
 def _words(name: str) -> frozenset[str]:
-    return frozenset(str(_data()[name]).split())
+    return frozenset(str(resource("places")[name]).split())
 
 
 @cache
@@ -62,7 +54,7 @@ def _code_groups() -> dict[str, tuple[str, ...]]:
     groups = [
         tuple(text.split())
         for kind in ("dotted_codes", "codes")
-        for text in reversed(_data()[kind].values())
+        for text in reversed(resource("places")[kind].values())
     ]
     return {code: group for group in groups for code in group}
 
@@ -70,8 +62,8 @@ def _code_groups() -> dict[str, tuple[str, ...]]:
 @cache
 def _groups() -> dict[str, tuple[str, ...]]:
     """Name of a country, of its people, or of a state -> those that may replace it."""
-    lists = [tuple(" ".join(n.split()) for n in str(_data()["us_states"]).split(","))]
-    for text in _data()["regions"].values():
+    lists = [tuple(" ".join(n.split()) for n in str(resource("places")["us_states"]).split(","))]
+    for text in resource("places")["regions"].values():
         pairs = [pair.strip().split(":") for pair in text.split(",")]
         lists += [tuple(name for name, _ in pairs), tuple(sorted({people for _, people in pairs}))]
     return {fold(name): names for names in lists for name in names}
@@ -81,7 +73,7 @@ def _groups() -> dict[str, tuple[str, ...]]:
 def _countries() -> frozenset[str]:
     return frozenset(
         fold(pair.split(":")[0].strip())
-        for text in _data()["regions"].values()
+        for text in resource("places")["regions"].values()
         for pair in text.split(",")
     )
 
@@ -89,8 +81,8 @@ def _countries() -> frozenset[str]:
 @cache
 def _halves(kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What invented names ("town" or "company") begin and end with."""
-    return tuple(str(_data()[f"{kind}_starts"]).split()), tuple(
-        str(_data()[f"{kind}_ends"]).split()
+    return tuple(str(resource("places")[f"{kind}_starts"]).split()), tuple(
+        str(resource("places")[f"{kind}_ends"]).split()
     )
 
 
@@ -127,35 +119,35 @@ def _place(part: str, context: Context, attempt: int) -> str:
     the = _THE.match(text)
     lead = the.group() if the else ""
     name = text[len(lead) :]
-    full = _SHORT.get(fold(name).rstrip("."), name)
-    groups, folded = _groups(), fold(full)
-    options = groups.get(folded) or (groups.get(folded[:-1]) if name.endswith("s") else None)
-    if options:
-        plural = "s" if folded not in groups else ""
-        rng = context.chance.rng("PLACE/country", folded, attempt=attempt)
-        old = {*folded.split(), *(word.rstrip("s") for word in folded.split())}
-        with_the = bool(lead) and folded in _countries() or name in _WITH_ARTICLE[:5]
-        fit = [
-            o
-            for o in (_WITH_ARTICLE if with_the else options)
-            if old.isdisjoint(fold(o).split())
-            and (with_the or lead or o not in _WITH_ARTICLE)
-            and not (plural and o.endswith(("ese", "sh", "ch", "ss")))
-        ]
-        return lead + like(name if full == name else full, pick(rng, fit)) + plural + ending
-    group = _code_groups().get(name)
-    if group:
-        return (
-            lead
-            + pick(
-                context.chance.rng("PLACE/code", name, attempt=attempt),
-                [c for c in group if c != name],
-            )
-            + ending
-        )
+    if country := _country(name, bool(lead), context, attempt):
+        return lead + country + ending
+    if group := _code_groups().get(name):
+        rng = context.chance.rng("PLACE/code", name, attempt=attempt)
+        return lead + pick(rng, [c for c in group if c != name]) + ending
     new = _rename(name, KEPT["LOCATION"], "town", context, attempt)
     # "downtown", "the city": nothing but words of the kind.
     return (lead + new if new != name else invented("town", name, context, attempt)) + ending
+
+
+def _country(name: str, has_the: bool, context: Context, attempt: int) -> str:
+    """Another country, people of it, or state; empty if the name is none."""
+    full = _SHORT.get(fold(name).rstrip("."), name)
+    groups, folded = _groups(), fold(full)
+    plural = "s" if folded not in groups and folded.endswith("s") else ""
+    options = groups.get(folded.removesuffix(plural), ())
+    with_the = (has_the and folded in _countries()) or name in _WITH_ARTICLE[:5]
+    old = {*folded.split(), *(word.rstrip("s") for word in folded.split())}
+    fit = [
+        o
+        for o in (_WITH_ARTICLE if with_the and options else options)
+        if old.isdisjoint(fold(o).split())
+        and (with_the or has_the or o not in _WITH_ARTICLE)
+        and not (plural and o.endswith(("ese", "sh", "ch", "ss")))
+    ]
+    if not fit:
+        return ""
+    rng = context.chance.rng("PLACE/country", folded, attempt=attempt)
+    return like(name if full == name else full, pick(rng, fit)) + plural
 
 
 def surrogate_education(value: str, context: Context, attempt: int = 0) -> str | None:

@@ -269,86 +269,108 @@ def plan(
         people = [*_as_shown(text, people, linked)]
     avoid = _forbidden(text, items, read, (known, everyone.words), local=local)
     fixed = fixed_names(people, linked, profile, chance, everyone.labels, avoid)
-    commas = {name.owner for name in linked if name.mention.form.comma}
-    for i in fixed.keys() - commas:
-        # Who is called family name first is called so by a comma here: the pseudonyms are English names.
-        people[i] = people[i]._replace(kinds=tuple(sorted(people[i].kinds, key=FAMILY.__eq__)))
-    by_start = {name.item.start: name for name in linked}
+    people = _given_first(people, linked, fixed)
     details = [i for i in items if i.action == SURROGATE and i.label in GENERATORS]
     values: dict[str, set[str]] = {AGE: set(), DATE: set()}
     for item in details:
         values.setdefault(item.label, set()).add(text[item.start : item.end])
-    weeks = any(weekday_beside(text, i.start, i.end) for i in details if i.label == DATE)
-    ages = choose_age_shift(
-        values[AGE], chance, spread=profile.age_spread, border=profile.age_border, local=local
-    )
+    is_near = profile.length == NEAR
     dates = choose_date_shift(
         values[DATE],
         chance,
-        weeks=weeks,
+        weeks=any(weekday_beside(text, i.start, i.end) for i in details if i.label == DATE),
         local=local,
         locale=profile.locale,
-        near=profile.length == NEAR,
-    )
-    context = Context(
-        chance,
-        name_table(),
-        reserved=profile.reserved if reserved is None else reserved,
-        locale=profile.locale,
-        ages=ages,
-        dates=dates,
-        avoid=avoid,
-        pools=pools or {} if profile.pool == "corpus" else {},
-        near=profile.length == NEAR,
-        other={canonical(k): v for k, v in profile.other.items()},
+        near=is_near,
     )
     named = name_people(
         people,
         chance,
-        table=context.table,
+        table=name_table(),
         forbidden=avoid,
         fixed=fixed,
-        near=context.near,
+        near=is_near,
         first=len(everyone.people),
     )
-    made = _details(values, replace(context, people=People(named)))
-    torn = torn_dates(text, _pieces(items), dates, chance)
+    context = Context(
+        chance,
+        name_table(),
+        people=People(named),
+        reserved=profile.reserved if reserved is None else reserved,
+        locale=profile.locale,
+        ages=choose_age_shift(
+            values[AGE], chance, spread=profile.age_spread, border=profile.age_border, local=local
+        ),
+        dates=dates,
+        avoid=avoid,
+        pools=pools or {} if profile.pool == "corpus" else {},
+        near=is_near,
+        other={canonical(k): v for k, v in profile.other.items()},
+    )
+    made = _details(values, context)
+    pieces = _pieces(text, items, made, context)
+    by_start = {name.item.start: name for name in linked}
     numbers: dict[str, dict[str, int]] = {}
     found = []
     for item in items:
+        old, note = text[item.start : item.end], ""
         if item.action == profiles.KEEP:
             continue
-        old, note = text[item.start : item.end], ""
-        handle = made.get((labels.USERNAME, old))
-        if item.action in _ANEW and item.start in torn:
-            became: str | None = torn[item.start]
-        elif item.start in by_start and not (handle and item.action == SURROGATE):
+        if item.start in pieces:
+            became = pieces[item.start]
+        elif item.start in by_start:
             became, note = _name(by_start[item.start], named, context, profile=profile, fixed=fixed)
         elif item.action == SURROGATE:
-            became = handle if item.start in by_start else made.get((item.label, old))
+            became = made.get((item.label, old))
         elif item.action == PSEUDONYM:
             became = fixed_value(
                 item, text, named, chance, fixed=fixed, profile=profile, numbers=numbers
             )
         else:
             became = _without_key(item, text, profile)
-        same = became is not None and became.casefold() == old.casefold()
-        if became is None or (same and item.action != GENERIC):
-            note = NO_SURROGATE if item.action in (SURROGATE, PSEUDONYM, GENERIC) else note
-            became = profiles.tag(item.label)
-        found.append(Replacement(item.start, item.end, became, item.label, item.action, note))
+        found.append(_replacement(item, old, became, note))
     found = [*_agreeing(text, found)]
     return _without_headers(text, items, found) if profile.header == REMOVE else found
 
 
-def _pieces(items: Sequence[Item]) -> list[tuple[int, int]]:
-    """Start and end of what may be a piece of a date: dates, and short numbers that another label was given to."""
-    return [
-        (start, end)
-        for start, end, label, action, _ in items
-        if action in _ANEW
-        and (label == DATE or (label in (labels.ID_NUM, labels.PHONE_NUM) and end - start < 5))
-    ]
+def _replacement(item: Item, old: str, new: str | None, note: str) -> Replacement:
+    """A tag stands where there is nothing new; a generic noun may be what stood there."""
+    if new is None or (new.casefold() == old.casefold() and item.action != GENERIC):
+        note = NO_SURROGATE if item.action in (SURROGATE, PSEUDONYM, GENERIC) else note
+        new = profiles.tag(item.label)
+    return Replacement(item.start, item.end, new, item.label, item.action, note)
+
+
+def _given_first(
+    people: Sequence[Person], linked: Sequence[Linked], fixed: Mapping[int, str]
+) -> list[Person]:
+    """Those with a pseudonym, an English name, with their family name last, unless it stands before a comma."""
+    commas = {name.owner for name in linked if name.mention.form.comma}
+    found = list(people)
+    for i in fixed.keys() - commas:
+        kinds = sorted(people[i].kinds, key=FAMILY.__eq__)
+        found[i] = people[i]._replace(kinds=tuple(kinds))
+    return found
+
+
+def _pieces(
+    text: str,
+    items: Sequence[Item],
+    made: Mapping[tuple[str, str], str | None],
+    context: Context,
+) -> dict[int, str | None]:
+    """Start -> new text of what becomes what it is a part of, or becomes elsewhere: pieces of dates, also short numbers with another
+    label; a handle that was found as a name too."""
+    numbers, spans = (labels.ID_NUM, labels.PHONE_NUM), list[tuple[int, int]]()
+    found: dict[int, str | None] = {}
+    for start, end, label, action, _ in items:
+        handle = made.get((labels.USERNAME, text[start:end]))
+        if action in _ANEW and (label == DATE or (label in numbers and end - start < 5)):
+            spans.append((start, end))
+        elif handle and action == SURROGATE and is_name(label):
+            found[start] = handle
+    assert context.dates is not None
+    return found | torn_dates(text, spans, context.dates, context.chance)
 
 
 def _agreeing(text: str, found: Sequence[Replacement]) -> Iterator[Replacement]:

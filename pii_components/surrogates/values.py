@@ -48,16 +48,6 @@ class DateShift:
     def total(self) -> int:
         return self.days - round(365.2425 * self.years)
 
-    @property
-    def months(self) -> int:
-        return (1 if self.days > 0 else -1) * max(
-            1, round(abs(self.days) / 30.44)
-        ) - 12 * self.years
-
-    @property
-    def step(self) -> int:
-        return 1 if self.days > 0 else -1
-
 
 @dataclass(frozen=True)
 class Context:
