@@ -54,6 +54,10 @@ class Errors(metaclass=_Codes):
     # 4 surrogates
     E401 = "Key file {path} cannot be read ({reason}); give a file with at least {least} bytes, made by: pii-edu keygen, or any random bytes."
     E402 = 'The key from {source} has {length} bytes; use at least {least}, for example: python -c "import secrets; print(secrets.token_hex(32))"'
+    E403 = (
+        "{name} cannot protect: doc.spans['{key}'] is missing, or written only afterwards (by: {late}), so the text would stay as it is. Put "
+        "{name} behind all that find personal information, and give it their spans_key."
+    )
     E411 = "Characters [{start}, {end}) do not lie within the text of {length} characters."
     E412 = "Replacement of characters [{start}, {end}) overlaps the one before it; resolve overlaps first (spans.resolve_overlaps)."
     E422 = "Setting '{setting}' of profile '{profile}' is {value}; use {allowed}."

@@ -89,7 +89,13 @@ def generic(noun: str | Sequence[str], *, before: str = "", original: str = "") 
     elif own and own.group().strip().lower() not in ("the", "a", "an"):
         noun = own.group().lower() + _LEADING.sub("", noun)
     noun += ending.group() if ending else ""
-    return noun[:1].upper() + noun[1:] if _SENTENCE_START.search(before[-20:]) else noun
+    noun = noun.upper() if original.isupper() and " " in original else noun
+    return noun[:1].upper() + noun[1:] if is_sentence_start(before) else noun
+
+
+def is_sentence_start(before: str) -> bool:
+    """RETURNS (bool): Whether a sentence or a line begins behind a text."""
+    return _SENTENCE_START.search(before[-20:]) is not None
 
 
 KEEP, SURROGATE, TAG, REDACT, MASK, PSEUDONYM, GENERIC, REMOVE, LEGACY_SHA256 = ACTIONS = (
@@ -108,8 +114,8 @@ ALIASES = {"hips": SURROGATE}
 # Within what the same value gets the same surrogate: one document, all, or those of one thread or author (`doc._.pii_scope`).
 SCOPES = ("document", "corpus", "thread")
 HEADERS = ("keep", "remove")
-# What a value that comes again becomes: the same, another one each time, or the same as before with a probability.
-STRATEGIES = CONSISTENT, RANDOM, MARKOV = ("consistent", "random", "markov")
+# What a value that comes again becomes: the same. Saved pipelines name it.
+STRATEGIES = (CONSISTENT,) = ("consistent",)
 # Where surrogates of places, schools and workplaces come from: invented names, or values that the corpus has in common.
 POOLS = ("invented", "corpus")
 # How long surrogates are: as chance has it, or about as long as their originals.
@@ -144,7 +150,7 @@ class Profile:
     reserved (bool): Whether surrogates are values that can belong to nobody (example.edu, 555-01xx) rather than fully realistic ones.
     pseudonyms (Mapping[str, str | list[str]]): For that action: one fixed value, or one for each person or place in order.
     generic (Mapping[str, str | list[str]]): For that action: a noun with its determiner, or several, by what they hold.
-    repeat (float): For "markov": probability, 0 to 1, that a value keeps its last surrogate.
+    repeat (float): Of no use any more; saved pipelines hold it.
     age_spread (int): Years that an age moves at most. age_border (int): An age that nobody crosses, 18 say; 0 for none.
     other (Mapping[str, str]): Value -> what to put there, for OTHER. It holds originals, so it is not saved with a pipeline.
     RAISES (PiiError): E002, E422 for what is not allowed.

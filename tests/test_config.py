@@ -13,7 +13,6 @@ from pii_components.profiles import Profile
 SETTINGS = [
     ("hips_surrogate", "profile", "ets", lambda pipe: pipe.profile.name),
     ("hips_surrogate", "scope", "corpus", lambda pipe: pipe.scope),
-    ("hips_surrogate", "strategy", "random", lambda pipe: pipe.strategy),
     ("hips_surrogate", "reserved", False, lambda pipe: pipe.cfg["reserved"]),
     ("hips_surrogate", "key_env", "OTHER_KEY", lambda pipe: pipe._secret.env),
     ("pii_ner", "thresholds", {"NAME": 0.5}, lambda pipe: pipe.thresholds),

@@ -30,7 +30,7 @@ from ..offsets import Replacement, apply_replacements
 from ..profiles import REMOVE, TAG, Profile, shipped_profiles
 from ..surrogates.keys import KEY_ENV, MIN_KEY_BYTES, Chance, check_key, load_key
 from ..surrogates.owners import detail_owners
-from ..surrogates.plan import plan
+from ..surrogates.plan import AGREEMENT, plan
 from ..surrogates.values import Item
 from ..vault.vault import Entry, Hidden, Release, Vault
 from .settings import LABEL_KEY, label_of, presidio_needed
@@ -158,6 +158,10 @@ def _profile(value: str | Path | Profile | Mapping[str, Any]) -> Profile:
     return _load_profile(value)
 
 
+# What is replaced beside the spans: headers, and words that agree with a surrogate.
+BESIDE = (HEADER, AGREEMENT)
+
+
 def plan_document(
     text: str,
     spans: Sequence[Any],
@@ -192,7 +196,7 @@ def plan_document(
     made = plan(
         text, items, profile=profile, chance=chance, reserved=settings.reserved, local=is_local
     )
-    return [rep for rep in made if rep.label == HEADER or (rep.start, rep.end) not in others]
+    return [rep for rep in made if rep.label in BESIDE or (rep.start, rep.end) not in others]
 
 
 def _between(text: str, span: Any, made: Sequence[Replacement]) -> str:
@@ -475,12 +479,12 @@ class PiiEduAnonymizer(AnonymizerEngine):
             _expect(HIPS, "text", text, str, "text")
             labels = _labels_of(text, spans, analyzer_results, settings.labels)
             planned = plan_document(text, spans, labels, settings, entities)
-            made |= dict.fromkeys([*entities, HEADER], planned)
+            made |= dict.fromkeys([*entities, *BESIDE], planned)
             scope = settings.scope
         if HEADER not in wanted:
             for rep in made.get(HEADER, ()):
-                if rep.label == HEADER:
-                    spans.append(RecognizerResult(HEADER, rep.start, rep.end, 1.0))
+                if rep.label in BESIDE:
+                    spans.append(RecognizerResult(rep.label, rep.start, rep.end, 1.0))
             spans = _resolve(self, spans, conflict_resolution)
         if merge_entities_with_spaces:
             spans = self._merge_entities_with_spaces_between(text, spans)
@@ -528,7 +532,7 @@ def _hidden(
             start : min(end, after)
         ]  # what reaches into the next span was replaced up to there
         if item.text != old:
-            label = HEADER if entity == HEADER else label_of(entity)
+            label = entity if entity in BESIDE else label_of(entity)
             found.append(Hidden(item.start, item.end, label, item.text, old))
     return tuple(found)
 

@@ -10,7 +10,6 @@ It reads `doc.spans["pii"]` and asks the profile what happens to each label. `do
 what is protected. The key comes from a file or an environment variable and is never saved with the pipeline.
 """
 
-import gc
 import hashlib
 import logging
 import warnings
@@ -19,17 +18,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-import numpy
 import srsly
 from spacy import util
-from spacy.attrs import ORTH, SPACY
 from spacy.pipeline import Pipe
 from spacy.pipeline.span_ruler import prioritize_new_ents_filter
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from ..config import Configured
-from ..errors import Errors, PiiError, PiiWarning, Warnings
+from ..errors import Errors, PiiError, PiiStop, PiiWarning, Warnings
 from ..labels import EDUCATION, EMPLOYER, LOCATION, is_name
 from ..names.letters import forget as forget_batch
 from ..ner.scorer import score_ents
@@ -44,9 +41,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
 
-_ONE = numpy.uint64(1)
-PLACES = 1 << 14
-_LAST = numpy.uint64(PLACES - 1)
 POOLED = (LOCATION, EDUCATION, EMPLOYER)
 # In how many documents a value must stand before others may get it: one that fewer have tells who they are.
 SHARED_BY = 3
@@ -62,51 +56,11 @@ class Found(NamedTuple):
 
 
 def read_group(doc: Doc, key: str) -> list[Found]:
-    """The spans of a group, read once if they are sorted and without overlaps, as components leave them.
-
-    RETURNS (list[Found]): Sorted; of several that overlap, the one that `spans.resolve_overlaps` keeps; empty for a missing group.
-    RAISES (PiiError): E001 for a span without a label.
-    """
-    found, last = [], 0
-    for span in doc.spans.get(key) or ():
-        label, start, end = span.label_, span.start, span.end
-        if not last <= start < end or not label:
-            break
-        found.append(Found(label, span.start_char, span.end_char, span))
-        last = end
-    else:
-        return found
-    spans = [
-        Span(doc, cand.start, cand.end, label=cand.label)
-        for cand in resolve_overlaps(read_spans(doc, key))
-    ]
+    """RETURNS (list[Found]): The spans of a group, sorted; of several that overlap, the one that `spans.resolve_overlaps` keeps; empty for a
+    missing group. RAISES (PiiError): E001 for a span without a label."""
+    cands = resolve_overlaps(read_spans(doc, key))
+    spans = [Span(doc, cand.start, cand.end, label=cand.label) for cand in cands]
     return [Found(span.label_, span.start_char, span.end_char, span) for span in spans]
-
-
-class BatchText:
-    """`doc.text` for the documents of a batch: its words are looked up in one step, and few are decoded anew. A word has the place
-    that the end of spaCy's hash says, as long as no other one comes there.
-    """
-
-    def __init__(self) -> None:
-        self._keys: Any = numpy.zeros(PLACES, dtype=numpy.uint64)
-        self._words: Any = numpy.full(PLACES, "", dtype=object)
-
-    def text(self, doc: Doc) -> str:
-        values: Any = doc.to_array([ORTH, SPACY])
-        # A word with a space behind it is another one; what the highest bit of a hash says is lost.
-        keys = (values[:, 0] << _ONE) | values[:, 1]
-        places = (keys & _LAST).astype(numpy.intp)
-        words = self._words.take(places)
-        new = numpy.flatnonzero(self._keys.take(places) != keys)
-        if len(new):
-            strings = doc.vocab.strings
-            words[new] = [
-                strings[orth] + " " if space else strings[orth]
-                for orth, space in values[new].tolist()
-            ]
-            self._words[places[new]], self._keys[places[new]] = words[new], keys[new]
-        return "".join(words.tolist())
 
 
 class Observed:
@@ -197,8 +151,7 @@ class HipsSurrogate(Configured, Pipe):
     key_file (str | Path | None): A file that holds the secret key.
     key_env (str | None): An environment variable that holds it, if there is no file. Without either, a random key for this run.
     spans_key (str): The span group to read.
-    strategy (str | None): What a value that comes again becomes: "consistent", "random" or "markov"; None for what the profile
-        says.
+    strategy (str | None): What a value that comes again becomes: "consistent", the same; there are no others any more.
     ents_filter (Callable): As that of spaCy's SpanRuler: who wins in `doc.ents` where entities of others overlap ours; ours.
     RAISES (PiiError): E401, E402 for a key file; E002, E422 to E425 for a profile.
     """
@@ -235,7 +188,8 @@ class HipsSurrogate(Configured, Pipe):
         self._secret = Secret(path=self.cfg["key_file"], env=self.cfg["key_env"])
         self._observed = Observed(self._secret)
         self.profile = made
-        self.scope, self.strategy = scope, strategy  # type: ignore[assignment]
+        self._checked("strategy", strategy, STRATEGIES)
+        self.scope = scope  # type: ignore[assignment]
         self._check_key_file()
 
     def _check_key_file(self) -> None:
@@ -263,16 +217,6 @@ class HipsSurrogate(Configured, Pipe):
     def scope(self, value: str | None) -> None:
         self.cfg["scope"] = self._checked("scope", value, SCOPES)
         self.sync_config("scope")
-
-    @property
-    def strategy(self) -> str:
-        """RETURNS (str): "consistent", "random" or "markov". Set it to None for what the profile says."""
-        return self.cfg["strategy"] or self._profile.strategy
-
-    @strategy.setter
-    def strategy(self, value: str | None) -> None:
-        self.cfg["strategy"] = self._checked("strategy", value, STRATEGIES)
-        self.sync_config("strategy")
 
     def _checked(self, setting: str, value: str | None, allowed: Sequence[str]) -> str | None:
         if value is not None and value not in allowed:
@@ -353,35 +297,45 @@ class HipsSurrogate(Configured, Pipe):
 
     def _replace(self, docs: Iterable[Doc]) -> list[Doc]:
         """RETURNS (list[Doc]): Those of a batch that did not fail. No word of theirs stays in a cache."""
-        words = BatchText()
-        done: list[tuple[Doc, Any]] = [(doc, words) for doc in docs]
-        # What a batch makes is freed without the search for garbage in cycles, which would look at it again and again meanwhile.
-        collects = gc.isenabled()
-        gc.disable()
+        done, missing = list[Doc](), 0
         try:
-            # All are read, then all decided, then all written: what one step needs stays in the processor's cache.
-            for step in (self._read, self._decide, self._write):
-                todo, done = done, []
-                for doc, given in todo:
-                    try:
-                        done.append((doc, step(doc, given)))
-                    except Exception as err:  # noqa: BLE001, PERF203
-                        self.get_error_handler()(self.name, self, [doc], err)
+            for doc in docs:
+                try:
+                    missing += self.set_annotations(doc)
+                    done.append(doc)
+                except Exception as err:  # noqa: BLE001, PERF203
+                    self.get_error_handler()(self.name, self, [doc], err)
         finally:
             forget_batch()
-            if collects:
-                gc.enable()
-        missing = sum([n for _, n in done])
         if missing:
             warnings.warn(Warnings.W402.format(n=missing), PiiWarning, stacklevel=3)
-        return [doc for doc, _ in done]
+        return done
 
     def set_annotations(self, doc: Doc) -> int:
         """Write the results to a document with `doc.spans`. RETURNS (int): How many values got a tag: there was no surrogate."""
-        return self._write(doc, self._decide(doc, self._read(doc, BatchText())))
+        return self._write(doc, self._decide(doc))
 
-    def _read(self, doc: Doc, words: BatchText) -> tuple[str, list[Found], list[str]]:
-        """A document's text, its spans, and what the profile does with each."""
+    def _refuse_unread(self, doc: Doc) -> None:
+        """RAISES (PiiStop): E403, if nobody has looked for personal information, or somebody will only look afterwards."""
+        key, nlp = self.cfg["spans_key"], self._pipeline()
+        names = nlp.pipe_names if nlp is not None and nlp.vocab is doc.vocab else []
+        behind = names[names.index(self.name) + 1 :] if self.name in names else []
+        late = [
+            name
+            for name in behind
+            if nlp is not None
+            and "doc.spans" in nlp.get_pipe_meta(name).assigns
+            and nlp.get_pipe_config(name).get("spans_key") == key
+        ]
+        if late or (len(doc) and key not in doc.spans):
+            raise PiiStop(Errors.E403, name=self.name, key=key, late=", ".join(late) or "none")
+
+    def _decide(self, doc: Doc) -> tuple[str, OffsetMap, list[Replacement], list[Span]]:
+        """The new text, its offsets, what stands in the place of the spans, and the spans that are not kept."""
+        from .plan import NOBODY, plan
+        from .values import Item
+
+        self._refuse_unread(doc)
         if self._lacks_map:
             raise PiiError(
                 Errors.E475,
@@ -397,16 +351,7 @@ class HipsSurrogate(Configured, Pipe):
         actions = [
             self._profile.action(f.label, (by_role and f.span._.pii_role) or "") for f in found
         ]
-        return words.text(doc), found, actions
-
-    def _decide(
-        self, doc: Doc, read: tuple[str, list[Found], list[str]]
-    ) -> tuple[str, OffsetMap, list[Replacement], list[Span]]:
-        """The new text, its offsets, what stands in the place of the spans, and the spans that are not kept."""
-        from .plan import NOBODY, plan
-        from .values import Item
-
-        text, found, actions = read
+        text = doc.text
         replacements = plan(
             text,
             [
@@ -419,7 +364,6 @@ class HipsSurrogate(Configured, Pipe):
             reserved=self.cfg["reserved"],
             local=self.scope == "document",
             pools=self._observed.shared() if self._profile.pool == "corpus" else None,
-            strategy=self.cfg["strategy"],
             everyone=self._everyone or NOBODY,
         )
         new, offsets = apply_replacements(text, replacements)

@@ -9,14 +9,15 @@ beside a date and is no part of it, the shift is a number of weeks, so that the 
 """
 
 import re
-from collections.abc import Collection, Iterable
+from calendar import monthrange
+from collections.abc import Collection, Iterable, Sequence
 from datetime import date, timedelta
 from functools import cache
 from typing import NamedTuple
 
 from ..names.letters import like, per_batch
 from .keys import Chance, pick
-from .style import in_case, ordinal, other_char, other_chars, resource, rewrite, word_list, words
+from .style import in_case, ordinal, other_chars, resource, rewrite, word_list, words
 from .values import AgeShift, Context, DateShift, canonical
 
 # Ages: near the original, in the same form, the same number of years up or down for a whole scope.
@@ -112,11 +113,15 @@ def surrogate_age(value: str, context: Context, attempt: int = 0) -> str | None:
     number in it, or words that an age does not have.
     """
     numbers = _numbers(value)
-    rest = rewrite(value, [(*match.span(), " ") for match, _, _ in numbers])
-    if not words("age_around").issuperset([w.lower() for w in _LETTERS.findall(rest)]) or any(
-        map(str.isdecimal, rest)
-    ):
+    word = None if numbers else _age_word().search(value)
+    spans = [word.span()] if word else [match.span() for match, _, _ in numbers]
+    around = re.findall(r"[^\W\d_]+|\d", rewrite(value, [(*span, " ") for span in spans]).lower())
+    if not words("age_around").issuperset(around):
         return None
+    if word:
+        rng = context.chance.rng("AGE", value.casefold())
+        age = pick(rng, [age for age in word_list("age_words") if age != word.group().lower()])
+        return rewrite(value, [(*word.span(), like(word.group(), age.capitalize()))])
     shift = context.ages or choose_age_shift([value], context.chance, local=False)
     if _PARTS.search(value):
         shift = AgeShift(shift.delta)
@@ -125,17 +130,25 @@ def surrogate_age(value: str, context: Context, attempt: int = 0) -> str | None:
         new = _decade(number, shift) if form == "decade" else shift(number)
         if new is None or number > 130:
             return None
-        if old := match["word"]:
-            if new not in _FORMS[form]:
-                return None
-            made = like(old, _FORMS[form][new].capitalize()).replace(
-                "-", next((ch for ch in old if ch in "‐‑ "), "-")
-            )
-        else:
-            fraction = other_chars(match["fraction"] or "", context.chance.rng("AGE", str(number)))
-            made = str(new) + fraction + ordinal(match["ending"] or "", new)
+        made = _written(match, number, new, form, context.chance)
+        if not made:
+            return None
         edits.append((*match.span(), made))
     return rewrite(value, edits) if edits else None
+
+
+def _written(match: re.Match[str], number: int, new: int, form: str, chance: Chance) -> str:
+    """A new age as the old one is written; empty if there is no word for it."""
+    if old := match["word"]:
+        dash = next((ch for ch in old if ch in "‐‑ "), "-")
+        return like(old, _FORMS[form].get(new, "").capitalize()).replace("-", dash)
+    fraction = other_chars(match["fraction"] or "", chance.rng("AGE", str(number)))
+    return str(new) + fraction + ordinal(match["ending"] or "", new)
+
+
+@cache
+def _age_word() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(word_list('age_words'))})(?=s?\b)", re.IGNORECASE)
 
 
 def _decade(number: int, shift: AgeShift) -> int | None:
@@ -232,7 +245,9 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
         "month_year": r"(?P<m>0?[1-9]|1[0-2])[-/.](?P<y>[12]\d{3})(?!\d)",
         "time": r"(?P<h>[01]?\d|2[0-4])(?:[:.h](?P<n>[0-5]\d)(?::(?P<n2>[0-5]\d))?(?!\d)(?:\s?[ap]\.?m\b\.?)?|\s?[ap]\.?m\b\.?)",
         "short_numbers": r"(?P<a>\d{1,2})(?P<s>[/.])(?P<b>\d{1,2})(?!\d)",
-        "month_first": rf"{m}\s*(?:the\s+)?{d}(?![\d:]){d2}(?:(?:\s*,\s*|\s+(?:of\s+)?){y})?",
+        # With the time between day and year, as in a commit's date.
+        "month_first": rf"{m}\s*(?:the\s+)?{d}(?![\d:]){d2}(?:\s+(?P<h>\d\d):(?P<n>[0-5]\d)(?::(?P<n2>[0-5]\d))?(?=\s+[12]\d\d\d))?"
+        rf"(?:(?:\s*,\s*|\s+(?:of\s+)?){y})?",
         "day_first": rf"{d}\.?{d2}(?:\s*[-/]\s*|\.?\s+(?:of\s+|de\s+|d['’]\s*|d[ei]\s+)?|){m}"
         rf"(?:(?:\s*,\s*|\s+(?:(?:of|de|del)\s+)?|[-/])(?P<y>[12]\d{{3}}(?!\d)|['’]?\d{{2}}(?![\d:]))|)",
         "named_month": rf"{m}{month_year}{y}",
@@ -243,8 +258,10 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
         "month": rf"{m}",
         "day": r"(?P<d>\d{1,2})(?P<o>st|nd|rd|th)\b",
     }
+    # A time may follow the T of "2018-07-04T10:30".
+    before = {kind: r"(?<![^\WT])" if kind == "time" else r"(?<!\w)" for kind in texts}
     return tuple(
-        (kind, re.compile(rf"(?<![\w]){text}", re.IGNORECASE)) for kind, text in texts.items()
+        (kind, re.compile(before[kind] + text, re.IGNORECASE)) for kind, text in texts.items()
     )
 
 
@@ -262,9 +279,9 @@ def _read(value: str) -> tuple[Part, ...]:
     return tuple(parts) if known and not any(map(str.isnumeric, rest)) else ()
 
 
-def _part_at(value: str, pos: int) -> Part | None:
+def _part_at(value: str, pos: int, end: int | None = None) -> Part | None:
     for kind, pattern in _patterns() if value[pos].isalnum() or value[pos] in "'’" else ():
-        match = pattern.match(value, pos)
+        match = pattern.match(value, pos, len(value) if end is None else end)
         if match and (kind != "years" or _are_years(match)):
             return Part(
                 kind, match, {field: text for field, text in match.groupdict().items() if text}
@@ -424,16 +441,82 @@ def move_dates(value: str, shift: DateShift, chance: Chance) -> str | None:
                 days[k] for k in (i + 1, i - 1) if 0 <= k < len(parts) and "y" in parts[k].fields
             ]
             new = _weekday(part.fields["w"], next(filter(None, near), None), shift)
-        elif _has_day(part):
-            new = _move_day(part, days[i], shift)
+        elif (day := days[i]) is not None:
+            new = _move_time(part, chance) | _move_day(part, day, shift)
         else:
-            new = _move_other(part.fields, shift, chance)
+            new = _move_other(part, shift, chance)
         if new is None:
             return None
         edits += [
             (*part.match.span(field), text) for field, text in new.items() if field in part.fields
         ]
     return rewrite(value, sorted(edits)) if parts else None
+
+
+# Kinds of dates that are known for dates when only a piece of one is marked.
+_WHOLE = ("iso", "numbers", "year_month", "month_year", "month_first", "day_first", "named_month")
+_TORN, _AROUND = 16, 24  # characters of a piece, and on either side of it
+
+
+def torn_dates(
+    text: str, spans: Sequence[tuple[int, int]], shift: DateShift, chance: Chance
+) -> dict[int, str]:
+    """Dates of which a span, or each of several, holds a piece only: "November\\n{3, 2025}", "2024-01-{15}". What moves and what
+    stays make a possible date again.
+
+    spans (Sequence[tuple[int, int]]): Start and end of what is replaced: dates, and numbers that may be a piece of one.
+    RETURNS (dict[int, str]): Start of a span that is a piece -> its new text.
+    """
+    found = {}
+    for start, end in spans:
+        part = _date_around(text, start, end)
+        if part is None or any(map(_has_day, _read(text[start:end]))):
+            continue
+        inside = {f for f in part.fields if any(a <= part.match.start(f) < b for a, b in spans)}
+        new = _fit_torn(part, inside, shift) or _move_other(part, shift, chance) or {}
+        edits = sorted((*part.match.span(f), t) for f, t in new.items() if f in part.fields)
+        here = [edit for edit in edits if start <= edit[0] < end]
+        found[start] = rewrite(text[:end], here)[start:]
+    return found
+
+
+def _date_around(text: str, start: int, end: int) -> Part | None:
+    """The date that a span is a piece of; places in its match are those of the text."""
+    if end - start > _TORN or not any(map(str.isalnum, text[start:end])):
+        return None
+    for at in range(max(0, start - _AROUND), start + 1):
+        if part := _part_at(text, at, end + _AROUND):
+            first, last = part.match.span()
+            if (
+                part.kind in _WHOLE
+                and first <= start
+                and end <= last
+                and last - first > end - start
+            ):
+                return part
+    return None
+
+
+def _fit_torn(part: Part, inside: Collection[str], shift: DateShift) -> dict[str, str] | None:
+    """New fields of a day, of which only those inside change; None for what holds no day."""
+    first = _day_of(part, shift.day_first)
+    day, month = _day_and_month(part, shift.day_first) if first else ("", "")
+    for more in range(3000 if first else 0):
+        new = _move_day(part, first + timedelta(days=more), shift)  # type: ignore[operator,arg-type]
+        f = part.fields | {field: new[field] for field in inside if new.get(field)}
+        name, year = _month(f[month]), _full_year(f.get("y", "2000"))
+        is_day = name and name.number < 12 and int(f[day]) <= monthrange(year, name.number + 1)[1]
+        if is_day and any(f[field] != part.fields[field] for field in inside):
+            return new
+    return None
+
+
+def is_date(value: str) -> bool:
+    """Whether a value is the day of a year and nothing else, "2024-01-15": a number may be labelled so."""
+    parts = _read(value)
+    return (
+        len(parts) == 1 and parts[0].kind in ("iso", "numbers") and len(parts[0].fields["y"]) == 4
+    )
 
 
 def _has_day(part: Part) -> bool:
@@ -450,33 +533,23 @@ def _day_and_month(part: Part, day_first: bool) -> tuple[str, str]:
 
 
 def _day_of(part: Part, day_first: bool) -> date | None:
-    """The day that is meant, in 2001 (2000 for a leap day) if there is no year; None if there is none in the calendar."""
+    """The day that is meant, in 2001 (2000 for a leap day) if there is no year; one near it if there is none in the calendar."""
     if not _has_day(part):
         return None
-    year = _full_year(part.fields["y"]) if "y" in part.fields else None
-    day, month = (part.fields[field] for field in _day_and_month(part, day_first))
-    if (name := _month(month)) is None:
-        return None
-    try:
-        return date(
-            year or (2000 if (name.number, int(day)) == (1, 29) else 2001),
-            name.number + 1,
-            int(day),
-        )
-    except ValueError:
-        return None
+    day, text = (part.fields[field] for field in _day_and_month(part, day_first))
+    name = _month(text)
+    month = min(max(name.number + 1, 1), 12) if name else 1
+    year = 2000 if (month, int(day)) == (2, 29) else 2001
+    year = _full_year(part.fields["y"]) if "y" in part.fields else year
+    return date(year, month, min(max(int(day), 1), monthrange(year, month)[1]))
 
 
-def _move_day(part: Part, day: date | None, shift: DateShift) -> dict[str, str] | None:
-    if day is None:
-        return None
+def _move_day(part: Part, day: date, shift: DateShift) -> dict[str, str]:
     f = part.fields
     out: dict[str, str] = {}
     new = day + timedelta(days=shift.total if "y" in f else shift.days)
     if "d2" in f:
-        length = timedelta(days=int(f["d2"]) - day.day)
-        if not 0 < length.days < 28:
-            return None
+        length = timedelta(days=min(max(int(f["d2"]) - day.day, 1), 27))
         # There is no place for a second month: the days move back into one.
         if (new + length).month != new.month:
             new = (new + length).replace(day=1) - length - timedelta(days=1)
@@ -505,25 +578,29 @@ def _weekday(old: str, day: date | None, shift: DateShift) -> dict[str, str]:
     return {"w": in_case(old, table().name(name, new))}
 
 
-def _move_other(f: dict[str, str], shift: DateShift, chance: Chance) -> dict[str, str] | None:
+def _move_time(part: Part, chance: Chance) -> dict[str, str]:
+    """New texts of the fields of a time, if there is one."""
+    f = part.fields
+    if "h" not in f:
+        return {}
+    rng = chance.rng("DATE", "time:" + f["h"] + f.get("n", ""))
+    half = "n" not in f or 1 <= int(f["h"]) <= 12
+    hours = [h for h in (range(1, 13) if half else range(24)) if h != int(f["h"])]
+    before = part.match.string[: part.match.start()][-1:]
+    padded = f["h"].startswith("0") or not half or "n2" in f or before in ("t", "T")
+    out = {"h": _padded(pick(rng, hours), padded)}
+    minutes = {k: _padded(int(rng.random() * 60), True) for k in ("n", "n2") if k in f}
+    return out | minutes
+
+
+def _move_other(part: Part, shift: DateShift, chance: Chance) -> dict[str, str] | None:
     """New texts of the fields of a time, a season, a decade, a month, years, or a day of no month."""
+    f = part.fields
     year, step = _full_year(f["y"]) - shift.years if "y" in f else 2001, 1 if shift.days > 0 else -1
-    out: dict[str, str] = {}
-    if "h" in f:
-        rng = chance.rng("DATE", "time:" + f["h"] + f.get("n", ""))
-        old, hours = (
-            int(f["h"]),
-            range(24) if "n" in f and not 1 <= int(f["h"]) <= 12 else range(1, 13),
-        )
-        out["h"] = _padded(
-            pick(rng, [h for h in hours if h != old]), f["h"].startswith("0") or len(hours) == 24
-        )
-        out |= {
-            field: str(int(rng.random() * 6)) + other_char(f[field][1], rng)
-            for field in ("n", "n2")
-            if field in f
-        }
-    elif "season" in f:
+    out = _move_time(part, chance)
+    if out:
+        return out
+    if "season" in f:
         turns, season = divmod(
             SEASONS.index(f["season"].lower().replace("autumn", "fall")) + step, 4
         )
@@ -545,8 +622,6 @@ def _move_other(f: dict[str, str], shift: DateShift, chance: Chance) -> dict[str
             "y": _like_year(f.get("y", ""), year + turns),
         }
     elif "d" in f:
-        if not 1 <= int(f["d"]) <= 31:
-            return None
         number = (min(int(f["d"]), 28) - 1 + abs(shift.days) % 27 + 1) % 28 + 1
         out = {"d": str(number), "o": _day_ending(f.get("o", ""), number)}
     else:

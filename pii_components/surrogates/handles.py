@@ -19,9 +19,9 @@ from ..names.letters import fold, has_sign, per_batch, plain
 from ..names.link import nicknames_of
 from ..names.table import Source
 from .keys import pick
-from .numbers import other_number
+from .numbers import ipv4
 from .person_names import Named, places_in
-from .style import fill, in_case, other_chars, other_shape, resource, word_list, words
+from .style import in_case, other_chars, other_shape, resource, word_list, words
 from .values import Context
 
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -85,26 +85,28 @@ def surrogate_handle(handle: str, context: Context, attempt: int = 0) -> str:
     """A handle for somebody else, with as many runs of letters and digits, the same separators and case. The person whose name
     it holds lends the surrogate; letters that are nobody's name become a name of the table.
     """
+    if not attempt and handle in context.handles:
+        return context.handles[handle] or ""
     people = People.of(context.people)
     owner = owner_of(handle, people)
-    rng = context.chance.rng("HANDLE", fold(handle), attempt=attempt)
     # A handle of such words only is somebody's all the same.
     harmless = words("handle_words")
-    common = any(
-        run[0].isalpha() and run.lower() not in harmless for run in _LETTERS.findall(handle)
-    )
-    out, numbered = [], False
+    common = not harmless.issuperset([run.lower() for run in _LETTERS.findall(handle)])
+    out, numbered, before = list[str](), False, ""
     for word in _WORDS.findall(handle):
         runs = _RUNS.findall(word)
         # Something like "4f2a9c": digits on both sides, several changes in a word.
         is_code = len(runs) > 2 and sum(len(run) for run in runs if run.isdecimal()) > 1
         for run in runs:
+            # The same letters become the same ones in "imdolan", "imdolan99" and "imdolan99#4821".
+            rng = context.chance.rng("HANDLE", fold(before + run), attempt=attempt)
             if not run[0].isalnum():
                 new = run
             elif run.isdecimal():
                 new, numbered = _number(run, rng), True
             else:
                 small = letters(run)
+                before = small
                 if is_code:
                     new = other_chars(run, rng)
                 elif owner >= 0 and (pieces := people.pieces(small, owner)):
@@ -119,6 +121,7 @@ def surrogate_handle(handle: str, context: Context, attempt: int = 0) -> str:
             out.append(new)
     if attempt and owner >= 0 and not numbered:
         # Brothers whose surrogates share an initial, two schools that become one: as such sites do, add a number.
+        rng = context.chance.rng("HANDLE", fold(handle), attempt=attempt)
         out.append(str(10 + int(rng.random() * 90)))
     return "".join(out)
 
@@ -196,31 +199,24 @@ def _segment(run: str, stems: Sequence[Stem], size: int) -> tuple[Piece, ...]:
 
 def _best_pieces(run: str, stems: Sequence[Stem]) -> tuple[Piece, ...]:
     """The reading of a run that weighs most, with three less for each letter that is no part of a name."""
-    # Where forms begin, and the next such place from each letter on.
     here: dict[int, list[tuple[str, str, int, int]]] = {}
     for form in _forms(run, stems):
         for start in places_in(run, form[0]):
             here.setdefault(start, []).append(form)
-    next_at = [len(run)] * (len(run) + 1)
-    for start in range(len(run) - 1, -1, -1):
-        next_at[start] = start if start in here else next_at[start + 1]
 
     @cache
     def best(start: int, used: int) -> tuple[int, tuple[Piece, ...]]:
-        begin = next_at[start]
-        if begin == len(run):
-            return 3 * (start - begin), ()
-        score, pieces = best(begin + 1, used)
+        if start == len(run):
+            return 0, ()
+        score, pieces = best(start + 1, used)
         score -= 3
-        for old, new, i, weight in here[begin]:
+        for old, new, i, weight in here.get(start, ()):
             if not used >> i & 1:
-                rest, behind = best(begin + len(old), used | 1 << i)
+                rest, behind = best(start + len(old), used | 1 << i)
                 if rest + weight > score:
-                    score, pieces = (
-                        rest + weight,
-                        (Piece(begin, begin + len(old), new, weight), *behind),
-                    )
-        return score + 3 * (start - begin), pieces
+                    piece = Piece(start, start + len(old), new, weight)
+                    score, pieces = rest + weight, (piece, *behind)
+        return score, pieces
 
     return best(0, 0)[1]
 
@@ -248,7 +244,12 @@ def _unknown(run: str, context: Context, rng: Source) -> str:
     fit = [
         o
         for o in options
-        if o and o[0] != run[0] and o not in run and run not in o and o not in originals
+        if o
+        and o[0] != run[0]
+        and o not in run
+        and run not in o
+        and o not in originals
+        and o not in context.avoid
     ]
     if not fit:
         return other_chars(run, rng)
@@ -271,30 +272,42 @@ def surrogate_username(value: str, context: Context, attempt: int = 0) -> str | 
     """RETURNS (str | None): A user name in the same pattern; None if there is no letter or digit in it."""
     if not has_sign(value):
         return None
-    lead = len(value) - len(value.lstrip("@＠ "))
+    lead = _LEAD.match(value).end()  # type: ignore[union-attr]
     return value[:lead] + surrogate_handle(value[lead:], context, attempt)
 
 
 # E-mail addresses: the handle of the surrogate name at a domain that belongs to nobody.
 _AT = re.compile(r"@|＠|\s*[\[({<]\s*(?:at|@)\s*[\])}>]\s*|\s+at\s+|\s+@\s*", re.IGNORECASE)
 _DOT = re.compile(r"\s*[\[({<]\s*(?:dot|\.)\s*[\])}>]\s*|\s+dot\s+|[.．]", re.IGNORECASE)
+_LEAD = re.compile(r"[@＠ ]*")
 _PREFIX = re.compile(r"(?:(?:mailto:|e-?mail:)\s*)?", re.IGNORECASE)
 
 
+def handle_of(value: str) -> str:
+    """The handle in a user name or an e-mail address."""
+    start = max(pattern.match(value).end() for pattern in (_PREFIX, _LEAD))  # type: ignore[union-attr]
+    at = _AT.search(value, start)
+    return value[start : at.start()] if at else value[start:]
+
+
 def surrogate_email(value: str, context: Context, attempt: int = 0) -> str | None:
-    """An address in the same pattern, also with "at" and "dot" spelled out. RETURNS (str | None): None if there is no handle in
-    it.
+    """An address in the same pattern, also with "at" and "dot" spelled out, or one half of it. RETURNS (str | None): None if there
+    is no letter or digit in it.
     """
     start = _PREFIX.match(value).end()  # type: ignore[union-attr]
     at = _AT.search(value, start)
     local = value[start : at.start()] if at else value[start:]
-    if not has_sign(local):
+    if not has_sign(value[start:]):
         return None
-    new = value[:start] + surrogate_handle(local, context, attempt)
-    return new + at.group() + surrogate_domain(value[at.end() :], context) if at else new
+    # Another domain where the address is taken: one handle has one surrogate.
+    known = local in context.handles
+    new = value[:start] + surrogate_handle(local, context, 0 if known and at else attempt)
+    if not at:
+        return new
+    return new + at.group() + surrogate_domain(value[at.end() :], context, attempt if known else 0)
 
 
-def surrogate_domain(domain: str, context: Context) -> str:
+def surrogate_domain(domain: str, context: Context, attempt: int = 0) -> str:
     """A domain of the same kind (school, free mail, organisation, other) with the separators of the original; if
     `context.reserved`, one that nobody can own (RFC 2606).
     """
@@ -302,23 +315,20 @@ def surrogate_domain(domain: str, context: Context) -> str:
     names = [p.strip().lower() for p in _DOT.split(domain) if p]
     if not names:
         return domain
-    school = (
-        "edu" in names[-2:]
-        or "ac" in names[-2:-1]
-        or "k12" in names
-        or any(n.startswith(("uni", "college")) for n in names)
-    )
+    school = "edu" in names[-2:] or "ac" in names[-2:-1] or "k12" in names
+    school = school or any(n.startswith(("uni", "college")) for n in names)
     if not context.reserved and not school and not words("free_mail").isdisjoint(names[:-1]):
         return domain
     ending = "edu" if school else names[-1] if names[-1] in ("org", "net") else "com"
     new = ["example", ending]
-    if not context.reserved:
-        rng = context.chance.rng("DOMAIN", ".".join(letters(n) for n in names))
+    rng = context.chance.rng("DOMAIN", ".".join(letters(n) for n in names), attempt=attempt)
+    if context.reserved and attempt:
+        new.insert(0, pick(rng, word_list("domain_starts")))
+    elif not context.reserved:
         made_up = pick(rng, word_list("domain_starts")) + pick(rng, word_list("domain_ends"))
         new = [made_up, *(names[-2:] if names[-2:-1] in (["ac"], ["edu"], ["co"]) else [ending])]
-    return (dot.group() if dot else ".").join(
-        p.upper() if len(domain) > 1 and domain.isupper() else p for p in new
-    )
+    made = (dot.group() if dot else ".").join(new)
+    return made.upper() if domain.isupper() else made
 
 
 # Which parts of a social site's address say who somebody is: rules as data, resources/surrogates/sites.toml.
@@ -326,12 +336,11 @@ WORD, HANDLE, ID, TEXT = ("word", "handle", "id", "text")
 
 
 class Site(NamedTuple):
-    """A site: its patterns of paths, its own words, with what codes begin, and the scheme of a number with a check digit."""
+    """A site: its patterns of paths, its own words, with what codes begin."""
 
     patterns: tuple[tuple[str, ...], ...]
     keep: frozenset[str]
     leads: tuple[str, ...]
-    check: str
 
 
 @cache
@@ -340,7 +349,7 @@ def _sites() -> dict[str, Site]:
     for row in resource("sites").values():
         patterns = tuple(tuple(path.split("/")) for path in row["paths"])
         keep, leads = row.get("keep", "").lower().split(), row.get("leads", "").split()
-        site = Site(patterns, frozenset(keep), tuple(leads), row.get("check", ""))
+        site = Site(patterns, frozenset(keep), tuple(leads))
         found.update(dict.fromkeys(row["hosts"].split(), site))
     return found
 
@@ -426,7 +435,7 @@ class _Parts(NamedTuple):
         """The new host, and whether it is one that many people use."""
         lower = host.lower()
         if _NUMBERS.fullmatch(lower):
-            return f"192.0.2.{1 + int(self.rng.random() * 254)}", False
+            return ipv4(self.rng), False
         labels = lower.split(".")
         ends = [".".join(labels[i:]) for i in range(len(labels) - 1)]
         hosted = words("hosted_sites")
@@ -473,13 +482,6 @@ class _Parts(NamedTuple):
         if kind == WORD or not has_sign(plain):
             return step
         if kind == ID and ":" not in plain:
-            code = "".join(ch for ch in plain if ch.isalnum())
-            if (
-                site.check
-                and code[:-1].isdecimal()
-                and (made := other_number(code, self.rng, site.check))
-            ):
-                return fill(plain, made)
             lead = next(
                 (
                     lead

@@ -17,7 +17,6 @@ import secrets
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
 from pathlib import Path
 from struct import Struct
 from typing import Any, TypeVar
@@ -30,9 +29,6 @@ MIN_KEY_BYTES = 16
 T = TypeVar("T")
 _WORDS = Struct("<4Q").unpack
 _SIZE = Struct(">I").pack
-# Of SHA-256, in bytes, and what HMAC does with a key of that length.
-_BLOCK = 64
-_INNER, _OUTER = (bytes(i ^ pad for i in range(256)) for pad in (0x36, 0x5C))
 
 
 def load_key(*, path: str | Path | None = None, env: str | None = KEY_ENV) -> bytes | None:
@@ -93,23 +89,9 @@ class Chance:
     key: bytes = field(repr=False)
     scope: str = ""
 
-    @cached_property
-    def _keyed(self) -> "tuple[hashlib._Hash, hashlib._Hash]":
-        # The two hashes of HMAC (RFC 2104), begun once for all values: one takes half the time of `hmac.digest`.
-        key = (self.key if len(self.key) <= _BLOCK else hashlib.sha256(self.key).digest()).ljust(
-            _BLOCK, b"\0"
-        )
-        return hashlib.sha256(key.translate(_INNER)), hashlib.sha256(key.translate(_OUTER))
-
-    @cached_property
-    def _scoped(self) -> "hashlib._Hash":
-        inner = self._keyed[0].copy()
-        inner.update(_message((self.scope,)))
-        return inner
-
     def digest(self, *parts: str) -> bytes:
         """HMAC-SHA256 of the parts, each with its length before it, so that no two lists look alike."""
-        return _finish(*self._keyed, _message(parts))
+        return hmac.digest(self.key, _message(parts), "sha256")
 
     def rng(self, label: str, value: str, *, attempt: int = 0) -> Stream:
         """A stream of numbers for one value.
@@ -117,57 +99,24 @@ class Chance:
         label (str): A label, or what the numbers are for. value (str): Normalised: what shall count as equal must be equal here.
         attempt (int): Another stream for the same value, when the first one gave something unfit.
         """
-        raw = value.encode("utf8", "surrogatepass")
-        message = (
-            _part(label)
-            + _SIZE(len(raw))
-            + raw
-            + (_part(str(attempt)) if attempt else _FIRST_ATTEMPT)
-        )
-        return Stream(_finish(self._scoped, self._keyed[1], message))
+        return Stream(self.digest(self.scope, label, value, str(attempt)))
 
     def order(self, value: str) -> bytes:
         """A secret place in line: who comes first when two values want the same surrogate."""
-        return _finish(self._scoped, self._keyed[1], _message(("order", value)))
+        return self.digest(self.scope, "order", value)
 
     def token(self, label: str, value: str) -> str:
         """A pseudonym that only who has the key can compute: 40 bits of the digest, as hexadecimal digits."""
         return self.digest(self.scope, "token", label, value).hex()[:10]
 
     def within(self, scope: str) -> "Chance":
-        """The same key in another scope; what was begun with it is not begun again."""
-        other = Chance(self.key, scope)
-        # Not through `cached_property`, which takes a lock to set anything.
-        keyed = self._keyed
-        inner = keyed[0].copy()
-        inner.update(_message((scope,)))
-        other.__dict__.update(_keyed=keyed, _scoped=inner)
-        return other
-
-    def variant(self, name: str) -> "Chance":
-        """The same key, with other surrogates; itself for an empty name."""
-        return self.within(f"{self.scope}|variant:{name}") if name else self
-
-
-@lru_cache(maxsize=64)
-def _part(name: str) -> bytes:
-    """One part of a message: a label or a number, of which there are few; never a value."""
-    return _message((name,))
+        """The same key in another scope."""
+        return Chance(self.key, scope)
 
 
 def _message(parts: Sequence[str]) -> bytes:
     encoded = [part.encode("utf8", "surrogatepass") for part in parts]
     return b"".join([_SIZE(len(part)) + part for part in encoded])
-
-
-_FIRST_ATTEMPT = _part("0")
-
-
-def _finish(inner: "hashlib._Hash", outer: "hashlib._Hash", message: bytes) -> bytes:
-    inner, outer = inner.copy(), outer.copy()
-    inner.update(message)
-    outer.update(inner.digest())
-    return outer.digest()
 
 
 def pick(rng: Source, options: Sequence[T]) -> T:

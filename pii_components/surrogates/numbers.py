@@ -1,142 +1,49 @@
-"""ID numbers: another letter for each letter, another digit for each digit, the rest kept (CRAPII, section 2.3.3).
+"""ID numbers: a letter for each letter, a digit for each digit, the rest kept (CRAPII, section 2.3.3); phones and machines' addresses.
 
-AB-2047/x           ->  QK-5813/m
-0-306-40615-2       ->  4-817-52906-9      check digits that were right are right again (ISBN, Luhn, mod 97, ...)
+AB-2047/x            ->  QK-5813/m
+078-05-1120          ->  931-27-5586      nobody can own it
+4539 1488 0343 6467  ->  9840 7131 3815 7718      a card that fails Luhn's check
 """
 
 import re
 import unicodedata
-from collections.abc import Callable
 
+from ..names.letters import has_sign, like
 from ..names.table import Source
 from .keys import pick
-from .style import fill, other_char, other_chars, word_list
+from .style import fill, other_chars, word_list
 from .values import Context, canonical
 
-# Check digits: found in an ID number, and made anew, so that a surrogate is as valid as its original.
-_D = (
-    "0123456789",
-    "1234067895",
-    "2340178956",
-    "3401289567",
-    "4012395678",
-    "5987604321",
-    "6598710432",
-    "7659821043",
-    "8765932104",
-    "9876543210",
-)
-_P = (
-    "0123456789",
-    "1576283094",
-    "5803796142",
-    "8916043527",
-    "9453126870",
-    "4286573901",
-    "2793806415",
-    "7046913258",
-)
-_INVERSE = "0432156789"
+# What nobody can own: area numbers from 900 on were never social security numbers, and groups below 50 are no taxpayer's (ITIN);
+# no IBAN has the check digits 00 (ISO 7064 gives 02 to 98). A passport's number may have as many digits as a social security number.
+_IBAN = re.compile(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", re.IGNORECASE | re.ASCII)
 
 
-def _luhn(body: str) -> str:
-    doubled = (int(ch) * (2 - i % 2) for i, ch in enumerate(reversed(body)))
-    return str(-sum(n - 9 if n > 9 else n for n in doubled) % 10)
+def is_card(code: str) -> bool:
+    """Whether a number has as many digits as cards have, and a right check digit (ISO 7812, Luhn)."""
+    if len(code) not in range(13, 20) or not code.isdecimal():
+        return False
+    doubled = [int(ch) * (1 + i % 2) for i, ch in enumerate(reversed(code))]
+    return sum(n - 9 if n > 9 else n for n in doubled) % 10 == 0
 
 
-def _ean(body: str) -> str:
-    return str(-sum(int(ch) * (3 - 2 * (i % 2)) for i, ch in enumerate(reversed(body))) % 10)
+def is_iban(code: str) -> bool:
+    """Whether letters and digits are an account number with right check digits (ISO 13616)."""
+    if not _IBAN.fullmatch(code):
+        return False
+    return int("".join([str(int(ch, 36)) for ch in code[4:] + code[:4]])) % 97 == 1
 
 
-def _mod11(body: str) -> str:
-    rest = -sum(int(ch) * (i + 2) for i, ch in enumerate(reversed(body))) % 11
-    return "X" if rest == 10 else str(rest)
-
-
-def _mod11_2(body: str) -> str:
-    total = 0
-    for ch in body:
-        total = (total + int(ch)) * 2
-    rest = (12 - total % 11) % 11
-    return "X" if rest == 10 else str(rest)
-
-
-def _verhoeff(body: str) -> str:
-    state = 0
-    for i, ch in enumerate(reversed(body)):
-        state = int(_D[state][int(_P[(i + 1) % 8][int(ch)])])
-    return _INVERSE[state]
-
-
-def _mod97(body: str) -> str:
-    return f"{98 - int(body + '00') % 97:02d}"
-
-
-# Name -> lengths of the whole number, characters of the check, how it is made (ISO 7812, GS1, ISBN-10 and ISSN and NHS, Aadhaar,
-# ISO 7064 MOD 97-10 and MOD 11-2). The first one that fits counts.
-_SCHEMES: dict[str, tuple[range | tuple[int, ...], int, Callable[[str], str]]] = {
-    "ean": ((13,), 1, _ean),
-    "verhoeff": ((12,), 1, _verhoeff),
-    "mod11": ((8, 10), 1, _mod11),
-    "luhn": (range(8, 20), 1, _luhn),
-    "mod11_2": ((16,), 1, _mod11_2),
-    "mod97": (range(8, 31), 2, _mod97),
-}
-
-
-def check(scheme: str, body: str) -> str:
-    """The check characters of a number without them. scheme: A key of `_SCHEMES`."""
-    return _SCHEMES[scheme][2](body)
-
-
-def scheme_of(code: str) -> str:
-    """The scheme that a number of ASCII digits fits, the last of which may be X; empty if none."""
-    for name, (lengths, size, make) in _SCHEMES.items():
-        body = code[:-size]
-        if (
-            len(code) in lengths
-            and body.isascii()
-            and body.isdecimal()
-            and make(body) == code[-size:].upper()
-        ):
-            return name
-    return ""
-
-
-def other_number(code: str, rng: Source, scheme: str) -> str | None:
-    """Another number with a right check, different at every place; None if chance finds none. code, scheme: See `scheme_of`."""
-    size = _SCHEMES[scheme][1]
-    for _ in range(80):
-        body = other_chars(code[:-size], rng, first=True)
-        end = check(scheme, body)
-        if end.isdecimal() and all(a != b for a, b in zip(end, code[-size:], strict=True)):
-            return body + end
-    return None
-
-
-def other_iban(code: str, rng: Source) -> str | None:
-    """Another account number (letters and digits, no spaces) of the same country with right check digits; None if it is none."""
-    upper = code.upper()
-    if not (
-        15 <= len(code) <= 34
-        and upper.isascii()
-        and upper.isalnum()
-        and upper[:2].isalpha()
-        and upper[2:4].isdecimal()
-    ):
-        return None
-    if _as_number(upper[4:] + upper[:4]) % 97 != 1:
-        return None
-    for _ in range(80):
-        rest = other_chars(code[4:], rng)
-        digits = f"{98 - _as_number(rest.upper() + upper[:2] + '00') % 97:02d}"
-        if digits[0] != code[2] and digits[1] != code[3]:
-            return code[:2] + digits + rest
-    return None
-
-
-def _as_number(code: str) -> int:
-    return int("".join(str(int(ch, 36)) for ch in code))
+def _nobodys(code: str, rng: Source) -> str:
+    """Another code of letters and digits that is no card's, no account's and no person's."""
+    is_account, new = is_iban(code), code
+    while new == code or is_card(new) or is_iban(new):
+        new = other_chars(code, rng, first=True)
+        if is_account:
+            new = code[:2] + "00" + new[4:]
+        elif len(code) == 9 and code.isdecimal():
+            new = "9" + new[1:3] + pick(rng, "1234") + new[4:]
+    return new
 
 
 # What names the number is no part of it.
@@ -147,25 +54,17 @@ _LEAD = re.compile(
 
 
 def surrogate_id_num(value: str, context: Context, attempt: int = 0) -> str | None:
-    """A number of the same shape, different at every place: no part of the original survives, but the country of an IBAN and a
-    word like "ID:" before it. RETURNS (str | None): None if there is no letter or digit in it.
+    """A number of the same shape, drawn anew at every place but for the country of an IBAN and a word like "ID:" before it.
+    RETURNS (str | None): None if there is no letter or digit in it.
     """
     lead = _LEAD.match(value)
-    start = lead.end() if lead and any(ch.isalnum() for ch in value[lead.end() :]) else 0
-    if not any(ch.isalnum() for ch in value[start:]):
+    start = lead.end() if lead and has_sign(value[lead.end() :]) else 0
+    code = "".join(ch for ch in value[start:] if ch.isalnum())
+    if not code:
         return None
     rng = context.chance.rng("ID_NUM", id_key(value), attempt=attempt)
-    code = "".join(ch for ch in value[start:] if ch.isalnum())
-    scheme = scheme_of(code)
-    new = other_number(code, rng, scheme) if scheme else other_iban(code, rng)
-    if new is not None:
-        return value[:start] + fill(value[start:], new)
-    out, first = [], True
-    for ch in value[start:]:
-        # One number of the stream for each letter or digit: "AB-12" and "AB12" get the same characters.
-        out.append(other_char(ch, rng, first=first))
-        first = False if ch.isalnum() else first
-    return value[:start] + "".join(out)
+    new = _nobodys(code, rng) if context.reserved else other_chars(code, rng, first=True)
+    return value[:start] + fill(value[start:], new)
 
 
 def id_key(value: str) -> str:
@@ -179,6 +78,8 @@ def id_key(value: str) -> str:
 _WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 _WORD = re.compile(r"\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine)\b", re.IGNORECASE)
 _EXTENSION = re.compile(r"(?:ext\.?|extension|x)\s*\d+\s*$", re.IGNORECASE)
+# "1-800-FLOWERS": letters that are dialled.
+_VANITY, _DIGITS = re.compile(r"(?<=\d[-. ])[A-Z]{3,}\b"), re.compile(r"\d+")
 _GROUPS = re.compile(r"\(?\d{3}\)?[\s.\-‐‑–—/]*\d{3}[\s.\-‐‑–—]*\d{4}$|\d{3}[\s.\-‐‑–—]\d{4}$")
 # Behind 555, in North America.
 _LINES = tuple(f"01{n:02d}" for n in range(100))
@@ -194,7 +95,10 @@ def surrogate_phone(value: str, context: Context, attempt: int = 0) -> str | Non
     if not any(ch.isdecimal() for ch in value):
         if not _WORD.search(value):
             return None
-        return _WORD.sub(lambda m: pick(rng, [w for w in _WORDS if w != m.group().lower()]), value)
+        new = value
+        while new == value:
+            new = _WORD.sub(lambda m: like(m.group(), pick(rng, _WORDS).capitalize()), value)
+        return new
     extension = _EXTENSION.search(value)
     main = value[: extension.start()] if extension else value
     digits = _digits(main)
@@ -203,8 +107,8 @@ def surrogate_phone(value: str, context: Context, attempt: int = 0) -> str | Non
         new = _others(digits, rng)
     made = iter(new)
     out = [_in_script(ch, next(made)) if ch.isdecimal() else ch for ch in main]
-    return "".join(
-        out + [other_char(ch, rng) if ch.isdecimal() else ch for ch in value[len(main) :]]
+    return _VANITY.sub(lambda m: other_chars(m.group(), rng), "".join(out)) + _DIGITS.sub(
+        lambda m: other_chars(m.group(), rng), value[len(main) :]
     )
 
 
@@ -222,11 +126,7 @@ def _new_digits(main: str, digits: str, context: Context, rng: Source) -> str:
             else ""
         )
         if context.reserved:
-            free = (
-                _LINES
-                if national[-4:] not in _LINES
-                else tuple(line for line in _LINES if line != national[-4:])
-            )
+            free = [line for line in _LINES if line != national[-4:]]
             line = pick(rng, free)
             return lead + area + "555" + line
         office = _others(national[-7:-4], rng)
@@ -281,3 +181,44 @@ def phone_key(value: str) -> str:
     """What makes two phone numbers one: the last ten digits, or the words."""
     digits = _digits(value)
     return digits[-10:] if digits else " ".join(_WORD.findall(value.lower()))
+
+
+# Addresses of machines: from ranges that are kept for documentation (RFC 5737, RFC 3849), or given by no maker (bit 1 of the
+# first octet of a MAC address: locally administered).
+_MAC = re.compile(
+    r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}|(?:[0-9a-f]{4}\.){2}[0-9a-f]{4}", re.IGNORECASE
+)
+_IPV4, _IPV6 = (
+    re.compile(r"\d{1,3}(?:\.\d{1,3}){3}"),
+    re.compile(r"[0-9a-f]*:[0-9a-f:]+", re.IGNORECASE),
+)
+_NETS = ("192.0.2", "198.51.100", "203.0.113")
+_HEX = "0123456789abcdef"
+
+
+def ipv4(rng: Source) -> str:
+    """An address that no machine has."""
+    return f"{pick(rng, _NETS)}.{1 + int(rng.random() * 254)}"
+
+
+def surrogate_machine(value: str, context: Context, attempt: int = 0) -> str | None:
+    """An IP or MAC address in the same form that no machine has; port, zone and length of the prefix stay. RETURNS (str | None):
+    None if it is neither.
+    """
+    rng = context.chance.rng("IP_ADDRESS", value.casefold(), attempt=attempt)
+    if mac := _MAC.search(value):
+        digits = [pick(rng, _HEX) for _ in range(12)]
+        digits[1] = pick(rng, "26ae")
+        found, new = mac, fill(mac.group(), digits)
+    elif ip := _IPV4.search(value):
+        found, new = ip, ipv4(rng)
+    elif ip := _IPV6.search(value):
+        groups = [
+            "".join(pick(rng, _HEX[1:]) for _ in range(4)) for g in ip.group().split(":") if g
+        ]
+        gap = "::" if "::" in ip.group() else ":"
+        found, new = ip, "2001:db8" + gap + ":".join(groups[2:] or groups[:1])
+    else:
+        return None
+    new = new.upper() if value.isupper() else new
+    return value[: found.start()] + new + value[found.end() :]

@@ -16,48 +16,24 @@ from typing import NamedTuple
 
 from ..names.letters import has_accent, is_letter, like, norm, plain, script_region
 from ..names.link import Person, is_typo, nicknames, nicknames_of, places_of
-from ..names.parse import FAMILY, GIVEN, Mention, patronymic, patronymic_gender
+from ..names.parse import FAMILY, GIVEN, PARTICLES, Mention, patronymic, patronymic_gender
 from ..names.table import NameTable, Pool, Source
 from .keys import Chance, Stream
 from .style import other_shape
 
-_ASCII = bytes(range(128))
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
 class Forbidden:
     """Folded words that no surrogate may be, as `letters.norm` gives them: sets of words, and all words of a text."""
 
     def __init__(self, *words: Container[str], text: str = "") -> None:
-        self._words = words
-        self._text = ""
-        if text:
-            text = text.replace("’", "'")
-            special = _elided(text)
-            if not text.isascii():
-                # Most of what is not ASCII are quotes and dashes.
-                rest = (
-                    text.encode("utf8", "surrogatepass")
-                    .translate(None, _ASCII)
-                    .decode("utf8", "surrogatepass")
-                )
-                special |= {
-                    norm(word) for ch in {*rest} if ch.isalpha() for word in _words_with(text, ch)
-                }
-                text = text.encode("ascii", "replace").decode("ascii")
-            self._text = text.lower()
-            if special:
-                self._words = (*words, special)
+        # "O'Brien's" is O'Brien, and Brien too.
+        parts = {re.sub("['’]s$", "", part) for part in _WORD.findall(text)}
+        self._words = (*words, {norm(w) for part in parts for w in (part, *re.split("['’]", part))})
 
     def __contains__(self, word: object) -> bool:
-        for words in self._words:
-            if word in words:
-                return True
-        return (
-            isinstance(word, str)
-            and word != ""
-            and word in self._text
-            and re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", self._text) is not None
-        )
+        return any([word in words for words in self._words])
 
 
 def places_in(text: str, part: str, start: int = 0) -> Iterator[int]:
@@ -66,36 +42,6 @@ def places_in(text: str, part: str, start: int = 0) -> Iterator[int]:
     while at >= 0:
         yield at
         at = text.find(part, at + 1)
-
-
-def _words_with(text: str, letter: str) -> Iterator[str]:
-    """Words that hold a letter that is not ASCII; what stands before it and is not ASCII either goes with it."""
-    for at in places_in(text, letter):
-        start = at
-        while start and not text[start - 1].isascii():
-            start -= 1
-        yield _word_at(text, start)
-
-
-def _word_at(text: str, start: int) -> str:
-    """The letters around a place, with marks and apostrophes between them."""
-    end = start
-    while start and (text[start - 1].isalpha() or text[start - 1] == "'"):
-        start -= 1
-    while end < len(text) and (text[end].isalpha() or not text[end].isascii() or text[end] == "'"):
-        end += 1
-    return text[start:end].strip("'").removesuffix("'s")
-
-
-def _elided(text: str) -> set[str]:
-    """Folded words with one letter before an apostrophe: O'Brien, D'Souza."""
-    return {
-        norm(_word_at(text, at - 1))
-        for at in places_in(text, "'", 1)
-        if not text[at - 2 : at - 1].isalpha()
-        and text[at - 1].isalpha()
-        and text[at + 1 : at + 2].isalpha()
-    }
 
 
 MAX_TRIES, WIDEN_AFTER, ACCENT_TRIES = 240, 120, 40
@@ -259,6 +205,9 @@ def _is_free(
 
 
 _DIGIT = re.compile(r"\d")
+_PARTICLES = re.compile(rf"\b(?:{'|'.join(PARTICLES)})\b[\s-]*|[\"“”()]")
+_SPACE, _PLURAL = re.compile(r"[\s_-]+"), re.compile(r"e?s(?![^\W\d_])", re.IGNORECASE)
+_HISSING = ("s", "x", "z", "ch", "sh")
 _PURPOSE = {kind: f"NAME/{kind}" for kind in (GIVEN, FAMILY)}
 
 
@@ -266,12 +215,13 @@ class Named(NamedTuple):
     """A person of the document and who they become.
 
     surrogates: For each of the person's words; an empty text drops the word (fixed pseudonyms have two words), None means that
-    no surrogate was found. note: Where gender or origin could not be matched.
+    no surrogate was found. note: Where gender or origin could not be matched. fixed: Whether it is a profile's pseudonym.
     """
 
     person: Person
     surrogates: tuple[str | None, ...]
     note: str = ""
+    fixed: bool = False
 
     def word(self, kind: str) -> str:
         place = self.person.first(kind)
@@ -322,7 +272,7 @@ def name_people(
         if elsewhere:
             widened.add(place)
     return [
-        Named(person, _fixed_words(person, fixed[i]))
+        Named(person, _fixed_words(person, fixed[i]), fixed=True)
         if i in fixed
         else Named(
             person,
@@ -353,53 +303,76 @@ def _fixed_words(person: Person, pseudonym: str) -> tuple[str, ...]:
 
 
 def render(
-    mention: Mention, named: Named, chance: Chance, places: Sequence[int] | None = None
+    mention: Mention,
+    named: Named,
+    chance: Chance,
+    places: Sequence[int] = (),
+    *,
+    avoid: Container[str] = (),
 ) -> str | None:
     """Write a mention with its owner's surrogate: in place, so that titles, commas, "_" and possessives stay.
 
-    chance (Chance): For numbers glued to a name. places (Sequence[int] | None): Which word of the owner each word is, if that
-    is at hand.
+    chance (Chance): For numbers glued to a name. places (Sequence[int]): Which word of the owner each word is, if that is at hand.
+    avoid (Container[str]): Folded words that no nickname may be.
     RETURNS (str | None): The new text; None if some word has no surrogate.
     """
-    person, surrogates, _ = named
-    text, words, full = mention.text, mention.words, person.words
-    if places is None:
-        places = places_of(mention, person)
+    text, person = mention.text, named.person
+    places = places or places_of(mention, person)
     if not places:
-        return None
+        # Nobody knows which word is which: they follow each other.
+        places = [min(i, len(person.words) - 1) for i in range(len(mention.words))]
     numbers = None
     if not text.isalpha() and _DIGIT.search(text):
         numbers = chance.rng("NAME/numbers", "".join([ch for ch in text if ch.isdecimal()]))
-    out, last = "", 0
-    for word, place in zip(words, places, strict=True):
-        start, end, written, folded, _ = word
-        new = surrogates[place]
+    out, last, new = "", 0, None
+    words = list(zip(mention.words, places, strict=True))
+    if named.fixed and not any(named.surrogates[place] for place in places):
+        # The nickname of somebody whose pseudonym has two words.
+        words = [(words[0][0], next(i for i, new in enumerate(named.surrogates) if new))]
+    for word, place in words:
+        new = named.surrogates[place]
         if new is None:
             return None
-        between = text[last:start]
-        if numbers is not None:
-            between = _hide_numbers(between, numbers)
-        if new:
-            out += (between if out or not last else between.lstrip(" -\t_")) + _write(
-                written, folded, new, full[place]
-            )
-        elif out:
-            # A second surname where the pseudonym has one: the word goes, and the space or hyphen before it.
-            out += between.rstrip(" -\t_")
-        last = end
-        if not new and word.is_initial and text[last : last + 1] == ".":
-            last += 1
-    rest = text[last:]
-    return out + (_hide_numbers(rest, numbers) if numbers is not None else rest)
+        # A second surname goes where the pseudonym has one.
+        if not new and named.fixed:
+            continue
+        between = text[last : word.start]
+        if named.fixed:
+            between = _bare(between, lead=not out)
+        new = _write(word.text, word.norm, new, person.words[place], avoid)
+        out += _hide_numbers(between, numbers) + new
+        last = word.end
+    end = mention.words[-1].end
+    if end > last and mention.words[-1].is_initial and text[end : end + 1] == ".":
+        end += 1
+    return out + _hide_numbers(_ending(text[end:], out), numbers)
 
 
-def _write(text: str, word: str, new: str, full: str) -> str:
+def _bare(between: str, *, lead: bool) -> str:
+    """What stands before a word of a fixed pseudonym: titles before the first one; no particle, nickname or second name."""
+    if lead:
+        return _PARTICLES.sub("", between)
+    mark = "." if between.startswith(".") else ","
+    return (mark if mark in between[:2] else "") + (_SPACE.findall(between) or [""])[0]
+
+
+def _ending(rest: str, new: str) -> str:
+    """What follows a name: a plural, "the Parkers", and a possessive after an s, "James'", as the new name has them."""
+    if plural := _PLURAL.match(rest):
+        ending = "es" if new.lower().endswith(_HISSING) else "s"
+        return (ending.upper() if plural.group().isupper() else ending) + rest[plural.end() :]
+    if rest in ("'", "’") and not new.lower().endswith(("s", "x", "z")):
+        return rest + ("S" if new.isupper() else "s")
+    return rest
+
+
+def _write(text: str, word: str, new: str, full: str, avoid: Container[str]) -> str:
     """A surrogate as an initial, a nickname or a name, in the original's case; letter-spaced if that was."""
     if len(word) == 1 and text.isascii():
         first = plain(new)[0]
         return first.lower() if text.islower() else first.upper()
-    if word != full and len(full) > 1 and not is_typo(word, full):
-        own = [nick for nick in nicknames_of(new) if nick[0] != word[0]]
+    if word != full and word in nicknames() and not is_typo(word, full):
+        own = [nick for nick in nicknames_of(new) if nick[0] != word[0] and nick not in avoid]
         new = own[0].capitalize() if own else new
     if text.isalpha():
         return like(text, new)

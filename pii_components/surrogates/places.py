@@ -9,17 +9,14 @@ one of the corpus instead, as CRAPII did (section 2.3.2); only by one that sever
 """
 
 import re
-import tomllib
 from collections.abc import Collection
 from functools import cache
-from importlib import resources
-from typing import Any
 
-from ..names.letters import fold, has_letter, has_sign, like, norm, plain
+from ..names.letters import fold, has_sign, like, norm, plain
 from ..names.parse import PARTICLES
 from ..names.table import Source
 from .keys import pick
-from .style import ordinal, other_chars, word_list, words
+from .style import ordinal, other_chars, resource, rewrite, word_list, words
 from .values import Context
 
 MAX_DRAWS = 60
@@ -32,23 +29,23 @@ _WITH_ARTICLE = (
     "Czech Republic",
     "United Kingdom",
     "United States",
-    "USA",
 )
+# Letters that stand for a country.
+_SHORT = {
+    **dict.fromkeys(("us", "u.s", "usa", "u.s.a"), "United States"),
+    **dict.fromkeys(("uk", "u.k"), "United Kingdom"),
+}
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’.-][^\W\d_]+)*\.?|\d+|[\W_]+")
+_LETTERS = re.compile(r"[A-Z](?:\.[A-Z])+")
 _SPLIT = re.compile(r"(\s*[,;/|\n]\s*|\s+(?:and|or|in|near)\s+)", re.IGNORECASE)
 _THE = re.compile(r"the\s+", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
-
-
-@cache
-def _data() -> dict[str, dict[str, str]]:
-    file = resources.files("pii_components") / "resources" / "surrogates" / "places.toml"
-    return tomllib.loads(file.read_text(encoding="utf8"))
+_LEAD = re.compile(r"(?:(?:the|a|an|my|our|your|his|her|its|their)\s+)?", re.IGNORECASE)
 
 
 @cache
 def _words(name: str) -> frozenset[str]:
-    return frozenset(str(_data()[name]).split())
+    return frozenset(str(resource("places")[name]).split())
 
 
 @cache
@@ -57,7 +54,7 @@ def _code_groups() -> dict[str, tuple[str, ...]]:
     groups = [
         tuple(text.split())
         for kind in ("dotted_codes", "codes")
-        for text in reversed(_data()[kind].values())
+        for text in reversed(resource("places")[kind].values())
     ]
     return {code: group for group in groups for code in group}
 
@@ -65,8 +62,8 @@ def _code_groups() -> dict[str, tuple[str, ...]]:
 @cache
 def _groups() -> dict[str, tuple[str, ...]]:
     """Name of a country, of its people, or of a state -> those that may replace it."""
-    lists = [tuple(" ".join(n.split()) for n in str(_data()["us_states"]).split(","))]
-    for text in _data()["regions"].values():
+    lists = [tuple(" ".join(n.split()) for n in str(resource("places")["us_states"]).split(","))]
+    for text in resource("places")["regions"].values():
         pairs = [pair.strip().split(":") for pair in text.split(",")]
         lists += [tuple(name for name, _ in pairs), tuple(sorted({people for _, people in pairs}))]
     return {fold(name): names for names in lists for name in names}
@@ -76,7 +73,7 @@ def _groups() -> dict[str, tuple[str, ...]]:
 def _countries() -> frozenset[str]:
     return frozenset(
         fold(pair.split(":")[0].strip())
-        for text in _data()["regions"].values()
+        for text in resource("places")["regions"].values()
         for pair in text.split(",")
     )
 
@@ -84,58 +81,29 @@ def _countries() -> frozenset[str]:
 @cache
 def _halves(kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What invented names ("town" or "company") begin and end with."""
-    return tuple(str(_data()[f"{kind}_starts"]).split()), tuple(
-        str(_data()[f"{kind}_ends"]).split()
+    return tuple(str(resource("places")[f"{kind}_starts"]).split()), tuple(
+        str(resource("places")[f"{kind}_ends"]).split()
     )
 
 
 def invented(kind: str, core: str, context: Context, attempt: int = 0) -> str:
-    """A name of a town or a company that is put together ("Larkmere"); in another language than English one of Faker's for the
-    locale, if Faker is installed. core: What it stands for; no part of it comes back.
-    """
+    """A name of a town or a company that is put together ("Larkmere"). core: What it stands for; no part of it comes back."""
     rng = context.chance.rng("PLACE/" + kind, norm(core), attempt=attempt)
     starts, ends = _halves(kind)
     old = [word for word in map(norm, core.split()) if len(word) > 2]
-    lead, of_locale = norm(core)[:1], not context.locale.startswith("en")
     name = ""
     for _ in range(MAX_DRAWS):
-        name = (of_locale and _of_locale(kind, context.locale, rng)) or pick(rng, starts) + pick(
-            rng, ends
-        )
+        name = pick(rng, starts) + pick(rng, ends)
         new = norm(name)
-        if (
-            new[0] != lead
-            and not any([w in new or new in w for w in old])
-            and new not in context.avoid
-        ):
+        taken = new[:1] == norm(core)[:1] or any([w in new or new in w for w in old])
+        if not taken and new not in context.avoid:
             break
     return name
 
 
-def _of_locale(kind: str, locale: str, rng: Source) -> str:
-    fake = _faker(locale)
-    if fake is None:
-        return ""
-    fake.seed_instance(int(rng.random() * 2**53))
-    return str(fake.city() if kind == "town" else fake.last_name())
-
-
-@cache
-def _faker(locale: str) -> Any:
-    """Faker for a locale; None if it is not installed (extra `train`), or has no such locale."""
-    try:
-        from faker import Faker
-
-        fake = Faker(locale)
-        fake.city()
-    except (ImportError, AttributeError):
-        return None
-    return fake
-
-
 def surrogate_location(value: str, context: Context, attempt: int = 0) -> str | None:
-    """A place of the same kind, also "Lima, Peru". RETURNS (str | None): None if there is no letter in it."""
-    if not has_letter(value):
+    """A place of the same kind, also "Lima, Peru". RETURNS (str | None): None if there is no letter or digit in it."""
+    if not has_sign(value):
         return None
     pooled = _from_pool("LOCATION", value, context, attempt)
     if pooled is not None:
@@ -151,35 +119,35 @@ def _place(part: str, context: Context, attempt: int) -> str:
     the = _THE.match(text)
     lead = the.group() if the else ""
     name = text[len(lead) :]
-    groups, folded = _groups(), fold(name)
-    options = groups.get(folded) or (groups.get(folded[:-1]) if name.endswith("s") else None)
-    if options:
-        plural = "s" if folded not in groups else ""
-        rng = context.chance.rng("PLACE/country", fold(name), attempt=attempt)
-        old = fold(name).split()
-        fit = [
-            o for o in options if not set(fold(o).split()) & {*old, *(w.rstrip("s") for w in old)}
-        ]
-        if lead:
-            fit = (
-                [o for o in _WITH_ARTICLE if not set(fold(o).split()) & set(old)]
-                if folded in _countries()
-                else fit
-            )
-        else:
-            fit = [o for o in fit if o not in _WITH_ARTICLE] or fit
-        return lead + like(name, pick(rng, fit)) + plural + ending
-    group = _code_groups().get(name)
-    if group:
-        return (
-            lead
-            + pick(
-                context.chance.rng("PLACE/code", name, attempt=attempt),
-                [c for c in group if c != name],
-            )
-            + ending
-        )
-    return lead + _rename(name, KEPT["LOCATION"], "town", context, attempt) + ending
+    if country := _country(name, bool(lead), context, attempt):
+        return lead + country + ending
+    if group := _code_groups().get(name):
+        rng = context.chance.rng("PLACE/code", name, attempt=attempt)
+        return lead + pick(rng, [c for c in group if c != name]) + ending
+    new = _rename(name, KEPT["LOCATION"], "town", context, attempt)
+    # "downtown", "the city": nothing but words of the kind.
+    return (lead + new if new != name else invented("town", name, context, attempt)) + ending
+
+
+def _country(name: str, has_the: bool, context: Context, attempt: int) -> str:
+    """Another country, people of it, or state; empty if the name is none."""
+    full = _SHORT.get(fold(name).rstrip("."), name)
+    groups, folded = _groups(), fold(full)
+    plural = "s" if folded not in groups and folded.endswith("s") else ""
+    options = groups.get(folded.removesuffix(plural), ())
+    with_the = (has_the and folded in _countries()) or name in _WITH_ARTICLE[:5]
+    old = {*folded.split(), *(word.rstrip("s") for word in folded.split())}
+    fit = [
+        o
+        for o in (_WITH_ARTICLE if with_the and options else options)
+        if old.isdisjoint(fold(o).split())
+        and (with_the or has_the or o not in _WITH_ARTICLE)
+        and not (plural and o.endswith(("ese", "sh", "ch", "ss")))
+    ]
+    if not fit:
+        return ""
+    rng = context.chance.rng("PLACE/country", folded, attempt=attempt)
+    return like(name if full == name else full, pick(rng, fit)) + plural
 
 
 def surrogate_education(value: str, context: Context, attempt: int = 0) -> str | None:
@@ -193,13 +161,19 @@ def surrogate_employer(value: str, context: Context, attempt: int = 0) -> str | 
 
 
 def _organisation(label: str, value: str, kind: str, context: Context, attempt: int) -> str | None:
-    if not has_letter(value):
+    if not has_sign(value):
         return None
     pooled = _from_pool(label, value, context, attempt)
     if pooled is not None:
         return pooled
     text, ending = _split_possessive(value)
-    return _rename(text, KEPT[label], kind, context, attempt) + ending
+    new = _rename(text, KEPT[label], kind, context, attempt)
+    if new == text:
+        # "my high school" gets a name.
+        lead = _LEAD.match(text).end()  # type: ignore[union-attr]
+        name = like("XX" if text.isupper() else "Xx", invented(kind, text, context, attempt))
+        new = f"{text[:lead]}{name} {text[lead:]}"
+    return new + ending
 
 
 def _split_possessive(text: str) -> tuple[str, str]:
@@ -231,7 +205,7 @@ def _rename(text: str, kept: str, kind: str, context: Context, attempt: int) -> 
             ):
                 end += 2
             core = "".join(tokens[i:end])
-            if (
+            if _LETTERS.fullmatch(core.rstrip(".")) or (
                 core.isupper()
                 and core.isalpha()
                 and len(core) <= 5
@@ -271,13 +245,14 @@ def _from_pool(label: str, value: str, context: Context, attempt: int) -> str | 
 MAX_DRAWS_ADDRESS = 12
 _COUNTRIES = words("country_words")
 _DIGITS = re.compile(r"\d+")
+_NUMBER = re.compile(r"(\.)?\d+")
 # The country that an address ends with.
 _LAST = re.compile(r"[,\n]\s*(?P<last>[^,\n]+?)[\s.]*$")
 _COMPOUND = re.compile(
     r"(?P<stem>[^\W\d_]{3,})(?P<kind>stra(?:ß|ss)e|str\.?|weg|platz|allee|gasse|straat|laan)",
     re.IGNORECASE,
 )
-_LETTERS = re.compile(r"[A-Z](?:\.[A-Z])+|[A-Z]{2,4}")
+_CAPITALS = re.compile(r"[A-Z]{2,4}")
 _POSTAL_CODE = re.compile(r"[\s,]*[A-Z]?\d")
 _TOKEN_ADDRESS = re.compile(
     r"[^\W\d_]+(?:['’.-][^\W\d_]+)*|[\d]+(?:st|nd|rd|th)?\b|\d+|[\W_]+", re.IGNORECASE
@@ -291,6 +266,10 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
     rng = context.chance.rng(
         "STREET_ADDRESS", " ".join(norm(w) or w for w in value.casefold().split()), attempt=attempt
     )
+    if axes := _coordinates(value):
+        return rewrite(
+            value, [(*axis.span(), _at_sea(axis, n, rng)) for n, axis in enumerate(axes)]
+        )
     end = _country_at(value)
     tokens = _TOKEN_ADDRESS.findall(value[:end])
     streets = _street_names(tokens)
@@ -326,6 +305,37 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
     return "".join(out) + value[end:]
 
 
+# Latitude, then longitude: 41.8781, -87.6298; 41°52'41.2"N 87°37'47.3"W.
+_AXIS = re.compile(
+    r"""(?:(?P<before>[NSEWO])\s?)?[-+−]?(?P<whole>\d{1,3})(?P<part>\.\d+)?(?P<more>\s?[°º](?:\s?\d\d?(?:\.\d+)?\s?['′’])?(?:\s?\d\d?(?:\.\d+)?\s?["″”])?)?"""
+    r"(?:\s?(?P<side>[NSEWO])\b)?"
+)
+# An ocean's corner in which nobody lives: the first degree and how many follow, south, then west.
+_SEA = ((40, 15), (101, 30))
+
+
+def _coordinates(value: str) -> list[re.Match[str]]:
+    """The two halves of a place on a map; empty if it is none."""
+    axes = list(_AXIS.finditer(value))
+    sure = all(axis["more"] or len(axis["part"] or "") > 3 for axis in axes)
+    return axes if len(axes) == 2 and sure else []
+
+
+def _at_sea(axis: re.Match[str], n: int, rng: Source) -> str:
+    side = axis["before"] or axis["side"] or ""
+    is_west = side in "EWO" if side else n == 1
+    first, size = _SEA[is_west]
+    more = _NUMBER.sub(
+        lambda m: other_chars(m.group(), rng) if m[1] else f"{int(rng.random() * 60):02d}",
+        (axis["part"] or "") + (axis["more"] or ""),
+    )
+    new = str(first + int(rng.random() * size)) + more
+    if not side:
+        return "-" + new
+    to = "W" if is_west else "S"
+    return f"{to} {new}" if axis["before"] else f"{new} {to}" if " " in axis.group() else new + to
+
+
 def _country_at(address: str) -> int:
     """Where the country begins that an address ends with; the end of the address if it names none."""
     last = _LAST.search(address)
@@ -354,7 +364,7 @@ def _other_word(
         return pick(rng, [code for code in group if code != token])
     if token.lower() in _COUNTRIES:
         return token
-    if _LETTERS.fullmatch(token) and not capitals:
+    if (_LETTERS.fullmatch(token) or _CAPITALS.fullmatch(token)) and not capitals:
         # "C.D.M.X", "KCMO": letters that stand for a place; which one, we do not know.
         return other_chars(token, rng)
     if compound := _COMPOUND.fullmatch(token):

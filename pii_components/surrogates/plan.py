@@ -7,9 +7,12 @@ A document is decided as a whole, so that its people are known before their e-ma
 surrogate. A value without a surrogate gets its tag; nothing is ever left as it was because something did not work.
 """
 
-from collections.abc import Collection, Container, Hashable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
+
+from spacy.lang.en.stop_words import STOP_WORDS
 
 from .. import labels, profiles
 from ..labels import (
@@ -23,30 +26,56 @@ from ..labels import (
     URL_PERSONAL,
     is_name,
 )
-from ..names.letters import norm
+from ..names.letters import has_sign, like, norm
 from ..names.link import Person, fits, links_of, places_of, spell_initials
-from ..names.parse import Mention, read_mention
+from ..names.parse import FAMILY, GIVEN, Mention, Word, read_mention
 from ..names.table import name_table
 from ..offsets import Replacement
-from ..profiles import CONSISTENT, GENERIC, NEAR, PSEUDONYM, REMOVE, SURROGATE, Profile
+from ..profiles import GENERIC, NEAR, PSEUDONYM, REMOVE, SURROGATE, Profile
 from .dates import (
     choose_age_shift,
     choose_date_shift,
+    is_date,
     surrogate_age,
     surrogate_date,
+    torn_dates,
     weekday_beside,
 )
-from .handles import People, letters, owner_of, surrogate_email, surrogate_url, surrogate_username
+from .handles import (
+    People,
+    handle_of,
+    letters,
+    owner_of,
+    surrogate_email,
+    surrogate_handle,
+    surrogate_url,
+    surrogate_username,
+)
 from .headers import HEADER_REMOVED, find_headers
 from .keys import Chance
-from .numbers import id_key, phone_key, surrogate_id_num, surrogate_phone
+from .numbers import id_key, phone_key, surrogate_id_num, surrogate_machine, surrogate_phone
 from .person_names import Forbidden, Named, name_people, render
 from .places import surrogate_address, surrogate_education, surrogate_employer, surrogate_location
+from .style import in_case, other_shape, words
 from .values import Context, Generator, Item, canonical, distinct
 
 __all__ = ["NOBODY", "NO_SURROGATE", "Everyone", "Item", "plan"]
 
 NO_SURROGATE = "no surrogate"
+# What a word beside a surrogate is called that was made to agree with it: "an" before a vowel, the s of a possessive.
+AGREEMENT = "AGREEMENT"
+_THE = re.compile(r"\b[Tt](?:he|HE)\s+")
+_KIN = re.compile(r"\b([^\W\d_]+),?\s+\Z")
+_OPENS, _CLOSES = re.compile(r"(?<!\w)['‘](?=\w)"), re.compile(r"(?<=\w)['’](?!\w)")
+_AT_BEHIND = re.compile(r"\s?@")
+_PRONOUN = re.compile(r"\b(?:s?he|her|hers|herself|him|his|himself)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"[.!?;]\s|\n")
+_ARTICLE = re.compile(r"(?<![\w'’.-])(an?|A[Nn]?)\s\Z")
+_WORDS = re.compile(r"[a-z]{3,}")
+# Sounds that letters do not tell: "a European", "an hour", "an FBI agent", "an 18-year-old".
+_CONSONANT = re.compile(r"eu|ew|uni(?!n|m)|us[aei]|uk|ut[aeio]|one\b|once", re.IGNORECASE)
+_VOWEL = re.compile(r"[aeiou]|hour|honou?r|honest|heir|8|1[18](?!\d)", re.IGNORECASE)
+_SPELT = re.compile(r"[AEFHILMNORSX](?=[A-Z]+\b)(?![A-Z]*[AEIOU])")
 # What is done with names that get another one.
 _ANEW = frozenset({SURROGATE, PSEUDONYM})
 
@@ -63,7 +92,7 @@ GENERATORS: dict[str, Generator] = {
     labels.PHONE_NUM: surrogate_phone,
     labels.ID_NUM: surrogate_id_num,
     labels.STREET_ADDRESS: surrogate_address,
-    labels.IP_ADDRESS: surrogate_id_num,
+    labels.IP_ADDRESS: surrogate_machine,
     AGE: surrogate_age,
     DATE: surrogate_date,
     LOCATION: surrogate_location,
@@ -71,9 +100,24 @@ GENERATORS: dict[str, Generator] = {
     labels.EMPLOYER: surrogate_employer,
     OTHER: surrogate_other,
 }
+# What stands for a value that no generator can read, in no form of its own. n: A number that the value decides.
+SPARE: dict[str, Callable[[int], str]] = {
+    EMAIL: lambda n: f"someone{n % 97}@school.edu",
+    labels.USERNAME: lambda n: f"someone{n % 97}",
+    URL_PERSONAL: lambda n: f"https://someone{n % 97}.com/",
+    labels.PHONE_NUM: lambda n: f"312-867-{1000 + n % 8999}",
+    labels.ID_NUM: lambda n: str(10**6 + n % 10**6),
+    labels.STREET_ADDRESS: lambda n: f"{1 + n % 97} Oak Road",
+    "IP_ADDRESS": lambda n: "10.0.0.1",
+    AGE: lambda n: str(16 + n % 20),
+    DATE: lambda n: f"May {1 + n % 28}, {2006 + n % 12}",
+    LOCATION: lambda n: "Ashby",
+    labels.EDUCATION: lambda n: "Ashby School",
+    labels.EMPLOYER: lambda n: "Ashby Company",
+}
 # What makes two values of a label one and the same; letters and digits, where nothing else is said.
 KEYS = {labels.PHONE_NUM: phone_key, labels.ID_NUM: id_key}
-# These move together by one shift, which keeps distinct values distinct and in order; no strategy changes that. A user's map may
+# These move together by one shift, which keeps distinct values distinct and in order. A user's map may
 # give two values one replacement.
 TOGETHER = (AGE, DATE, OTHER)
 
@@ -108,9 +152,60 @@ def link_names(
         read_mention(text[start:end], before=text[max(0, start - 20) : start])
         for start, end, *_ in names
     ]
+    known = {word.norm for mention in read for word in mention.words}
+    read = [
+        _family(mention, text[max(0, item.start - 4) : item.start], known)
+        for item, mention in zip(names, read, strict=True)
+    ]
     mentions = spell_initials(read)
     people, owners, places = links_of(mentions, [item.person for item in names])
     return people, [Linked(*row) for row in zip(names, mentions, owners, places, strict=True)], read
+
+
+def _family(mention: Mention, before: str, known: Container[str]) -> Mention:
+    """A family in the plural, "the Parkers", as the surname in it. known: Folded words of the names of the document."""
+    the = _THE.search(before + mention.text)
+    text = mention.text
+    if the is None or not text.lower().endswith(("s", "s'", "s’")):
+        return mention
+    start, end = max(0, the.end() - len(before)), len(text.rstrip("'’"))
+    for stem in (text[start : end - 2], text[start : end - 1]):
+        word, plural = norm(stem), norm(text[start:end])
+        of_table = name_table().is_surname(word) and not name_table().is_surname(plural)
+        if stem.isalpha() and plural in (word + "s", word + "es") and (word in known or of_table):
+            only = Word(start, start + len(stem), stem, word, FAMILY)
+            return Mention.of(text, [only], mention.gender)
+    return mention
+
+
+def _as_shown(text: str, people: Sequence[Person], linked: Sequence[Linked]) -> Iterator[Person]:
+    """YIELDS (Person): With the gender that a word for kin before the name or a pronoun behind it shows; who is called "my son Owen"
+    has a given name."""
+    shown: dict[int, list[str]] = {}
+    kin = set()
+    for n, name in enumerate(linked):
+        start, end, *_ = name.item
+        found = shown.setdefault(name.owner, [])
+        before = _KIN.search(text, max(0, start - 24), start)
+        for gender in "FM" if before else "":
+            word = before[1].lower()  # type: ignore[index]
+            is_kin = word in words(f"kin_{gender}")
+            if is_kin or word in words(f"titles_{gender}"):
+                # It outweighs a pronoun, which may be somebody else's.
+                found += [gender] * 3
+                kin |= {name.owner} if is_kin else set()
+        behind = text[end : linked[n + 1].item.start if n + 1 < len(linked) else end + 160]
+        for word in _PRONOUN.findall(_SENTENCE.split(behind[:160])[0]):
+            found.append("F" if word.lower() in ("she", "her", "hers", "herself") else "M")
+    for i, person in enumerate(people):
+        genders, given = shown.get(i, []), person.first(GIVEN)
+        lead = genders.count("F") - genders.count("M")
+        # Where the name says another gender, one pronoun is not enough.
+        known = given is not None and name_table().gender(person.words[given])
+        if not person.gender and abs(lead) > bool(known):
+            person = person._replace(gender="F" if lead > 0 else "M")
+        lone = len(person.words) == 1 and i in kin
+        yield person._replace(kinds=(GIVEN,)) if lone else person
 
 
 def _among(
@@ -155,7 +250,6 @@ def plan(
     reserved: bool | None = None,
     local: bool = True,
     pools: Mapping[str, Sequence[str]] | None = None,
-    strategy: str | None = None,
     everyone: Everyone = NOBODY,
 ) -> list[Replacement]:
     """Decide what stands in the place of each span.
@@ -165,141 +259,176 @@ def plan(
     reserved (bool | None): Whether values must be such that nobody can own them; None for what the profile says.
     local (bool): Whether surrogates hold for this document only, so that they may depend on all of its words.
     pools (Mapping[str, Sequence[str]] | None): Label -> values of the corpus, for profiles that draw from it.
-    strategy (str | None): One of `profiles.STRATEGIES`; None for what the profile says. everyone (Everyone): Who else is in a wider scope.
+    everyone (Everyone): Who else is in a wider scope.
     RETURNS (list[Replacement]): One for each item that is not kept, and for each header that is removed, with the items in it.
     """
     people, linked, read = link_names(text, items)
     if everyone.people:
         people, linked = _among(people, linked, everyone)
-    by_start = {name.item.start: name for name in linked}
-    fixed = fixed_names(people, linked, profile, chance, everyone.labels)
-    variant = _variants(
-        text,
-        items,
-        by_start,
+    elif local:
+        people = [*_as_shown(text, people, linked)]
+    avoid = _forbidden(text, items, read, (known, everyone.words), local=local)
+    fixed = fixed_names(people, linked, profile, chance, everyone.labels, avoid)
+    people = _given_first(people, linked, fixed)
+    details = [i for i in items if i.action == SURROGATE and i.label in GENERATORS]
+    values: dict[str, set[str]] = {AGE: set(), DATE: set()}
+    for item in details:
+        values.setdefault(item.label, set()).add(text[item.start : item.end])
+    is_near = profile.length == NEAR
+    dates = choose_date_shift(
+        values[DATE],
         chance,
-        profile=profile,
-        strategy=strategy or profile.strategy,
+        weeks=any(weekday_beside(text, i.start, i.end) for i in details if i.label == DATE),
         local=local,
+        locale=profile.locale,
+        near=is_near,
+    )
+    named = name_people(
+        people,
+        chance,
+        table=name_table(),
+        forbidden=avoid,
+        fixed=fixed,
+        near=is_near,
+        first=len(everyone.people),
     )
     context = Context(
         chance,
         name_table(),
+        people=People(named),
         reserved=profile.reserved if reserved is None else reserved,
         locale=profile.locale,
-        avoid=_forbidden(text, items, read, (known, everyone.words), local=local),
+        ages=choose_age_shift(
+            values[AGE], chance, spread=profile.age_spread, border=profile.age_border, local=local
+        ),
+        dates=dates,
+        avoid=avoid,
         pools=pools or {} if profile.pool == "corpus" else {},
-        near=profile.length == NEAR,
+        near=is_near,
         other={canonical(k): v for k, v in profile.other.items()},
     )
-    named = _names_of(people, variant, context, fixed, first=len(everyone.people))
-    details = [
-        (item, name)
-        for item, name in zip(items, variant, strict=True)
-        if item.action == SURROGATE and item.label in GENERATORS
-    ]
-    made = _values_of(text, details, named, context, profile, local=local)
+    made = _details(values, context)
+    pieces = _pieces(text, items, made, context)
+    by_start = {name.item.start: name for name in linked}
     numbers: dict[str, dict[str, int]] = {}
     found = []
-    for item, name in zip(items, variant, strict=True):
+    for item in items:
+        old, note = text[item.start : item.end], ""
         if item.action == profiles.KEEP:
             continue
-        old, note = text[item.start : item.end], ""
-        if item.start in by_start:
-            became, note = _name(
-                by_start[item.start],
-                named[name],
-                chance.variant(name),
-                profile=profile,
-                fixed=fixed,
-            )
+        if item.start in pieces:
+            became = pieces[item.start]
+        elif item.start in by_start:
+            became, note = _name(by_start[item.start], named, context, profile=profile, fixed=fixed)
         elif item.action == SURROGATE:
-            became = made.get((name, item.label, old))
+            became = made.get((item.label, old))
         elif item.action == PSEUDONYM:
             became = fixed_value(
-                item.label, old, named[""], chance, fixed=fixed, profile=profile, numbers=numbers
+                item, text, named, chance, fixed=fixed, profile=profile, numbers=numbers
             )
         else:
             became = _without_key(item, text, profile)
-        if became is None or became.casefold() == old.casefold():
-            note = NO_SURROGATE if item.action in (SURROGATE, PSEUDONYM, GENERIC) else note
-            became = profiles.tag(item.label)
-        found.append(Replacement(item.start, item.end, became, item.label, item.action, note))
+        found.append(_replacement(item, old, became, note))
+    found = [*_agreeing(text, found)]
     return _without_headers(text, items, found) if profile.header == REMOVE else found
 
 
-def _names_of(
-    people: Sequence[Person],
-    variant: Sequence[str],
-    context: Context,
-    fixed: dict[int, str],
-    *,
-    first: int,
-) -> dict[str, list[Named]]:
-    """Variant -> the people with its surrogates, none of them like those of an earlier variant."""
-    found: dict[str, list[Named]] = {}
-    used: set[str] = set()
-    for name in dict.fromkeys(["", *variant]):
-        found[name] = name_people(
-            people,
-            context.chance.variant(name),
-            table=context.table,
-            forbidden=Forbidden(context.avoid, used),
-            fixed=fixed,
-            near=context.near,
-            first=first,
-        )
-        used |= {norm(word or "") for person in found[name] for word in person.surrogates}
+def _replacement(item: Item, old: str, new: str | None, note: str) -> Replacement:
+    """A tag stands where there is nothing new; a generic noun may be what stood there."""
+    if new is None or (new.casefold() == old.casefold() and item.action != GENERIC):
+        note = NO_SURROGATE if item.action in (SURROGATE, PSEUDONYM, GENERIC) else note
+        new = profiles.tag(item.label)
+    return Replacement(item.start, item.end, new, item.label, item.action, note)
+
+
+def _given_first(
+    people: Sequence[Person], linked: Sequence[Linked], fixed: Mapping[int, str]
+) -> list[Person]:
+    """Those with a pseudonym, an English name, with their family name last, unless it stands before a comma."""
+    commas = {name.owner for name in linked if name.mention.form.comma}
+    found = list(people)
+    for i in fixed.keys() - commas:
+        kinds = sorted(people[i].kinds, key=FAMILY.__eq__)
+        found[i] = people[i]._replace(kinds=tuple(kinds))
     return found
 
 
-def _values_of(
+def _pieces(
     text: str,
-    details: Sequence[tuple[Item, str]],
-    named: Mapping[str, Sequence[Named]],
+    items: Sequence[Item],
+    made: Mapping[tuple[str, str], str | None],
     context: Context,
-    profile: Profile,
-    *,
-    local: bool,
-) -> dict[tuple[str, str, str], str | None]:
-    """Variant, label and value -> its surrogate, which no other value gets. details: With the variant of each."""
-    found: dict[tuple[str, str, str], str | None] = {}
-    taken = {canonical(text[item.start : item.end]) for item, _ in details}
-    weeks = any(weekday_beside(text, i.start, i.end) for i, _ in details if i.label == DATE)
-    for name, people in named.items():
-        values: dict[str, set[str]] = {}
-        for item, of_variant in details:
-            if of_variant == name:
-                values.setdefault(item.label, set()).add(text[item.start : item.end])
-        chance = context.chance.variant(name)
-        varied = replace(
-            context,
-            chance=chance,
-            people=People(people),
-            ages=choose_age_shift(
-                values[AGE],
-                chance,
-                spread=profile.age_spread,
-                border=profile.age_border,
-                local=local,
-            )
-            if AGE in values
-            else None,
-            dates=choose_date_shift(
-                values[DATE],
-                chance,
-                weeks=weeks,
-                local=local,
-                locale=profile.locale,
-                near=context.near,
-            )
-            if DATE in values
-            else None,
-        )
-        new = _details(values, varied, taken)
-        found |= {(name, *key): value for key, value in new.items()}
-        taken |= {canonical(value) for value in new.values() if value is not None}
-    return found
+) -> dict[int, str | None]:
+    """Start -> new text of what becomes what it is a part of, or becomes elsewhere: pieces of dates, also short numbers with another
+    label; a handle that was found as a name too."""
+    numbers, spans = (labels.ID_NUM, labels.PHONE_NUM), list[tuple[int, int]]()
+    found: dict[int, str | None] = {}
+    for start, end, label, action, _ in items:
+        handle = made.get((labels.USERNAME, text[start:end]))
+        if action in _ANEW and (label == DATE or (label in numbers and end - start < 5)):
+            spans.append((start, end))
+        elif handle and action == SURROGATE and is_name(label):
+            found[start] = handle
+    assert context.dates is not None
+    return found | torn_dates(text, spans, context.dates, context.chance)
+
+
+def _agreeing(text: str, found: Sequence[Replacement]) -> Iterator[Replacement]:
+    """YIELDS (Replacement): All of them, and between them what agrees with them: "a" or "an", "James' hat" as "Neil's hat"; a tag does
+    not stick to what stands beside it."""
+    last = 0
+    for n, rep in enumerate(found):
+        start, end, new = rep.start, rep.end, rep.new
+        after = found[n + 1].start if n + 1 < len(found) else len(text)
+        if rep.action not in (profiles.MASK, profiles.LEGACY_SHA256, REMOVE):
+            article = _ARTICLE.search(text, max(last, start - 4), start)
+            if article and (word := _article(text, article, text[start:end], new, rep.label)):
+                yield _beside(*article.span(1), word)
+            is_tag = new.startswith("[") and new.endswith("]")
+            if is_tag and start > last and text[start - 1] == "_":
+                yield _beside(start - 1, start, " ")
+            yield rep._replace(new=new + " ") if is_tag and text[end:after][:1].isalnum() else rep
+            last = end
+            if is_tag and end < after and text[end] == "_":
+                yield _beside(end, end + 1, " ")
+                last = end + 1
+            elif text[end:after] and _is_possessive(text, start, end) and new[-1:] not in "sxzSXZ":
+                yield _beside(end, end + 1, text[end] + "s")
+                last = end + 1
+        else:
+            yield rep
+            last = end
+
+
+def _beside(start: int, end: int, new: str) -> Replacement:
+    return Replacement(start, end, new, AGREEMENT, SURROGATE, "")
+
+
+def _article(text: str, article: re.Match[str], old: str, new: str, label: str) -> str:
+    """The other article, where the old one agreed with the original and does not with what stands there now; else empty."""
+    word = article[1]
+    is_start = word[0].islower() or profiles.is_sentence_start(text[: article.start()])
+    line = text[text.rfind("\n", 0, article.start()) + 1 :][:200].partition("\n")[0]
+    if not is_start or (is_name(label) and STOP_WORDS.isdisjoint(_WORDS.findall(line))):
+        return ""
+    if _takes_an(old) != (len(word) > 1) or _takes_an(new) == (len(word) > 1):
+        return ""
+    return in_case(word, "a" if len(word) > 1 else "an")
+
+
+def _takes_an(text: str) -> bool:
+    text = text.lstrip("[\"'“‘(#@")
+    return bool(_SPELT.match(text)) or (
+        _VOWEL.match(text) is not None and _CONSONANT.match(text) is None
+    )
+
+
+def _is_possessive(text: str, start: int, end: int) -> bool:
+    """Whether an apostrophe behind a name that ends in s is a possessive, "James' hat", and closes no quotation."""
+    if text[end - 1] not in "sxzSXZ" or not re.match(r"['’]\s+[^\W\d_]", text[end : end + 8]):
+        return False
+    line = text[text.rfind("\n", 0, start) + 1 : end]
+    return len(_OPENS.findall(line)) <= len(_CLOSES.findall(line))
 
 
 def _without_key(item: Item, text: str, profile: Profile) -> str | None:
@@ -330,68 +459,6 @@ def _without_headers(
     return sorted([*gone, *rest], key=lambda rep: (rep.start, rep.end))
 
 
-def variants(
-    values: Sequence[Hashable | None],
-    chance: Chance,
-    document: str,
-    *,
-    strategy: str,
-    repeat: float,
-    local: bool,
-) -> list[str]:
-    """Choose a variant of its surrogate for each mention of a document.
-
-    values: What makes two mentions one value; None for what never varies. document: What tells the document from others.
-    repeat: For "markov": how likely the last surrogate is kept. local: Whether the scope is this document; in a wider one, a
-    first mention too may vary.
-    RETURNS (list[str]): For `Chance.variant`; the empty string is the surrogate that "consistent" gives.
-    """
-    if strategy == CONSISTENT:
-        return [""] * len(values)
-    seen: dict[Hashable, int] = {}
-    last: dict[Hashable, str] = {}
-    out = []
-    for value in values:
-        if value is None:
-            out.append("")
-            continue
-        count = seen[value] = seen.get(value, -1) + 1
-        if count == 0 and local:
-            new = ""
-        elif strategy == profiles.RANDOM:
-            new = f"{document}:{count}"
-        else:
-            kept = chance.rng("MARKOV", f"{document}|{value!r}", attempt=count).random() < repeat
-            new = last.get(value, "") if kept else f"{document}:{count}"
-        last[value] = new
-        out.append(new)
-    return out
-
-
-def _variants(
-    text: str,
-    items: Sequence[Item],
-    by_start: Mapping[int, Linked],
-    chance: Chance,
-    *,
-    profile: Profile,
-    strategy: str,
-    local: bool,
-) -> list[str]:
-    if strategy == CONSISTENT:
-        return [""] * len(items)
-    values: list[Hashable | None] = []
-    for item in items:
-        value: Hashable | None = None
-        if item.action == SURROGATE and item.start in by_start:
-            value = ("NAME", by_start[item.start].owner)
-        elif item.action == SURROGATE and item.label not in TOGETHER:
-            value = (item.label, KEYS.get(item.label, canonical)(text[item.start : item.end]))
-        values.append(value)
-    document = chance.digest("document", text).hex()[:16]
-    return variants(values, chance, document, strategy=strategy, repeat=profile.repeat, local=local)
-
-
 def _forbidden(
     text: str,
     items: Sequence[Item],
@@ -413,43 +480,65 @@ def _forbidden(
 
 
 def _details(
-    values: Mapping[str, Collection[str]], context: Context, taken: Collection[str]
+    values: Mapping[str, Collection[str]], context: Context
 ) -> dict[tuple[str, str], str | None]:
-    """(label, value) -> surrogate, for everything but names. taken: Canonical values that no surrogate may be."""
+    """(label, value) -> surrogate, for everything but names; no value gets that of another one, nor one that is an original."""
     found: dict[tuple[str, str], str | None] = {}
+    addresses = [*values.get(EMAIL, ()), *values.get(labels.USERNAME, ())]
+    handles = {handle for value in addresses if has_sign(handle := handle_of(value))}
+    taken = {canonical(value) for value in handles.union(*values.values())}
+    context = replace(
+        context, handles=distinct(handles, surrogate_handle, context, forbidden=taken)
+    )
     for label in sorted(values):
         generator = GENERATORS[label]
         if label in TOGETHER:
             made = {value: generator(value, context, 0) for value in values[label]}
         else:
             made = distinct(
-                values[label], generator, context, forbidden=taken, key=KEYS.get(label, canonical)
+                values[label],
+                _dated(generator) if label in KEYS else generator,
+                context,
+                forbidden=taken,
+                key=KEYS.get(label, canonical),
             )
-        found |= {(label, value): new for value, new in made.items()}
+        for value, new in made.items():
+            if label in SPARE and (new is None or new.casefold() == value.casefold()):
+                n = int.from_bytes(context.chance.order(value)[:4])
+                new = generator(SPARE[label](n), context, 0)
+            found[label, value] = new
     return found
+
+
+def _dated(generator: Generator) -> Generator:
+    """The generator of a number, but that a date that is labelled as one moves as a date."""
+    return lambda value, context, attempt: (
+        surrogate_date(value, context)
+        if not attempt and is_date(value)
+        else generator(value, context, attempt)
+    )
 
 
 def _name(
     linked: Linked,
     named: Sequence[Named],
-    chance: Chance,
+    context: Context,
     *,
     profile: Profile,
     fixed: dict[int, str],
 ) -> tuple[str | None, str]:
     """A name's new form, and a note."""
     item, mention, owner, places = linked
+    chance = context.chance
     if owner < 0:
-        return None, ""
+        # No letter of a name: a number maybe.
+        return other_shape(mention.text, chance.rng("NAME/numbers", mention.text)), ""
     if item.action == PSEUDONYM and owner not in fixed and not pseudonym_list(item.label, profile):
         return profiles.pseudonym(
             item.label, chance.token("NAME", " ".join(named[owner].person.words))
         ), ""
-    new = render(mention, named[owner], chance, places)
-    # A pseudonym has no word for a lone middle name.
-    return (new if new and (new[0].isalpha() or any(ch.isalpha() for ch in new)) else None), named[
-        owner
-    ].note
+    new = render(mention, named[owner], chance, places, avoid=context.avoid)
+    return new, named[owner].note
 
 
 def pseudonym_list(label: str, profile: Profile) -> list[str]:
@@ -466,10 +555,12 @@ def fixed_names(
     profile: Profile,
     chance: Chance,
     labels: Sequence[str],
+    avoid: Container[str] = (),
 ) -> dict[int, str]:
     """Give the people of a document the profile's pseudonyms in order; who comes after the last one gets a surrogate. A second
     student gets one of the other people's. labels (Sequence[str]): Of the first people, those of the whole scope: theirs are the same
-    in all of its documents. RETURNS (dict[int, str]): Person -> pseudonym.
+    in all of its documents. avoid (Container[str]): Folded words of names of the run: no pseudonym is made of them alone.
+    RETURNS (dict[int, str]): Person -> pseudonym.
     """
     roles = {i: label for i, label in enumerate(labels) if profile.action(label) == PSEUDONYM}
     for item, _, owner, _ in linked:
@@ -491,7 +582,11 @@ def fixed_names(
             options = [*options, *pseudonym_list("NAME_CONNECTED", profile)]
         # No pseudonym may hold a part of somebody's own name.
         free = [
-            o for o in options if o not in used and originals.isdisjoint(norm(w) for w in o.split())
+            o
+            for o in options
+            if o not in used
+            and originals.isdisjoint(norm(w) for w in o.split())
+            and not all(norm(w) in avoid for w in o.split())
         ]
         if free:
             found[owner] = free[0]
@@ -500,8 +595,8 @@ def fixed_names(
 
 
 def fixed_value(
-    label: str,
-    old: str,
+    item: Item,
+    text: str,
     named: Sequence[Named],
     chance: Chance,
     *,
@@ -510,6 +605,7 @@ def fixed_value(
     numbers: dict[str, dict[str, int]],
 ) -> str:
     """A detail's pseudonym; a keyed token where the profile has none, or has used them up. numbers: Values so far, by kind."""
+    label, old = item.label, text[item.start : item.end]
     key = label
     if label == LOCATION and "county" in old.lower() and "COUNTY" in profile.pseudonyms:
         key = "COUNTY"
@@ -521,8 +617,16 @@ def fixed_value(
     if value is None or (isinstance(value, list) and number > len(value)):
         return profiles.pseudonym(label, chance.token(label, canonical(old)))
     if isinstance(value, list):
-        return value[number - 1]
-    if label == EMAIL and "@" in value and (owner := owner_of(old, named)) in fixed:
-        # "samdoe@uni.edu" is the writer's; the others get addresses of the same form.
-        return letters(fixed[owner]) + "@" + value.partition("@")[2]
+        loud = old.isupper() or text[text.rfind("\n", 0, item.start) + 1 : item.end].islower()
+        return like(old, value[number - 1]) if loud else value[number - 1]
+    if label == EMAIL and "@" in value:
+        local, _, domain = value.partition("@")
+        if (owner := owner_of(old, named)) in fixed:
+            # "samdoe@uni.edu" is the writer's; the others get addresses of the same form.
+            local = letters(fixed[owner])
+        # Where half of an address is marked, half of one stands there.
+        if old.startswith("@") and len(old) > 1:
+            return "@" + domain
+        is_half = "@" not in old and _AT_BEHIND.match(text, item.end)
+        return local if is_half else f"{local}@{domain}"
     return value

@@ -3,69 +3,58 @@
 import string
 import tomllib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
 
+from ..names.letters import has_sign
 from ..names.table import Source
-from .keys import pick
 
-# ASCII letter or digit -> those of its class that may stand in its place; leading a number, no zero.
-_OTHERS = {
-    ch: kind.replace(ch, "")
+# ASCII letter or digit -> those of its class.
+_CLASSES = {
+    ch: kind
     for kind in (string.digits, string.ascii_lowercase, string.ascii_uppercase)
     for ch in kind
 }
-_OTHERS_FIRST = _OTHERS | {ch: _OTHERS[ch].lstrip("0") for ch in string.digits}
 
 
-def other_char(ch: str, rng: Source, *, first: bool = False) -> str:
-    """Another character of the same class, never the original: a digit of the same script, a letter in its case; others stay.
-
-    rng: One number is drawn for each letter or digit. first: Whether it leads a number: no zero then, unless the original is
-    one.
-    """
-    others = (_OTHERS_FIRST if first else _OTHERS).get(ch)
-    if others is not None:
-        return others[int(rng.random() * len(others))]
+def _draw(ch: str, rng: Source, lead: bool) -> str:
+    """A character of the same class, maybe the same one: a digit of the same script, a letter in its case; others stay."""
+    kind: Sequence[str] = _CLASSES.get(ch, ch)
     if ch.isdecimal():
-        value = unicodedata.decimal(ch)
-        digits = [d for d in range(1 if first and value else 0, 10) if d != value]
-        return chr(ord(ch) - value + pick(rng, digits))
-    if ch.isalpha():
-        letters = string.ascii_uppercase if ch.isupper() else string.ascii_lowercase
-        return pick(rng, [c for c in letters if c != ch])
-    if unicodedata.category(ch) in ("No", "Nl"):
-        return pick(rng, string.digits)
-    return ch
+        zero = ord(ch) - unicodedata.decimal(ch)
+        # No zero leads a number, unless the original has one there.
+        kind = [chr(zero + i) for i in range(1 if lead and ord(ch) > zero else 0, 10)]
+    elif not ch.isascii() and ch.isalpha():
+        kind = string.ascii_uppercase if ch.isupper() else string.ascii_lowercase
+    elif not ch.isascii() and unicodedata.category(ch) in ("No", "Nl"):
+        kind = string.digits
+    return kind[int(rng.random() * len(kind))] if ch.isalnum() else ch
+
+
+def _redraw(value: str, rng: Source, leads: Container[int]) -> str:
+    """Draw each letter and digit freely and refuse only the whole original: where no digit could stay, sixty surrogates of one
+    number would tell it, since its own digits are those that never come.
+    """
+    new = value
+    while new == value and has_sign(value):
+        new = "".join([_draw(ch, rng, i in leads) for i, ch in enumerate(value)])
+    return new
 
 
 def other_chars(value: str, rng: Source, *, first: bool = False) -> str:
-    """`other_char` of each; first (bool): the first one of them leads a number."""
-    out, draw, table = [], rng.random, _OTHERS
-    for i, ch in enumerate(value):
-        others = (_OTHERS_FIRST if first and not i else table).get(ch)
-        out.append(
-            others[int(draw() * len(others))]
-            if others is not None
-            else other_char(ch, rng, first=first and not i)
-        )
-    return "".join(out)
+    """Characters of the same classes in other order: letters stay letters, in their case, digits digits.
+
+    rng: One number is drawn for each letter or digit. first: Whether the first one leads a number: no zero then.
+    """
+    return _redraw(value, rng, (0,) if first else ())
 
 
 def other_shape(value: str, rng: Source) -> str:
-    """The value with every letter and digit changed to another of its class, everything else kept."""
-    out, inside, draw = [], False, rng.random
-    for ch in value:
-        others = (_OTHERS if inside else _OTHERS_FIRST).get(ch)
-        out.append(
-            others[int(draw() * len(others))]
-            if others is not None
-            else other_char(ch, rng, first=not inside)
-        )
-        inside = ch.isalnum()
-    return "".join(out)
+    """As `other_chars`, for codes of several parts: each run of letters and digits leads a number."""
+    starts = [i for i in range(len(value)) if not (i and value[i - 1].isalnum())]
+    return _redraw(value, rng, starts)
 
 
 def fill(shape: str, chars: Iterable[str]) -> str:

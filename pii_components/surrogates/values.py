@@ -48,16 +48,6 @@ class DateShift:
     def total(self) -> int:
         return self.days - round(365.2425 * self.years)
 
-    @property
-    def months(self) -> int:
-        return (1 if self.days > 0 else -1) * max(
-            1, round(abs(self.days) / 30.44)
-        ) - 12 * self.years
-
-    @property
-    def step(self) -> int:
-        return 1 if self.days > 0 else -1
-
 
 @dataclass(frozen=True)
 class Context:
@@ -66,7 +56,8 @@ class Context:
     people: The document's people and who they become. reserved: Whether values must be such that nobody can own them. locale:
     As Faker writes it. ages, dates: How those of the document move; None for what the key says. avoid: Folded words that no
     invented name may be. pools: Label -> values of the corpus that may stand for each other. near: Whether surrogates shall be
-    about as long as their originals. other: Canonical value -> what the user wants there instead, for OTHER.
+    about as long as their originals. other: Canonical value -> what the user wants there instead, for OTHER. handles: Of the
+    document's user names and e-mail addresses, with their surrogates, so that one handle has one of them.
     """
 
     chance: Chance
@@ -80,6 +71,7 @@ class Context:
     pools: Mapping[str, Sequence[str]] = field(default_factory=dict)
     near: bool = False
     other: Mapping[str, str] = field(default_factory=dict)
+    handles: Mapping[str, str | None] = field(default_factory=dict)
 
 
 Generator = Callable[[str, Context, int], str | None]

@@ -7,7 +7,7 @@ from spacy.tokens import Span
 
 from pii_components.errors import PiiError
 from pii_components.spans import Candidate, write_ents, write_spans
-from pii_components.surrogates.component import BatchText, Found, read_group
+from pii_components.surrogates.component import Found, read_group
 
 TEXT = "Ana  met Zoë \U0001f600 at\n\nAshby's; Ana said: 「はい」. "
 STUDENT, PLACE = (0, 1, "NAME_STUDENT"), (2, 4, "LOCATION")
@@ -41,12 +41,6 @@ def test_entities_of_others_stay(nlp, ents_filter, expected):
     assert PLACE not in ents and (6, 8, "GPE") in ents
     assert {t.ent_iob_ for t in doc} == {"O", "B", "I"}
     write_ents(nlp.make_doc(""), [], ents_filter)
-
-
-@pytest.mark.parametrize("text", [TEXT, "", " ", "\n\n Ana", "Ana.Ana"])
-def test_text_is_the_documents(nlp, text):
-    texts = BatchText()
-    assert texts.text(nlp.make_doc(text)) == text == texts.text(nlp.make_doc(text))
 
 
 def test_groups_are_sorted_without_overlaps(nlp):

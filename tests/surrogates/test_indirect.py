@@ -116,12 +116,55 @@ def test_date_keeps_its_format(value, pattern):
     assert new != value
 
 
-NO_DATES = "2/30/2019; value 0; ; Ana's birthday; 14/14/2019; May 40, 1999; nineteen ninety"
+NO_DATES = "value 0; ; Ana's birthday; nineteen ninety"
 
 
 @pytest.mark.parametrize("value", NO_DATES.split("; "))
 def test_unreadable_date_has_none(value):
     assert surrogate_date(value, CONTEXT) is None
+
+
+IMPOSSIBLE = [
+    ("2/30/2019", "%m/%d/%Y"),
+    ("14/14/2019", "%d/%m/%Y"),
+    ("May 40, 1999", "%B %d, %Y"),
+    ("2024-13-45", "%Y-%m-%d"),
+    ("Mon Feb 30 10:02:11 2021", "%a %b %d %H:%M:%S %Y"),
+    ("2018-07-04T10:30", "%Y-%m-%dT%H:%M"),
+]
+
+
+@pytest.mark.parametrize(("value", "style"), IMPOSSIBLE)
+def test_any_date_becomes_a_possible_one(value, style):
+    for n in range(30):
+        chance = Chance(KEY, f"document:{n}")
+        shift = choose_date_shift([value], chance)
+        new = surrogate_date(value, replace(CONTEXT, dates=shift, chance=chance))
+        moved = datetime.strptime(new.replace("Sept ", "Sep "), style)
+        assert moved.strftime("%a") == new[:3] or "%a" not in style
+
+
+TORN = [
+    ("since {DATE|November}\n{DATE|3, 2025} we", r"since ([A-Z]\w+)\n(\d+), (20\d\d) we"),
+    ("due 2024-01-{DATE|31} at", r"due 2024-01-(\d\d) at"),
+    ("due 2024-{ID_NUM|02}-29 at", r"due 2024-(\d\d)-29 at"),
+    ("on February {ID_NUM|29}, 2024", r"on February (\d\d?), 2024"),
+    ("on February 29, {DATE|2024}", r"on February 29, (\d{4})"),
+    ("on {ID_NUM|2024-01-15} it", r"on (\d{4})-(\d\d)-(\d\d) it"),
+]
+
+
+@pytest.mark.parametrize(("text", "pattern"), TORN)
+def test_torn_date_is_a_possible_one(hips, text, pattern):
+    hips.profile = surrogates_of("DATE", "ID_NUM")
+    for n in range(12):
+        new = hide(hips, f"{text} {n}").removesuffix(f" {n}")
+        assert re.fullmatch(pattern, new) and new != re.sub(r"\{\w+\||\}", "", text)
+        found = re.search(r"(\d{4})-(\d\d)-(\d\d)", new)
+        if found:
+            date(*map(int, found.groups()))
+        elif "February" in text:
+            datetime.strptime(new, "on %B %d, %Y")
 
 
 STYLES = ("%Y-%m-%d", "%m/%d/%Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%Y%m%d", "%A, %B %d, %Y")

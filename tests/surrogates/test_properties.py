@@ -19,6 +19,7 @@ from pii_components.names.table import name_table
 from pii_components.offsets import OffsetMap
 from pii_components.profiles import Profile
 from pii_components.surrogates.component import HipsSurrogate
+from pii_components.surrogates.plan import AGREEMENT
 
 from .conftest import KEY, hide, make_doc, surrogates_of
 
@@ -196,7 +197,7 @@ def test_property_10_only_the_key_decides(pytestconfig):
 @given(PIECES)
 def test_property_12_offsets_come_back(pieces):
     doc = component()(make_doc(marked(pieces)))
-    rows = doc._.surrogate_spans
+    rows = [row for row in doc._.surrogate_spans if row["label"] != AGREEMENT]
     spans = sorted((s for s in doc.spans["pii"]), key=lambda s: s.start)
     assert [row["label"] for row in rows] == [s.label_ for s in spans]
     for row, span in zip(rows, spans, strict=True):
@@ -215,7 +216,37 @@ def test_property_16_nothing_is_deleted_silently(label, value):
     doc = make_doc(f"a {{{label}|{value}}} b") if value.strip() else make_doc(f"a {{{label}|q}} b")
     hips = component(profile=surrogates_of(label))
     missing = hips.set_annotations(doc)
-    (row,) = doc._.surrogate_spans
+    (row,) = [row for row in doc._.surrogate_spans if row["label"] != AGREEMENT]
     made = doc._.deidentified[row["start_char"] : row["end_char"]]
     assert made.strip()
     assert (made == f"[{label}]") == bool(missing) == (row["note"] == "no surrogate")
+
+
+def test_no_handle_is_a_name_of_the_run():
+    hips = component()
+    texts = [f"{i} {{USERNAME|quibblewort}}" for i in range(20)]
+    words = {hide(hips, text).split()[1] for text in texts}
+    hips.observe([make_doc(f"{{{S}|{word.capitalize()}}}") for word in sorted(words)])
+    assert words.isdisjoint(hide(hips, text).split()[1] for text in texts)
+    hips.profile = Profile.load("ets")
+    assert "Sam Doe" in hide(hips, f"{{{S}|Maria Lopez}} read")
+    hips.observe([make_doc(f"{{{S}|Sam Doe}}")])
+    assert "Sam Doe" not in hide(hips, f"{{{S}|Maria Lopez}} read")
+
+
+@pytest.mark.parametrize(
+    ("text", "gender"),
+    [
+        ("My mom {NAME_STUDENT|Alexis} called", "F"),
+        ("my brother, {NAME_STUDENT|Joss}, sang", "M"),
+        ("{NAME_STUDENT|Andrea Rossi} shaved his beard since he was tired", "M"),
+        ("Doña {NAME_STUDENT|Qzxwa Zzywq} came", "F"),
+        ("{NAME_STUDENT|Qzxwa} said that she likes her bike", "F"),
+    ],
+)
+def test_shown_gender_is_kept(text, gender):
+    for i in range(5):
+        made = component()(make_doc(f"{text} {i}"))
+        row = made._.surrogate_spans[0]
+        first = made._.deidentified[row["start_char"] : row["end_char"]].split()[0]
+        assert name_table().gender(first.lower()) in (gender, None)

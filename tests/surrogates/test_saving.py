@@ -101,7 +101,7 @@ def test_copies_say_what_they_lack(key_in_environment, lacks):
 
 
 def test_settings_are_copied():
-    hips = HipsSurrogate("ours", profile="ets", scope="thread", reserved=False, strategy="markov")
+    hips = HipsSurrogate("ours", profile="ets", scope="thread", reserved=False)
     hips.thread = "author 1"
     copy = pickle.loads(pickle.dumps(hips))
     assert (copy.name, copy.profile, copy.cfg) == ("ours", hips.profile, hips.cfg)

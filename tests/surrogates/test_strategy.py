@@ -1,4 +1,4 @@
-"""What a value that comes again becomes; headers; modes by label and role."""
+"""Headers; modes by label and role."""
 
 import json
 import re
@@ -9,69 +9,8 @@ from hypothesis import strategies as st
 
 from pii_components.profiles import Profile
 from pii_components.surrogates.component import HipsSurrogate
-from pii_components.surrogates.keys import Chance
-from pii_components.surrogates.plan import variants
 
 from .conftest import KEY, hide, make_doc, rows, surrogates_of
-
-CHANCE = Chance(KEY, "corpus")
-
-
-def chosen(values, strategy, *, repeat=0.5, local=True, document="d"):
-    return variants(values, CHANCE, document, strategy=strategy, repeat=repeat, local=local)
-
-
-def test_variants():
-    values = ["a", None, "a", "b", "a"]
-    assert chosen(values, "consistent") == [""] * 5
-    assert chosen(values, "random") == ["", "", "d:1", "", "d:2"]
-    assert chosen(values, "random", local=False) == ["d:0", "", "d:1", "d:0", "d:2"]
-    assert chosen(values, "markov", repeat=1.0) == [""] * 5
-    assert chosen(values, "markov", repeat=0.0) == chosen(values, "random")
-
-
-def test_markov_keeps_by_probability():
-    runs = [chosen(["a", "a"], "markov", repeat=0.7, document=str(i))[1] for i in range(600)]
-    assert 0.63 < runs.count("") / 600 < 0.77
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.lists(st.sampled_from("abc"), max_size=12), st.floats(0, 1))
-def test_other_values_do_not_matter(values, repeat):
-    both = chosen(values, "markov", repeat=repeat)
-    alone = chosen([v for v in values if v == "a"], "markov", repeat=repeat)
-    assert [b for b, v in zip(both, values, strict=True) if v == "a"] == alone
-
-
-MENTIONS = "{NAME_STUDENT|Ana Lopez}; {NAME_STUDENT|Ana Lopez}; {NAME_STUDENT|Ana Lopez}"
-
-
-@pytest.mark.parametrize(("strategy", "different"), [("consistent", 1), ("random", 3)])
-def test_strategies_of_the_component(hips, strategy, different):
-    hips.strategy = strategy
-    new = hide(hips, MENTIONS)
-    assert len(set(new.split("; "))) == different
-    assert "Ana" not in new and "Lopez" not in new
-    assert hide(hips, MENTIONS) == new
-
-
-def test_random_details_stay_distinct(hips):
-    hips.strategy = "random"
-    new = hide(hips, "{ID_NUM|AB-2047} {ID_NUM|AB-2047} {ID_NUM|CD-1133} {ID_NUM|AB2047}")
-    assert len(set(new.replace("-", "").split())) == 4
-
-
-def test_shifts_stay_under_any_strategy(hips):
-    hips.profile = surrogates_of("DATE", "AGE", strategy="random")
-    new = hide(hips, "{DATE|2019} {DATE|2019} {AGE|14} {AGE|14}").split()
-    assert new[0] == new[1] and new[2] == new[3]
-
-
-def test_strategy_is_saved(hips):
-    hips.strategy = "markov"
-    assert HipsSurrogate().from_bytes(hips.to_bytes()).strategy == "markov"
-    hips.strategy = None
-    assert hips.strategy == "consistent"
 
 
 def test_older_components_load(tmp_path):
@@ -83,7 +22,7 @@ def test_older_components_load(tmp_path):
     (tmp_path / "profile").write_text(json.dumps(profile), "utf8")
     hips = HipsSurrogate().from_disk(tmp_path)
     hips.set_key(KEY)
-    assert (hips.scope, hips.strategy, hips.profile.pool) == ("corpus", "consistent", "invented")
+    assert (hips.scope, hips.profile.pool) == ("corpus", "invented")
     assert "Lopez" not in hide(hips, "{NAME_STUDENT|Ana Lopez}")
 
 
@@ -177,11 +116,10 @@ PARTS = "Ana|Lopez|Tom|Baker|Zanfort|Quimby|Peru|Harlo|Mumpert|2047|4539|2019|Ma
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.one_of(SPANS, st.text(alphabet="qxz .,\n'é", max_size=5)), max_size=9),
-    st.sampled_from(["consistent", "random", "markov"]),
     st.sampled_from(["document", "corpus"]),
 )
-def test_no_original_survives_elsewhere_text_does(pieces, strategy, scope):
-    hips = HipsSurrogate(profile=PROFILE, strategy=strategy, scope=scope)
+def test_no_original_survives_elsewhere_text_does(pieces, scope):
+    hips = HipsSurrogate(profile=PROFILE, scope=scope)
     hips.set_key(KEY)
     marked = " ".join(p if isinstance(p, str) else f"{{{p[0]}|{p[1]}}}" for p in pieces)
     doc = hips(make_doc(marked))
@@ -196,7 +134,7 @@ def test_no_original_survives_elsewhere_text_does(pieces, strategy, scope):
     assert doc.text[last:] == new[last_new:]
     assert offsets.inverse().inverse() == offsets
     assert not re.search(rf"(?<![a-z])({PARTS})(?![a-z])", new, re.IGNORECASE)
-    again = HipsSurrogate(profile=PROFILE, strategy=strategy, scope=scope)
+    again = HipsSurrogate(profile=PROFILE, scope=scope)
     again.set_key(KEY)
     again(make_doc("{NAME_STUDENT|Nora Wang} {DATE|May 4, 2019}"))
     assert hide(again, marked) == new
