@@ -108,7 +108,7 @@ SPARE: dict[str, Callable[[int], str]] = {
     labels.PHONE_NUM: lambda n: f"312-867-{1000 + n % 8999}",
     labels.ID_NUM: lambda n: str(10**6 + n % 10**6),
     labels.STREET_ADDRESS: lambda n: f"{1 + n % 97} Oak Road",
-    "IP_ADDRESS": lambda n: "10.0.0.1",
+    labels.IP_ADDRESS: lambda n: "192.0.2.1",
     AGE: lambda n: str(16 + n % 20),
     DATE: lambda n: f"May {1 + n % 28}, {2006 + n % 12}",
     LOCATION: lambda n: "Ashby",
