@@ -63,6 +63,10 @@ _SLOT = re.compile(
     r"\{\{(?:(?P<role>[A-Z_]+)=(?P<text>[^{}|]+)|(?P<who>[a-z]+[0-9]*)\.(?P<what>[a-z_]+)(?:\|(?P<case>[a-z]+))?)\}\}"
 )
 SEPARATOR = re.compile(r"^%%[ \t]*$", re.MULTILINE)
+_AGE_UNIT = re.compile(
+    r"[ \xa0-]{0,3}(?:(?:years?|yrs?|months?|weeks?)\b(?:[\s-]{1,3}(?:olds?|of\s{1,3}age)\b)?|y/?o\b)",
+    re.I,
+)
 
 
 @cache
@@ -118,6 +122,12 @@ class Template:
     def slots(self) -> list[Slot]:
         """RETURNS (list[Slot]): The slots, in order."""
         return [part for part in self.parts if isinstance(part, Slot)]
+
+
+def end_of_age(text: str, end: int) -> int:
+    """RETURNS (int): Where an age ends whose number ends at `end`: behind its unit ("17 years old", "17-year-old"), if it has one."""
+    unit = _AGE_UNIT.match(text, end)
+    return unit.end() if unit else end
 
 
 def parse_parts(text: str, *, where: str = "") -> tuple[Part, ...]:
