@@ -83,10 +83,7 @@ def read_annotated(
     that do not fit.
     """
     found: list[AnnotatedText] = []
-    known: dict[str, str] = {}
-    for row in (row for path in texts for row in _rows(path)):
-        text = next((row[k] for k in _TEXTS if isinstance(row.get(k), str)), "")
-        known[_digest(text)] = text
+    known = texts_by_hash(texts)
     for path in sorted(folder.glob("*.jsonl")):
         for row in _rows(path):
             text = row.get("text", known.get(row["sha256"]))
@@ -109,6 +106,13 @@ def read_annotated(
                 AnnotatedText(row["id"], path.stem, part_of(row["sha256"]), labelled, tuple(owners))
             )
     return found
+
+
+def texts_by_hash(paths: Iterable[Path]) -> dict[str, str]:
+    """RETURNS (dict[str, str]): The texts of JSON Lines, by their SHA-256 in hexadecimal. RAISES (PiiError): E501."""
+    rows = (row for path in paths for row in _rows(path))
+    texts = (next((row[k] for k in _TEXTS if isinstance(row.get(k), str)), "") for row in rows)
+    return {_digest(text): text for text in texts}
 
 
 def fill_marks(text: LabelledText, seed: int) -> LabelledText:
