@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
@@ -126,8 +126,7 @@ class Template:
 
 def end_of_age(text: str, end: int) -> int:
     """RETURNS (int): Where an age ends whose number ends at `end`: behind its unit ("17 years old", "17-year-old"), if it has one."""
-    unit = _AGE_UNIT.match(text, end)
-    return unit.end() if unit else end
+    return unit.end() if (unit := _AGE_UNIT.match(text, end)) else end
 
 
 def parse_parts(text: str, *, where: str = "") -> tuple[Part, ...]:
@@ -208,16 +207,18 @@ def read_file(path: Path) -> list[Template]:
 
 def essay_files(folder: Path, *, scenes: bool = True) -> list[Path]:
     """RETURNS (list[Path]): The files of `folder/essays` and, if `scenes`, of `folder/scenes`."""
-    kinds = ("essays", "scenes") if scenes else ("essays",)
-    return [path for kind in kinds for path in sorted((folder / kind).glob("*.txt"))]
+    return [
+        *sorted((folder / "essays").glob("*.txt")),
+        *(sorted((folder / "scenes").glob("*.txt")) if scenes else ()),
+    ]
 
 
 def read_templates(folder: Path, *, scenes: bool = True) -> list[Template]:
     """RETURNS (list[Template]): Every essay in `folder/essays` and, if `scenes`, every short text in `folder/scenes`, sorted by id."""
-    found = (
-        template for path in essay_files(folder, scenes=scenes) for template in read_file(path)
+    return sorted(
+        chain.from_iterable(map(read_file, essay_files(folder, scenes=scenes))),
+        key=lambda template: template.id,
     )
-    return sorted(found, key=lambda template: template.id)
 
 
 def read_fragments(folder: Path) -> dict[str, list[tuple[Part, ...]]]:
@@ -297,9 +298,11 @@ def find_names(template: Template, table: NameTable) -> list[str]:
     for part in template.parts:
         if not isinstance(part, str):
             continue
-        for match in _PAIR.finditer(part):
-            if table.is_given(match[1]) and table.is_surname(match[2]):
-                found.append(match[0])
+        found += [
+            match[0]
+            for match in _PAIR.finditer(part)
+            if table.is_given(match[1]) and table.is_surname(match[2])
+        ]
         found += [match[0] for match in _CONTACT.finditer(part)]
     return found
 
