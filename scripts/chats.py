@@ -30,12 +30,12 @@ from pii_components.corpus.people import (
     invent_detail,
     surnames,
 )
-from pii_components.corpus.templates import DETAILS
+from pii_components.corpus.templates import DETAILS, end_of_age
 from pii_components.errors import Errors, PiiError
 from pii_components.files.record import Skip
 from pii_components.files.sources import open_source
 from pii_components.files.writers import replace_file
-from pii_components.labels import DATE, is_name, label_for_role
+from pii_components.labels import AGE, DATE, is_name, label_for_role
 from pii_components.names.letters import fold
 from pii_components.names.link import nicknames_of
 from pii_components.surrogates.keys import Chance, pick
@@ -290,6 +290,7 @@ def fill_chat(
         who: {"role": table.person(who)["role"], "gender": sex, "culture": culture}
         for who, (sex, _) in sorted(people.items())
     }
+    spans = [(a, end_of_age(text, b) if label == AGE else b, label) for a, b, label in spans]
     return FilledChat(
         name, text + "\n", tuple(spans), gender, culture, chat.id, chat.genre, tuple(names), who_is
     )

@@ -14,6 +14,7 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -83,10 +84,7 @@ def read_annotated(
     that do not fit.
     """
     found: list[AnnotatedText] = []
-    known: dict[str, str] = {}
-    for row in (row for path in texts for row in _rows(path)):
-        text = next((row[k] for k in _TEXTS if isinstance(row.get(k), str)), "")
-        known[_digest(text)] = text
+    known = texts_by_hash(texts)
     for path in sorted(folder.glob("*.jsonl")):
         for row in _rows(path):
             text = row.get("text", known.get(row["sha256"]))
@@ -96,19 +94,26 @@ def read_annotated(
                 or part_of(row["sha256"]) not in parts
             ):
                 continue
-            spans, owners = [], []
-            for start, end, label, more in row["spans"]:
-                if label == URL_PERSONAL and more == ORGANISATION:
-                    continue
-                spans.append((start, end, label_for_role(more) if label == "NAME" else label))
-                owners.append("" if label == "NAME" else more)
-            labelled = LabelledText(row["id"], text, tuple(spans))
+            marks = [m for m in row["spans"] if m[2:] != [URL_PERSONAL, ORGANISATION]]
+            owners = ("" if label == "NAME" else more for *_, label, more in marks)
+            spans = tuple(
+                (start, end, label_for_role(more) if label == "NAME" else label)
+                for start, end, label, more in marks
+            )
+            labelled = LabelledText(row["id"], text, spans)
             if path.stem != "new":
                 labelled = fill_marks(labelled, seed)
             found.append(
                 AnnotatedText(row["id"], path.stem, part_of(row["sha256"]), labelled, tuple(owners))
             )
     return found
+
+
+def texts_by_hash(paths: Iterable[Path]) -> dict[str, str]:
+    """RETURNS (dict[str, str]): The texts of JSON Lines, by their SHA-256 in hexadecimal. RAISES (PiiError): E501."""
+    rows = chain.from_iterable(map(_rows, paths))
+    texts = (next((row[k] for k in _TEXTS if isinstance(row.get(k), str)), "") for row in rows)
+    return {_digest(text): text for text in texts}
 
 
 def fill_marks(text: LabelledText, seed: int) -> LabelledText:

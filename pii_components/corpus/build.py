@@ -23,14 +23,22 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 
 from ..errors import Errors, PiiError
-from ..labels import DETAIL_LABELS, NAME_CONNECTED, NAME_STUDENT, USERNAME, is_name
+from ..labels import AGE, DETAIL_LABELS, NAME_CONNECTED, NAME_STUDENT, USERNAME, is_name
 from ..names.table import NameTable, name_table
 from ..ner.loss import ANNOTATED, UNLABELLED_KEY
 from ..spans import SPANS_KEY
 from .noise import Change, DocumentNoise, Filled, Noisy, curly, hard_negative, native_sentence
 from .people import Person, invent_person, is_linked
 from .split import CRAPII_DOCUMENTS, paper_split
-from .templates import Part, Slot, Template, read_fragments, read_tables, read_templates
+from .templates import (
+    Part,
+    Slot,
+    Template,
+    end_of_age,
+    read_fragments,
+    read_tables,
+    read_templates,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -103,7 +111,7 @@ class TemplateFiller:
         return person
 
     def fill(self, parts: Iterable[Part]) -> Filled:
-        """RETURNS (Filled): Text and slots in order, a span for each slot."""
+        """RETURNS (Filled): Text and slots in order, a span for each slot; an age goes with its unit."""
         text, spans = "", []
         for part in parts:
             if isinstance(part, str):
@@ -117,7 +125,10 @@ class TemplateFiller:
             start = len(text) + len(noisy.before)
             spans.append((start, start + len(noisy.text), part.label))
             text += noisy.before + noisy.text + noisy.after
-        return Filled(text, tuple(spans))
+        return Filled(
+            text,
+            tuple((a, end_of_age(text, b) if label == AGE else b, label) for a, b, label in spans),
+        )
 
     def noisy_prose(self, filled: Filled) -> Filled:
         """RETURNS (Filled): The text, some words between spans with the noise that the names have."""
@@ -455,7 +466,7 @@ def from_essays(
     An essay that names its writer gets no other head.
     """
     for template in templates:
-        named = any(slot.who.startswith("student") for slot in template.slots)
+        named = any(slot.who == "student" for slot in template.slots)
         turns = _styled_turns(template, recipe, seed) if recipe.style else set()
         by_turns = recipe.style and recipe.fillings >= 1.0 / recipe.style
         for n in range(recipe.fillings):

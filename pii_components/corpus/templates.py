@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,10 @@ _SLOT = re.compile(
     r"\{\{(?:(?P<role>[A-Z_]+)=(?P<text>[^{}|]+)|(?P<who>[a-z]+[0-9]*)\.(?P<what>[a-z_]+)(?:\|(?P<case>[a-z]+))?)\}\}"
 )
 SEPARATOR = re.compile(r"^%%[ \t]*$", re.MULTILINE)
+_AGE_UNIT = re.compile(
+    r"[ \xa0-]{0,3}(?:(?:years?|yrs?|months?|weeks?)\b(?:[\s-]{1,3}(?:olds?|of\s{1,3}age)\b)?|y/?o\b)",
+    re.I,
+)
 
 
 @cache
@@ -118,6 +122,11 @@ class Template:
     def slots(self) -> list[Slot]:
         """RETURNS (list[Slot]): The slots, in order."""
         return [part for part in self.parts if isinstance(part, Slot)]
+
+
+def end_of_age(text: str, end: int) -> int:
+    """RETURNS (int): Where an age ends whose number ends at `end`: behind its unit ("17 years old", "17-year-old"), if it has one."""
+    return unit.end() if (unit := _AGE_UNIT.match(text, end)) else end
 
 
 def parse_parts(text: str, *, where: str = "") -> tuple[Part, ...]:
@@ -198,16 +207,18 @@ def read_file(path: Path) -> list[Template]:
 
 def essay_files(folder: Path, *, scenes: bool = True) -> list[Path]:
     """RETURNS (list[Path]): The files of `folder/essays` and, if `scenes`, of `folder/scenes`."""
-    kinds = ("essays", "scenes") if scenes else ("essays",)
-    return [path for kind in kinds for path in sorted((folder / kind).glob("*.txt"))]
+    return [
+        *sorted((folder / "essays").glob("*.txt")),
+        *(sorted((folder / "scenes").glob("*.txt")) if scenes else ()),
+    ]
 
 
 def read_templates(folder: Path, *, scenes: bool = True) -> list[Template]:
     """RETURNS (list[Template]): Every essay in `folder/essays` and, if `scenes`, every short text in `folder/scenes`, sorted by id."""
-    found = (
-        template for path in essay_files(folder, scenes=scenes) for template in read_file(path)
+    return sorted(
+        chain.from_iterable(map(read_file, essay_files(folder, scenes=scenes))),
+        key=lambda template: template.id,
     )
-    return sorted(found, key=lambda template: template.id)
 
 
 def read_fragments(folder: Path) -> dict[str, list[tuple[Part, ...]]]:
@@ -287,9 +298,11 @@ def find_names(template: Template, table: NameTable) -> list[str]:
     for part in template.parts:
         if not isinstance(part, str):
             continue
-        for match in _PAIR.finditer(part):
-            if table.is_given(match[1]) and table.is_surname(match[2]):
-                found.append(match[0])
+        found += [
+            match[0]
+            for match in _PAIR.finditer(part)
+            if table.is_given(match[1]) and table.is_surname(match[2])
+        ]
         found += [match[0] for match in _CONTACT.finditer(part)]
     return found
 

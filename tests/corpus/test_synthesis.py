@@ -57,6 +57,13 @@ def test_details_are_linked_to_the_name_and_stay(table):
     assert 24 <= hits < 40  # three of four handles are built from the name
 
 
+def test_an_age_goes_with_its_unit(table):
+    text = "I am {{AGE=17}} years old, he a {{AGE=9}}-year-old, she {{AGE=six}}, in {{AGE=76}} y/o, {{AGE=3}} years\nago"
+    filled = TemplateFiller(table, random.Random(1)).fill(parse_parts(text))
+    found = [filled.text[a:b] for a, b, _ in filled.spans]
+    assert found == ["17 years old", "9-year-old", "six", "76 y/o", "3 years"]
+
+
 def test_people_of_a_text_share_no_name_and_the_same_seed_gives_the_same_text(table):
     for seed in range(20):
         filler = TemplateFiller(table, random.Random(seed))
