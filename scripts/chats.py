@@ -25,7 +25,6 @@ from pii_components.cli.common import guard
 from pii_components.corpus.people import (
     GROUPS,
     MONTHS,
-    check_group,
     given_names,
     invent_detail,
     surnames,
@@ -118,13 +117,13 @@ class Placeholders:
         return self.persons[who.rstrip("0123456789 ")]
 
     def parse(self, text: str, where: str) -> list[Part]:
-        """RETURNS (list[Part]): A turn. RAISES (PiiError): E691 for an unknown placeholder."""
+        """RETURNS (list[Part]): A turn. RAISES (PiiError): E601 for an unknown placeholder."""
         parts, at = list[Part](), 0
         for match in self.pattern.finditer(text):
             found = self.resolve(match[1])
             if found is None:
                 raise PiiError(
-                    Errors.E691,
+                    Errors.E601,
                     where=where,
                     problem=f"at character {match.start()} stands no known placeholder",
                 )
@@ -165,7 +164,7 @@ def read_chats(path: Path, *, table: Placeholders, chat_field: str = "") -> list
     """Read every chat of a file or folder: .txt with a turn per line, or tables with a turn per row.
 
     chat_field (str): Column that tells the chats of one file apart; empty if a file is a chat.
-    RAISES (PiiError): E691, if something is not of the form; E501 to E508 for a table.
+    RAISES (PiiError): E601, if something is not of the form; E501 to E508 for a table.
     """
     files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
     chats: list[Chat] = []
@@ -177,9 +176,9 @@ def read_chats(path: Path, *, table: Placeholders, chat_field: str = "") -> list
             chats += _from_table(file, name, table, chat_field)
     for ident, n in Counter(chat.id for chat in chats).items():
         if n > 1:
-            raise PiiError(Errors.E691, where=ident, problem="two chats have this id")
+            raise PiiError(Errors.E601, where=ident, problem="two chats have this id")
     if not chats:
-        raise PiiError(Errors.E691, where=path.name, problem="it holds no chats")
+        raise PiiError(Errors.E601, where=path.name, problem="it holds no chats")
     return chats
 
 
@@ -199,7 +198,7 @@ def _from_table(file: Path, name: str, table: Placeholders, chat_field: str) -> 
         speaker = table.speakers.get(str(dict(record.others).get(field)).strip().lower())
         if speaker is None:
             problem = f"row {record.number} names no speaker ({', '.join(table.speakers)})"
-            raise PiiError(Errors.E691, where=file.name, problem=problem)
+            raise PiiError(Errors.E601, where=file.name, problem=problem)
         ident = record.id if chat_field else name
         turns.setdefault(ident, []).append((speaker, record.text.strip()))
     return (Chat(ident, tuple(said)) for ident, said in turns.items())
@@ -207,11 +206,11 @@ def _from_table(file: Path, name: str, table: Placeholders, chat_field: str) -> 
 
 def parse_chat(text: str, name: str, table: Placeholders) -> Chat:
     """RETURNS (Chat): Front matter, if any, and turns; a line without a speaker goes on with the turn
-    before it. RAISES (PiiError): E691."""
+    before it. RAISES (PiiError): E601."""
     head, mark, body = text.partition("\n---\n")
     meta = dict(re.findall(r"^(\w+): *(.*)$", head, re.MULTILINE)) if mark else {}
     if mark and meta.get("id") != name.rpartition("/")[2]:
-        raise PiiError(Errors.E691, where=name, problem="the front matter has another id")
+        raise PiiError(Errors.E601, where=name, problem="the front matter has another id")
     turns: list[tuple[str, str]] = []
     for line in (body if mark else text).splitlines():
         word, colon, said = line.partition(":")
@@ -224,7 +223,7 @@ def parse_chat(text: str, name: str, table: Placeholders) -> Chat:
             break
     if not turns:
         problem = f"the first turn begins with a speaker and a colon ({', '.join(table.speakers)})"
-        raise PiiError(Errors.E691, where=name, problem=problem)
+        raise PiiError(Errors.E601, where=name, problem=problem)
     return Chat(name, tuple(turns), meta.get("genre", ""), meta.get("part", ""))
 
 
@@ -263,9 +262,8 @@ def fill_chat(
     culture (str): A key of `people.CULTURES`.
     called (str): What stands for <STUDENT> alone: "first" name, or "full" name as in the paper.
     number (int): Another filling for the same group.
-    RAISES (PiiError): E691, E519; E691, if too many people have a name.
+    RAISES (PiiError): E601, E519; E601, if too many people have a name.
     """
-    check_group(gender, culture)
     parsed = [
         table.parse(text, f"{chat.id}, turn {n}") for n, (_, text) in enumerate(chat.turns, 1)
     ]
@@ -327,7 +325,7 @@ def _invent_people(
                 break
         else:
             raise PiiError(
-                Errors.E691, where=chat.id, problem=f"too few names for {len(wanted)} people"
+                Errors.E601, where=chat.id, problem=f"too few names for {len(wanted)} people"
             )
     return people
 

@@ -411,7 +411,7 @@ def compare(
 ) -> dict[str, Any]:
     """Train and score encoders one after the other; one that cannot be loaded is named with the reason, the others go on.
 
-    RAISES (PiiError): E604 without a corpus, E786 if no encoder could be trained.
+    RAISES (PiiError): E604 without a corpus.
     """
     results: dict[str, Any] = {}
     skipped: dict[str, dict[str, str]] = {}
@@ -432,8 +432,6 @@ def compare(
             told = err if isinstance(err, PiiError) else told
             skipped[encoder.name] = {"code": told.code, "reason": str(told).partition("] ")[2]}
             progress(str(told))
-    if not results:
-        raise PiiError(Errors.E786)
     return common.head() | {
         "settings": asdict(settings) | {"profile": Path(settings.profile).name},
         "data": data.about,

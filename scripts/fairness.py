@@ -21,13 +21,13 @@ from pii_components.corpus.build import RECIPES, TemplateFiller, add_header, rng
 from pii_components.corpus.people import CULTURES, GROUPS, given_names, surnames
 from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.gold import Entity, GoldDocument
-from pii_components.evaluate.match import in_clear
 from pii_components.evaluate.metrics import (
     FEMALE,
     MALE,
     N_RESAMPLES,
     SEED,
     NameGroup,
+    in_clear,
     rate,
     recall_by_group,
     resample,
@@ -122,7 +122,7 @@ def _text(
 
 
 def _chats(folder: Path, limit: int) -> list[GroupText]:
-    """Of chats of the test part: the rules for conversations were made beside the others. RAISES (PiiError): E691, if there are none."""
+    """Of chats of the test part: the rules for conversations were made beside the others. RAISES (PiiError): E601, if there are none."""
     out: list[GroupText] = []
     table = Placeholders()
     chats = [chat for chat in read_chats(folder, table=table) if chat.part == "test"]

@@ -19,7 +19,7 @@ import numpy
 import typer
 
 from pii_components.cli.common import guard
-from pii_components.evaluate import match
+from pii_components.evaluate import metrics
 from pii_components.evaluate.gold import Entity, GoldDocument, Run
 from pii_components.evaluate.metrics import rate, resample
 from pii_components.evaluate.report import plain
@@ -153,14 +153,14 @@ def measure(
             for gold in document.entities:
                 kind = {CITED: 1, CHARACTER: 2}.get(role_of(gold.label), 0)
                 if kind or protects(gold.label):
-                    table[row, 2 * kind] += match.in_clear(gold, covered) == 0
+                    table[row, 2 * kind] += metrics.in_clear(gold, covered) == 0
                     table[row, 2 * kind + 1] += 1
             private = [
                 (g.start, g.end)
                 for g in document.entities
                 if role_of(g.label) not in (CITED, CHARACTER)
             ]
-            table[row, 6] += sum(match.touches(e, private) for e in found)
+            table[row, 6] += sum(metrics.touches(e, private) for e in found)
             table[row, 7] += len(found)
         return table
 

@@ -119,10 +119,6 @@ class TemplateFiller:
             text += noisy.before + noisy.text + noisy.after
         return Filled(text, tuple(spans))
 
-    def noisy_prose(self, filled: Filled) -> Filled:
-        """RETURNS (Filled): The text, some words between spans with the noise that the names have."""
-        return filled.map_prose(self.noise.prose) if self.noise.style else filled
-
     def _value(self, slot: Slot) -> Noisy:
         value = slot.text if slot.what == "literal" else self._detail(slot)
         noisy = self.noise.mention(value, slot)
@@ -262,9 +258,9 @@ def _form_of(who: str, before: str, rng: random.Random) -> str:
     what = rng.choices(("first", "full", "last"), (0.75, 0.2, 0.05))[0]
     if who == "student":
         forms = ("full", "first", "initial_last", "middle")
-        return rng.choices(forms, (0.6, 0.3, 0.05, 0.05))[0]
-    if who == "instructor":
-        return "last" if _ADDRESSED.search(before) else rng.choice(("full", "last", "first"))
+        what = rng.choices(forms, (0.6, 0.3, 0.05, 0.05))[0]
+    elif who == "instructor":
+        what = "last" if _ADDRESSED.search(before) else rng.choice(("full", "last", "first"))
     return what
 
 
@@ -285,7 +281,7 @@ def fill_carrier(
     if not parts:
         return None
     filler = TemplateFiller(table, rng, noise=noise, style=style, tally=tally)
-    filled = filler.noisy_prose(filler.fill(parts))
+    filled = filler.fill(parts).map_prose(filler.noise.prose)
     apart = []
     for match in _TITLE_PAIR.finditer(filled.text):
         start, end = match.span()
@@ -405,7 +401,7 @@ def add_header(
 def _add_prose_noise(filled: Filled, filler: TemplateFiller, recipe: Recipe) -> Filled:
     """Noise between names, too, and to train on, here and there, a word of another script that is no
     name: a detector that never saw such a word takes each for a name."""
-    filled = filler.noisy_prose(filled)
+    filled = filled.map_prose(filler.noise.prose)
     if not recipe.style or filler.rng.random() >= _NATIVE_WORDS:
         return filled
     places = filled.stops(at_end=False)
@@ -509,25 +505,19 @@ def from_crapii(path: Path, split: str) -> Iterator[Filled]:
     from ..files.labelled import read_labelled
 
     for text in read_labelled(path):
-        if crapii_split(text.id) == split:
+        if crapii_splits().get(text.id, "test") == split:
             yield Filled(text.text, tuple(text.spans), tuple(text.masked), CRAPII_ANNOTATED)
 
 
 @cache
-def _crapii_splits() -> dict[str, str]:
+def crapii_splits() -> dict[str, str]:
+    """RETURNS (dict[str, str]): Number of an essay in CRAPII -> "train" for the paper's base train, "dev" for its verifier train.
+
+    All others are "test": of a document without a number nobody knows that it is not of the test part.
+    """
     parts = paper_split(CRAPII_DOCUMENTS)
-    return {
-        str(n): split
-        for part, split in (("base_train", "train"), ("verifier_train", "dev"))
-        for n in parts[part]
-    }
-
-
-def crapii_split(document: str) -> str:
-    """RETURNS (str): "train" for an essay of the paper's base train by its number in CRAPII, "dev" for its verifier train, else "test"."""
-    return _crapii_splits().get(
-        document, "test"
-    )  # of another document nobody knows that it is not of the test part
+    dev = dict.fromkeys(map(str, parts["verifier_train"]), "dev")
+    return dict.fromkeys(map(str, parts["base_train"]), "train") | dev
 
 
 def to_doc(nlp: Language, filled: Filled) -> Doc:

@@ -23,10 +23,9 @@ from ..files.formats.base import ReadStats
 from ..files.writers import writing
 from ..labels import LABELS, NAME_STUDENT, ROLES
 from ..profiles import Profile
-from . import match, metrics
+from . import metrics
 from .gold import CRAPII_LABELS, FOUR_LABELS, GoldDocument, Protects, Run, masks
-from .match import CountTable
-from .metrics import N_RESAMPLES, SEED, Estimate, GroupTest, Score
+from .metrics import N_RESAMPLES, SEED, CountTable, Estimate, GroupTest, Score
 from .systems import crapii_label, package_version
 
 FORMAT = 1
@@ -72,7 +71,7 @@ def score_report(
     systems = {
         run.name: system_report(run, gold, tables[run.name], views, weights) for run in hidden
     }
-    if match.has_roles(entity for doc in documents for entity in doc.entities):
+    if metrics.has_roles(entity for doc in documents for entity in doc.entities):
         for run in runs:
             systems[run.name]["roles"] = roles_report(run, documents, weights)
     for name, found in names_reports(hidden, gold, weights).items():
@@ -120,14 +119,14 @@ def count_tables(
 ) -> dict[str, CountTable]:
     """RETURNS (dict[str, CountTable]): By way of matching, over all documents and these labels."""
     gold, masked = [entity for doc in documents for entity in doc.entities], masks(documents)
-    found = match.judged(run.entities, masked)
+    found = metrics.judged(run.entities, masked)
     common: dict[str, Any] = {"documents": [doc.id for doc in documents], "labels": labels}
     tokens = {doc.id: doc.tokens for doc in documents}
     return {
-        "bag": match.match_bag(gold, found, **common),
-        "position": match.match_position(gold, found, **common),
-        "overlap": match.match_overlap(gold, run.entities, masked=masked, **common),
-        "tokens": match.match_tokens(gold, run.entities, tokens=tokens, masked=masked, **common),
+        "bag": metrics.match_bag(gold, found, **common),
+        "position": metrics.match_position(gold, found, **common),
+        "overlap": metrics.match_overlap(gold, run.entities, masked=masked, **common),
+        "tokens": metrics.match_tokens(gold, run.entities, tokens=tokens, masked=masked, **common),
     }
 
 
@@ -175,7 +174,7 @@ def system_report(
 
 def _expose(run: Run, documents: Sequence[GoldDocument], labels: Sequence[str]) -> numpy.ndarray:
     known = [entity for doc in documents for entity in doc.entities]
-    return match.expose(
+    return metrics.expose(
         [entity for entity in known if entity.label in labels],
         run.hidden,
         documents=[doc.id for doc in documents],
@@ -212,16 +211,16 @@ def roles_report(
     """F1 per role and over all roles, and the share of found names with the right role."""
     sides = [entity for doc in documents for entity in doc.entities], run.entities
     ids = [doc.id for doc in documents]
-    table = match.match_roles(*sides, documents=ids, masked=masks(documents))
-    among_found = match.match_roles(*sides, documents=ids, missed=False).per_document
-    found = among_found[:, match.TP] + among_found[:, match.FN]
+    table = metrics.match_roles(*sides, documents=ids, masked=masks(documents))
+    among_found = metrics.match_roles(*sides, documents=ids, missed=False).per_document
+    found = among_found[:, metrics.TP] + among_found[:, metrics.FN]
     per_role = {}
     for role in ROLES:
         counts = table.select(labels=[role]).per_document
         per_role[role] = plain(metrics.score(counts, weights))
     return {
         "found": int(found.sum()),
-        **plain({"accuracy": metrics.rate(among_found[:, match.TP], found, weights)}),
+        **plain({"accuracy": metrics.rate(among_found[:, metrics.TP], found, weights)}),
         "all": plain(metrics.score(table.per_document, weights)),
         "per_role": per_role,
     }
@@ -236,12 +235,11 @@ def names_reports(
     students = [e for doc in documents for e in doc.entities if e.label == NAME_STUDENT]
     if not students:
         return {}
-    source = metrics.name_source()
-    groups = [source.group(entity.text) for entity in students]
+    groups = [metrics.name_group(entity.text) for entity in students]
     found = {run.name: metrics.found_in_document(students, run.entities) for run in runs}
     rule = "the same string predicted as a name anywhere in the document"
     reports: dict[str, Any] = {
-        run.name: {"source": source.name, "rule": rule, "rows": []} for run in runs
+        run.name: {"source": "table", "rule": rule, "rows": []} for run in runs
     }
     ids = [doc.id for doc in documents]
     for test in metrics.recall_by_group(students, groups, found, documents=ids, weights=weights):
