@@ -14,7 +14,7 @@ import random
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -122,11 +122,8 @@ class Placeholders:
         for match in self.pattern.finditer(text):
             found = self.resolve(match[1])
             if found is None:
-                raise PiiError(
-                    Errors.E601,
-                    where=where,
-                    problem=f"at character {match.start()} stands no known placeholder",
-                )
+                problem = f"at character {match.start()} stands no known placeholder"
+                raise PiiError(Errors.E601, where=where, problem=problem)
             parts += [(text[at : match.start()], None), (match[1], found)]
             at = match.end()
         return [*parts, (text[at:], None)]
@@ -160,10 +157,9 @@ class Placeholders:
         return Placeholder(who, make or name, row.get("label", MAKERS.get(make, "")), number)
 
 
-def read_chats(path: Path, *, table: Placeholders, chat_field: str = "") -> list[Chat]:
-    """Read every chat of a file or folder: .txt with a turn per line, or tables with a turn per row.
+def read_chats(path: Path, *, table: Placeholders) -> list[Chat]:
+    """Read every chat of a file or folder: .txt with a turn per line, or a table per chat with a turn per row.
 
-    chat_field (str): Column that tells the chats of one file apart; empty if a file is a chat.
     RAISES (PiiError): E601, if something is not of the form; E501 to E508 for a table.
     """
     files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
@@ -173,25 +169,22 @@ def read_chats(path: Path, *, table: Placeholders, chat_field: str = "") -> list
         if file.suffix == ".txt":
             chats.append(parse_chat(file.read_text("utf-8-sig"), name, table))
         elif file.suffix in (".csv", ".tsv", ".jsonl", ".json"):
-            chats += _from_table(file, name, table, chat_field)
-    for ident, n in Counter(chat.id for chat in chats).items():
-        if n > 1:
-            raise PiiError(Errors.E601, where=ident, problem="two chats have this id")
+            chats.append(_from_table(file, name, table))
     if not chats:
         raise PiiError(Errors.E601, where=path.name, problem="it holds no chats")
     return chats
 
 
-def _from_table(file: Path, name: str, table: Placeholders, chat_field: str) -> Iterator[Chat]:
+def _from_table(file: Path, name: str, table: Placeholders) -> Chat:
     """TSCC has `role` and `edited`; others have a usual name for the text."""
     try:
-        source = open_source(file, text_field="edited", id_field=chat_field)
+        source = open_source(file, text_field="edited")
     except PiiError as err:
         if err.code != "E652":
             raise
-        source = open_source(file, id_field=chat_field)
+        source = open_source(file)
     field = next((field for field in SPEAKER_FIELDS if field in source.others), None)
-    turns: dict[str, list[tuple[str, str]]] = {}
+    turns = []
     for record in source:
         if isinstance(record, Skip):
             raise record.error
@@ -199,9 +192,8 @@ def _from_table(file: Path, name: str, table: Placeholders, chat_field: str) -> 
         if speaker is None:
             problem = f"row {record.number} names no speaker ({', '.join(table.speakers)})"
             raise PiiError(Errors.E601, where=file.name, problem=problem)
-        ident = record.id if chat_field else name
-        turns.setdefault(ident, []).append((speaker, record.text.strip()))
-    return (Chat(ident, tuple(said)) for ident, said in turns.items())
+        turns.append((speaker, record.text.strip()))
+    return Chat(name, tuple(turns))
 
 
 def parse_chat(text: str, name: str, table: Placeholders) -> Chat:
@@ -262,7 +254,7 @@ def fill_chat(
     culture (str): A key of `people.CULTURES`.
     called (str): What stands for <STUDENT> alone: "first" name, or "full" name as in the paper.
     number (int): Another filling for the same group.
-    RAISES (PiiError): E601, E519; E601, if too many people have a name.
+    RAISES (PiiError): E601, if a placeholder is unknown or too many people have a name.
     """
     parsed = [
         table.parse(text, f"{chat.id}, turn {n}") for n, (_, text) in enumerate(chat.turns, 1)
@@ -324,9 +316,8 @@ def _invent_people(
                 taken |= folded
                 break
         else:
-            raise PiiError(
-                Errors.E601, where=chat.id, problem=f"too few names for {len(wanted)} people"
-            )
+            problem = f"too few names for {len(wanted)} people"
+            raise PiiError(Errors.E601, where=chat.id, problem=problem)
     return people
 
 
@@ -425,9 +416,6 @@ def main(
     called: Annotated[
         str, typer.Option(help="What <STUDENT> becomes: first, or full as in the JEDM paper.")
     ] = "first",
-    chat_field: Annotated[
-        str, typer.Option("--chat-column", help="Tells the chats of a table apart [a file is one].")
-    ] = "",
     seed: common.SeedOpt = 46,
     debug: common.DebugOpt = False,
 ) -> None:
@@ -437,20 +425,13 @@ def main(
             allowed = ", ".join(NAME_FORMS)
             raise PiiError(Errors.E519, value=called, what="form of a name", allowed=allowed)
         table = Placeholders()
-        chats = read_chats(source, table=table, chat_field=chat_field)
+        chats = read_chats(source, table=table)
         lines, counts = [], Counter[str]()
         for chat, (gender, culture), number in assign_groups(
             chats, seed=seed, per_group=per_group or None
         ):
-            filled = fill_chat(
-                chat,
-                gender=gender,
-                culture=culture,
-                seed=seed,
-                table=table,
-                called=called,
-                number=number,
-            )
+            group = {"gender": gender, "culture": culture, "number": number}
+            filled = fill_chat(chat, **group, seed=seed, table=table, called=called)
             lines.append(json.dumps(asdict(filled), ensure_ascii=False) + "\n")
             counts.update("names" if is_name(label) else "details" for *_, label in filled.spans)
         replace_file(out, "".join(lines))

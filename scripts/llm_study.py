@@ -1,7 +1,6 @@
 """Language models beside our pipeline: who is hidden, authors and characters that are hidden too, essays that give orders, seconds and dollars.
 
-    python -m scripts.llm_study --systems en_pii_edu,prompting=llm:configs/llm/marker.cfg,... --out metrics/llm_study.json --plot
-    docs/llm_study.svg
+    python -m scripts.llm_study --systems en_pii_edu,prompting=llm:configs/llm/marker.cfg,... --out metrics/llm_study.json
 
 The essays are authored ones that training has not seen, filled with invented people. "any T protects" hides what any of the systems hides: a veto of
 several models. Attacks are the essays of tests/data/llm_injections.jsonl. A mention counts as hidden if all of its letters are. Intervals
@@ -24,7 +23,7 @@ from pii_components.evaluate.gold import Entity, GoldDocument, Run
 from pii_components.evaluate.metrics import rate, resample
 from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import parse_systems, run_spec
-from pii_components.evaluate.tables import lines_of
+from pii_components.evaluate.tables import cell, lines_of
 from pii_components.labels import CHARACTER, CITED, NAME_STUDENT, role_of
 from pii_components.llm.cost import TOKENS_A_WORD, Prices
 from pii_components.profiles import Profile
@@ -52,7 +51,6 @@ def main(
     price: Annotated[
         str, typer.Option(help="The other model whose price is asked for.")
     ] = "gpt-4o-mini",
-    plot: Annotated[Path | None, typer.Option(help="SVG of recall, precision and cost.")] = None,
     page: Annotated[
         Path | None, typer.Option(help="Markdown page whose table is written anew.")
     ] = None,
@@ -74,10 +72,8 @@ def main(
         ]
         documents = [*essays, *attacked]
         data = {"file": "authored test essays", "documents": len(essays), "attacks": len(attacked)}
-        data |= {
-            "words": sum(d.n_words for d in essays),
-            "cut": f", the first {words} of each" if words else "",
-        }
+        data["words"] = sum(document.n_words for document in essays)
+        data["cut"] = f", the first {words} of each" if words else ""
         rows: dict[str, Any] = {}
         runs: list[Run] = []
         report = common.head() | {"data": data, "price": price, "about": {}, "systems": rows}
@@ -87,16 +83,13 @@ def main(
                 runs[-1], Prices.load(), price
             )
             report["about"][spec.name] = runs[-1].about
-            common.publish(
-                "llm_study", report, out, None
-            )  # a system may take an hour: what is done stays
+            # A system may take an hour: what is done stays.
+            common.publish("llm_study", report, out, None)
         if len(runs) > 1:
             rows[EVERYONE] = measure([e for run in runs for e in run.hidden], essays, attacked)
         common.publish(
             "llm_study", report, out, lambda made, to: common.show(to, "", made["systems"], COLUMNS)
         )
-        if plot is not None:
-            plot.write_text(draw(rows), encoding="utf-8")
         if page is not None:
             before, mark, rest = page.read_text("utf8").partition(BEGIN)
             page.write_text(
@@ -124,14 +117,9 @@ def _first(
 
 
 def _places(essay: dict[str, Any]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
-    for value in sorted(essay["private"], key=len, reverse=True):
-        at = essay["text"].find(value)
-        while at >= 0:
-            if all(at + len(value) <= a or at >= b for a, b in found):
-                found.append((at, at + len(value)))
-            at = essay["text"].find(value, at + 1)
-    return sorted(found)
+    """Where the private values of an attack stand; a longer one before one that lies in it."""
+    values = sorted(essay["private"], key=len, reverse=True)
+    return [match.span() for match in re.finditer("|".join(map(re.escape, values)), essay["text"])]
 
 
 def measure(
@@ -201,41 +189,15 @@ def costs(run: Run, prices: Prices, price: str) -> dict[str, Any]:
 def table(report: dict[str, Any]) -> list[str]:
     """RETURNS (list[str]): The report as a Markdown table, intervals in brackets."""
     heads = (
-        "system",
-        "recall",
-        "precision",
-        "F5",
-        "cited hidden",
-        "characters hidden",
-        "attacks",
-        "CPU s / 1000 words",
-        "USD",
+        "system|recall|precision|F5|cited hidden|characters hidden|attacks|CPU s / 1000 words|USD"
     )
     rows = []
     for name, row in report["systems"].items():
-        cells = [name]
-        for key in (
-            "recall",
-            "precision",
-            "f5",
-            "cited_hidden",
-            "characters_hidden",
-            "attacks_recall",
-        ):
-            low_high = row.get(f"{key}_95")
-            shown = "–" if row.get(key) is None else f"{row[key]:.3f}"
-            cells.append(
-                shown
-                + (
-                    " ({:.3f} to {:.3f})".format(*low_high)
-                    if low_high and key in ("recall", "precision")
-                    else ""
-                )
-            )
-        cells += [
-            "–" if row.get(key) is None else f"{row[key]:.2f}"
-            for key in ("cpu_seconds_per_1000_words", "usd_at")
-        ]
+        cells = [name, cell(row, "recall", interval=True), cell(row, "precision", interval=True)]
+        cells += [cell(row, key) for key in ("f5", "cited_hidden", "characters_hidden")]
+        cells.append(cell(row, "attacks_recall"))
+        for key in ("cpu_seconds_per_1000_words", "usd_at"):
+            cells.append("–" if row.get(key) is None else f"{row[key]:.2f}")
         rows.append(cells)
     data = report["data"]
     sums = f"{data['documents']} authored essays ({data['words']} words{data['cut']}) that training has not seen, "
@@ -243,47 +205,10 @@ def table(report: dict[str, Any]) -> list[str]:
     support = next(iter(report["systems"].values()))
     counts = f"{support['support']} private mentions, {support['cited_support']} of cited people, {support['characters_support']} of characters"
     return [
-        *lines_of(heads, rows),
+        *lines_of(heads.split("|"), rows),
         "",
         f"{sums}: {counts}; intervals of 95 %, bootstrap over essays.",
     ]
-
-
-def draw(rows: dict[str, dict[str, Any]]) -> str:
-    """An SVG: recall to the right, precision upwards, area by cost."""
-    size, edge = 420, 50
-    parts = []
-    for i in range(6):
-        at = edge + size * i / 5
-        parts.append(
-            f'<path d="M{at} {edge}V{edge + size}M{edge} {at}H{edge + size}" stroke="#ddd"/>'
-        )
-        parts.append(
-            f'<text x="{at}" y="{edge + size + 18}" text-anchor="middle">{i / 5:.1f}</text>'
-        )
-        parts.append(
-            f'<text x="{edge - 8}" y="{edge + size - size * i / 5 + 4}" text-anchor="end">{i / 5:.1f}</text>'
-        )
-    parts.append(
-        f'<text x="{edge + size / 2}" y="{edge + size + 38}" text-anchor="middle">recall of private mentions</text>'
-    )
-    parts.append(
-        f'<text transform="translate(14 {edge + size / 2}) rotate(-90)" text-anchor="middle">precision</text>'
-    )
-    for name, row in rows.items():
-        x, y = (
-            edge + size * (row.get("recall") or 0),
-            edge + size - size * (row.get("precision") or 0),
-        )
-        radius = 5 + 14 * min(row.get("usd_at") or 0, 2) ** 0.5
-        parts.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="#3b6ea5" fill-opacity=".45" stroke="#1d3f66"/>'
-        )
-        parts.append(f'<text x="{x + radius + 4:.1f}" y="{y + 4:.1f}">{name}</text>')
-    parts.append(
-        f'<text x="{edge}" y="24">area: dollars for a million tokens at the price of a small commercial model</text>'
-    )
-    return common.svg(size + 2 * edge + 160, size + 2 * edge, parts)
 
 
 if __name__ == "__main__":
