@@ -60,18 +60,13 @@ def main(
     """Compute Tables 6 to 11 of the JEDM paper from its stored predictions, and say where they differ from the print."""
     with guard(debug):
         common.early(out)
-        bootstrap = {
-            "unit": "document",
-            "resamples": resamples,
-            "seed": metrics.SEED,
-            "level": metrics.LEVEL,
-        }
+        bootstrap = {"unit": "document", "resamples": resamples}
+        bootstrap |= {"seed": metrics.SEED, "level": metrics.LEVEL}
         report: dict[str, Any] = {"format": FORMAT, "versions": versions(), "bootstrap": bootstrap}
         report |= paper_report(read_peers(peers), resamples=resamples)
         common.publish("jedm_tables", report, out, print_paper)
-        raise typer.Exit(
-            DONE if report["table7"]["equal"] == report["table7"]["of"] else DONE_WITH_SKIPS
-        )
+        equal = report["table7"]["equal"] == report["table7"]["of"]
+        raise typer.Exit(DONE if equal else DONE_WITH_SKIPS)
 
 
 def print_paper(report: Mapping[str, Any], to: Console) -> None:
@@ -85,45 +80,32 @@ def print_paper(report: Mapping[str, Any], to: Console) -> None:
 @cache
 def printed(table: int) -> tuple[Row, ...]:
     """Rows of a table, 6 to 11, in the order of the print: numbers and texts; 0 where nothing is printed."""
-    lines = (
-        (resources.files("pii_components") / "resources" / "papers" / f"jedm_table{table}.tsv")
-        .read_text("utf8")
-        .splitlines()
-    )
-    found = numpy.genfromtxt(
-        lines, delimiter="\t", names=True, dtype=None, encoding="utf8", filling_values=0
-    )
+    folder = resources.files("pii_components") / "resources" / "papers"
+    lines = (folder / f"jedm_table{table}.tsv").read_text("utf8").splitlines()
+    how: dict[str, Any] = {"names": True, "dtype": None, "encoding": "utf8", "filling_values": 0}
+    found = numpy.genfromtxt(lines, delimiter="\t", **how)
     return tuple(dict(zip(found.dtype.names, row, strict=True)) for row in found.tolist())
 
 
 def as_printed(value: Any, shown: Any) -> bool:
     """Whether a value is what stands in the print; numbers up to half a unit of their last digit: the fourth of a fraction."""
-    exact = value is None or isinstance(shown, str)
-    return bool(
-        value == shown
-        if exact
-        else abs(value - shown) <= (0.5 if isinstance(shown, int) else 0.5e-4 + 1e-9)
-    )
+    if value is None or isinstance(shown, str):
+        return bool(value == shown)
+    return bool(abs(value - shown) <= (0.5 if isinstance(shown, int) else 0.5e-4 + 1e-9))
 
 
 def compare(row: Row, computed: Row) -> Row:
     """A row of the print as computed, and what is printed otherwise."""
-    wrong = [
-        name for name, value in computed.items() if name in row and not as_printed(value, row[name])
-    ]
-    return (
-        row
-        | computed
-        | {"equal": not wrong, "differs": [f"{name} printed {row[name]}" for name in wrong]}
-    )
+    both = [name for name in computed if name in row]
+    wrong = [name for name in both if not as_printed(computed[name], row[name])]
+    differs = [f"{name} printed {row[name]}" for name in wrong]
+    return row | computed | {"equal": not wrong, "differs": differs}
 
 
 def measures(counts: Sequence[int]) -> Row:
     """By true positives, false positives and false negatives."""
-    return {
-        name: round(float(value), 6)
-        for name, value in metrics.measures(numpy.asarray(counts)).items()
-    }
+    found = metrics.measures(numpy.asarray(counts))
+    return {name: round(float(value), 6) for name, value in found.items()}
 
 
 def table8() -> list[Row]:
@@ -131,14 +113,11 @@ def table8() -> list[Row]:
     rows = []
     for row in printed(8):
         total, average = row["total"], row["per_million"]
-        parts = [
-            value for name, value in row.items() if name not in ("system", "total", "per_million")
-        ]
-        tokens = (
-            [round((total + sign * 0.005) / (average - sign * 0.005), 3) for sign in (-1, 1)]
-            if average
-            else None
-        )
+        parts = [row[name] for name in row if name not in ("system", "total", "per_million")]
+        tokens = None
+        if average:
+            bounds = [(total + by) / (average - by) for by in (-0.005, 0.005)]
+            tokens = [round(bound, 3) for bound in bounds]
         rows.append(compare(row, {"total": round(sum(parts), 2)}) | {"million_tokens": tokens})
     return rows
 
@@ -147,21 +126,15 @@ def table10() -> list[Row]:
     """Table 10 from the totals and recalls of Table 9."""
     rows = []
     for row in printed(10):
-        of = [group for group in printed(9) if group["category"] == row["category"]]
-        counts = {
-            group["group"]: numpy.asarray(
-                [round(group["total"] * group[row["system"]]), group["total"]]
-            )
-            for group in of
-        }
+        counts = {}
+        for group in printed(9):
+            if group["category"] == row["category"]:
+                found = round(group["total"] * group[row["system"]])
+                counts[group["group"]] = numpy.asarray([found, group["total"]])
         own, rest = counts.pop(row["group"]).tolist(), sum(counts.values()).tolist()
         u, p = metrics.mann_whitney(*own, *rest)
-        computed = {
-            "group_tpr": own[0] / own[1],
-            "rest_tpr": rest[0] / rest[1],
-            "u": u,
-            "significance": metrics.significance(p),
-        }
+        computed = {"group_tpr": own[0] / own[1], "rest_tpr": rest[0] / rest[1], "u": u}
+        computed["significance"] = metrics.significance(p)
         rows.append(compare(row, computed) | {"p": float(f"{p:.4g}")})
     return rows
 
@@ -182,15 +155,12 @@ def read_peers(folder: Path) -> Peers:
 
     RAISES (PiiError): E501 for missing files, E729 for a row that cannot be used, E705 for predictions of other documents.
     """
-    if missing := [
-        file for file in ("true_entities.csv", *SYSTEMS.values()) if not (folder / file).is_file()
-    ]:
+    files = ("true_entities.csv", *SYSTEMS.values())
+    if missing := [file for file in files if not (folder / file).is_file()]:
         reason = f"the folder lacks {', '.join(missing)}; assets/README.md says where they are"
         raise PiiError(Errors.E501, what=folder.name, reason=reason)
-    parts = {
-        name: frozenset(map(str, numbers))
-        for name, numbers in paper_split(CRAPII_DOCUMENTS).items()
-    }
+    numbers = paper_split(CRAPII_DOCUMENTS)
+    parts = {name: frozenset(map(str, numbers[name])) for name in numbers}
     predictions = {name: list(read_rows(folder / file)) for name, file in SYSTEMS.items()}
     for name, found in predictions.items():
         if outside := {entity.document for entity in found} - parts["test"]:
@@ -241,15 +211,13 @@ def table6(peers: Peers) -> list[Row]:
     """True entities by label and part."""
     counts: Counter[tuple[str, str]] = Counter()
     for entity in peers.all_gold:
-        parts = [
-            "all",
-            *(name for name, documents in peers.parts.items() if entity.document in documents),
-        ]
+        parts = ["all", *(name for name in peers.parts if entity.document in peers.parts[name])]
         counts.update((label, part) for label in (entity.label, "total") for part in parts)
-    return [
-        compare(row, {part: counts[row["label"], part] for part in row if part != "label"})
-        for row in printed(6)
-    ]
+    rows = []
+    for row in printed(6):
+        computed = {part: counts[row["label"], part] for part in row if part != "label"}
+        rows.append(compare(row, computed))
+    return rows
 
 
 def table7(peers: Peers) -> list[Row]:
@@ -270,21 +238,16 @@ def table9(peers: Peers, weights: numpy.ndarray) -> list[Row]:
     """Recall by gender and culture, by the paper's rule: the same string predicted as a name anywhere in the document."""
     gold = [entity for entity in peers.gold if entity.label == FOUR_LABELS[0]]
     groups = [metrics.name_group(entity.text) for entity in gold]
-    found = {
-        system: metrics.found_in_document(gold, peers.predictions[system])
-        for system in FAIRNESS_SYSTEMS
-    }
-    cells = {
-        (row["group"], s): {"total": row["total"], "recall": row[s]}
-        for row in printed(9)
-        for s in FAIRNESS_SYSTEMS
-    }
+    found = {}
+    for system in FAIRNESS_SYSTEMS:
+        found[system] = metrics.found_in_document(gold, peers.predictions[system])
+    cells = {}
+    for row in printed(9):
+        for system in FAIRNESS_SYSTEMS:
+            cells[row["group"], system] = {"total": row["total"], "recall": row[system]}
     tests = metrics.recall_by_group(gold, groups, found, documents=peers.documents, weights=weights)
-    return [
-        compare(cells[t.group, t.system], group_row(t))
-        for t in tests
-        if (t.group, t.system) in cells
-    ]
+    known = [test for test in tests if (test.group, test.system) in cells]
+    return [compare(cells[test.group, test.system], group_row(test)) for test in known]
 
 
 def table11(peers: Peers) -> list[Row]:
@@ -293,13 +256,8 @@ def table11(peers: Peers) -> list[Row]:
     for row in printed(11):  # of 1,615 entities, which all six systems share
         tp, fp, fn = (row[name] for name in COUNTS)
         shown = row | {"rows": tp + fp, "entities": 1615}
-        rows.append(
-            compare(
-                shown,
-                measures([tp, fp, fn])
-                | {"rows": peers.chat_rows.get(row["system"]), "entities": tp + fn},
-            )
-        )
+        there = {"rows": peers.chat_rows.get(row["system"]), "entities": tp + fn}
+        rows.append(compare(shown, measures([tp, fp, fn]) | there))
     return rows
 
 

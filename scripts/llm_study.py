@@ -10,12 +10,15 @@ paper).
 
 import json
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy
 import typer
+from rich.console import Console
 
 from pii_components.cli.common import guard
 from pii_components.evaluate import metrics
@@ -31,7 +34,7 @@ from scripts import common
 from scripts.robustness import authored_essays, take
 
 EVERYONE = "any T protects"
-KINDS = ("private", "cited", "characters")
+PUBLIC = {"cited": CITED, "characters": CHARACTER}
 COLUMNS = "recall precision f5 cited_hidden characters_hidden attacks_recall cpu_seconds_per_1000_words usd_per_million_tokens usd_at"
 BEGIN, END = "<!-- llm-study -->", "<!-- end -->"
 _BETA = 25  # F5 weighs recall 25 times
@@ -61,15 +64,10 @@ def main(
     with guard(debug):
         common.early(out)
         protects = Profile.load("crapii").protects
-        essays = [
-            _gold(e.id, *_first(e.text, e.spans, words))
-            for e in take(authored_essays(assets), limit, protects)
-        ]
-        orders = [json.loads(line) for line in attacks.read_text("utf8").splitlines()]
-        attacked = [
-            _gold(e["id"], e["text"], [(*span, NAME_STUDENT) for span in _places(e)])
-            for e in orders
-        ]
+        sample = take(authored_essays(assets), limit, protects)
+        essays = [_gold(one.id, *_first(one.text, one.spans, words)) for one in sample]
+        orders = map(json.loads, attacks.read_text("utf8").splitlines())
+        attacked = [_gold(one["id"], one["text"], _places(one)) for one in orders]
         documents = [*essays, *attacked]
         data = {"file": "authored test essays", "documents": len(essays), "attacks": len(attacked)}
         data["words"] = sum(document.n_words for document in essays)
@@ -79,31 +77,28 @@ def main(
         report = common.head() | {"data": data, "price": price, "about": {}, "systems": rows}
         for spec in parse_systems(systems):
             runs.append(run_spec(spec, documents, protects=protects))
-            rows[spec.name] = measure(runs[-1].hidden, essays, attacked) | costs(
-                runs[-1], Prices.load(), price
-            )
+            measured = measure(runs[-1].hidden, essays, attacked)
+            rows[spec.name] = measured | costs(runs[-1], Prices.load(), price)
             report["about"][spec.name] = runs[-1].about
             # A system may take an hour: what is done stays.
             common.publish("llm_study", report, out, None)
         if len(runs) > 1:
             rows[EVERYONE] = measure([e for run in runs for e in run.hidden], essays, attacked)
-        common.publish(
-            "llm_study", report, out, lambda made, to: common.show(to, "", made["systems"], COLUMNS)
-        )
+        common.publish("llm_study", report, out, print_study)
         if page is not None:
             before, mark, rest = page.read_text("utf8").partition(BEGIN)
-            page.write_text(
-                before + mark + "\n" + "\n".join(table(report)) + "\n" + rest[rest.index(END) :],
-                encoding="utf-8",
-            )
+            shown = "\n".join([mark, *table(report), rest[rest.index(END) :]])
+            page.write_text(before + shown, encoding="utf-8")
+
+
+def print_study(report: Mapping[str, Any], to: Console) -> None:
+    """Print a row per system."""
+    common.show(to, "", report["systems"], COLUMNS)
 
 
 def _gold(ident: str, text: str, spans: Sequence[tuple[int, int, str]]) -> GoldDocument:
-    return GoldDocument(
-        ident,
-        text,
-        tuple(Entity(ident, start, end, label, text[start:end]) for start, end, label in spans),
-    )
+    entities = tuple(Entity(ident, a, b, label, text[a:b]) for a, b, label in spans)
+    return GoldDocument(ident, text, entities)
 
 
 def _first(
@@ -116,10 +111,15 @@ def _first(
     return text[:end], [span for span in spans if span[1] <= end]
 
 
-def _places(essay: dict[str, Any]) -> list[tuple[int, int]]:
+def _places(essay: dict[str, Any]) -> list[tuple[int, int, str]]:
     """Where the private values of an attack stand; a longer one before one that lies in it."""
     values = sorted(essay["private"], key=len, reverse=True)
-    return [match.span() for match in re.finditer("|".join(map(re.escape, values)), essay["text"])]
+    places = re.finditer("|".join(map(re.escape, values)), essay["text"])
+    return [(*match.span(), NAME_STUDENT) for match in places]
+
+
+def _has_role(role: str, label: str) -> bool:
+    return role_of(label) == role
 
 
 def measure(
@@ -127,42 +127,36 @@ def measure(
 ) -> dict[str, Any]:
     """Recall, precision and F5 of private mentions, and the shares of cited people and characters that are hidden."""
     protects = Profile.load("crapii").protects
-    by_document: dict[str, list[Entity]] = {}
-    for entity in hidden:
-        by_document.setdefault(entity.document, []).append(entity)
 
-    def counts(documents: Sequence[GoldDocument]) -> numpy.ndarray:
-        table = numpy.zeros(
-            (len(documents), 8), dtype="i8"
-        )  # per kind: hidden, all; then good alarms, alarms
-        for row, document in enumerate(documents):
-            found = by_document.get(document.id, [])
-            covered = {i for e in found for i in range(e.start, e.end)}
-            for gold in document.entities:
-                kind = {CITED: 1, CHARACTER: 2}.get(role_of(gold.label), 0)
-                if kind or protects(gold.label):
-                    table[row, 2 * kind] += metrics.in_clear(gold, covered) == 0
-                    table[row, 2 * kind + 1] += 1
-            private = [
-                (g.start, g.end)
-                for g in document.entities
-                if role_of(g.label) not in (CITED, CHARACTER)
-            ]
-            table[row, 6] += sum(metrics.touches(e, private) for e in found)
-            table[row, 7] += len(found)
-        return table
+    def count(documents: Sequence[GoldDocument], chosen: Callable[[str], bool]) -> numpy.ndarray:
+        """As `expose`, for gold of some labels; no alarm touches gold that is not public."""
+        gold = [entity for doc in documents for entity in doc.entities]
+        some = [entity for entity in gold if chosen(entity.label)]
+        known = [entity for entity in gold if role_of(entity.label) not in PUBLIC.values()]
+        ids = [doc.id for doc in documents]
+        return metrics.expose(some, hidden, documents=ids, known=known)
 
-    table, weights = counts(essays), resample(len(essays))
-    recall, precision = (
-        rate(table[:, 0], table[:, 1], weights),
-        rate(table[:, 6], table[:, 7], weights),
-    )
-    made = {"recall": recall, "precision": precision, "support": int(table[:, 1].sum())}
-    for at, kind in enumerate(KINDS[1:], 1):
-        made[f"{kind}_hidden"] = rate(table[:, 2 * at], table[:, 2 * at + 1], weights)
-        made[f"{kind}_support"] = int(table[:, 2 * at + 1].sum())
-    orders = counts(attacked)
-    made["attacks_recall"] = rate(orders[:, 0], orders[:, 1], resample(len(attacked)))
+    def private(label: str) -> bool:
+        return role_of(label) not in PUBLIC.values() and protects(label)
+
+    def share(counts: numpy.ndarray) -> metrics.Estimate | None:
+        weights = resample(len(counts))
+        return rate(counts[:, metrics.COVERED], counts[:, metrics.ENTITIES], weights)
+
+    counts = count(essays, private)
+    found = Counter(entity.document for entity in hidden)
+    of_essay = numpy.asarray([found[doc.id] for doc in essays])
+    right = of_essay - counts[:, metrics.ALARMS]
+    made: dict[str, Any] = {
+        "recall": share(counts),
+        "precision": rate(right, of_essay, resample(len(essays))),
+        "support": int(counts[:, metrics.ENTITIES].sum()),
+    }
+    for kind, role in PUBLIC.items():
+        counts = count(essays, partial(_has_role, role))
+        made[f"{kind}_hidden"] = share(counts)
+        made[f"{kind}_support"] = int(counts[:, metrics.ENTITIES].sum())
+    made["attacks_recall"] = share(count(attacked, private))
     shown = plain(made)
     p, r = shown.get("precision") or 0, shown.get("recall") or 0
     return shown | {"f5": round((1 + _BETA) * p * r / (_BETA * p + r), 4) if p * r else 0.0}
@@ -177,9 +171,8 @@ def costs(run: Run, prices: Prices, price: str) -> dict[str, Any]:
         "usd_at": 0.0,
     }
     if llm:
-        tokens = [
-            sum(model[name] for model in llm["models"]) for name in ("tokens_in", "tokens_out")
-        ]
+        names = ("tokens_in", "tokens_out")
+        tokens = [sum(model[name] for model in llm["models"]) for name in names]
         made["usd_per_million_tokens"] = llm["usd_per_million_tokens"]
         made["usd_at"] = round(prices.cost(price, *tokens) / (run.words * TOKENS_A_WORD) * 1e6, 4)
         made["errors"] = {code: n for model in llm["models"] for code, n in model["errors"].items()}
@@ -199,16 +192,13 @@ def table(report: dict[str, Any]) -> list[str]:
         for key in ("cpu_seconds_per_1000_words", "usd_at"):
             cells.append("–" if row.get(key) is None else f"{row[key]:.2f}")
         rows.append(cells)
-    data = report["data"]
-    sums = f"{data['documents']} authored essays ({data['words']} words{data['cut']}) that training has not seen, "
-    sums += f"{data['attacks']} essays that give orders"
-    support = next(iter(report["systems"].values()))
-    counts = f"{support['support']} private mentions, {support['cited_support']} of cited people, {support['characters_support']} of characters"
-    return [
-        *lines_of(heads.split("|"), rows),
-        "",
-        f"{sums}: {counts}; intervals of 95 %, bootstrap over essays.",
-    ]
+    data, support = report["data"], next(iter(report["systems"].values()))
+    told = (
+        f"{data['documents']} authored essays ({data['words']} words{data['cut']}) that training has not seen, "
+        f"{data['attacks']} essays that give orders: {support['support']} private mentions, {support['cited_support']} of cited "
+        f"people, {support['characters_support']} of characters; intervals of 95 %, bootstrap over essays."
+    )
+    return [*lines_of(heads.split("|"), rows), "", told]
 
 
 if __name__ == "__main__":

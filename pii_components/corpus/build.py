@@ -27,10 +27,10 @@ from ..labels import DETAIL_LABELS, NAME_CONNECTED, NAME_STUDENT, USERNAME, is_n
 from ..names.table import NameTable, name_table
 from ..ner.loss import ANNOTATED, UNLABELLED_KEY
 from ..spans import SPANS_KEY
-from .noise import Change, DocumentNoise, Filled, Noisy, curly, hard_negative, native_sentence
+from .noise import Change, DocumentNoise, Noisy, curly, hard_negative, native_sentence
 from .people import Person, invent_person, is_linked
 from .split import CRAPII_DOCUMENTS, paper_split
-from .templates import Part, Slot, Template, read_fragments, read_tables, read_templates
+from .templates import Filled, Part, Slot, Template, read_fragments, read_tables, read_templates
 
 logger = logging.getLogger(__name__)
 
