@@ -91,9 +91,8 @@ class Document:
     def offsets(self) -> OffsetMap:
         """What was replaced by what. RAISES (PiiError): E705, if nothing is left of the original."""
         # White space belongs to the word after it, so that it is no anchor of its own.
-        before, after = (
-            re.findall(r"\s*(?:\w+|[^\w\s])|\s+", text) for text in (self.original, self.released)
-        )
+        pattern = r"\s*(?:\w+|[^\w\s])|\s+"
+        before, after = re.findall(pattern, self.original), re.findall(pattern, self.released)
         old, new = (numpy.cumsum([0, *map(len, tokens)]).tolist() for tokens in (before, after))
         matcher = SequenceMatcher(None, before, after, autojunk=False)
         if len(before) > 20 and matcher.ratio() < 0.5:
@@ -116,14 +115,12 @@ class Document:
         """
         items = [Item(edit.new_start, edit.new_end) for edit in self._replaced()]
         for start, end, label in self.gold:
-            words = [
-                (start + match.start(), start + match.end())
-                for match in re.finditer(r"\S*\w\S*", self.original[start:end])
-            ]
+            found = re.finditer(r"\S*\w\S*", self.original[start:end])
+            words = [(start + match.start(), start + match.end()) for match in found]
             clear = [word for word in words if not overlaps(*word, self.offsets.edits)]
             if clear and (len(clear) == len(words) or is_name(label)):
-                found = self.offsets.span_to_new(clear[0][0], clear[-1][1])
-                items.append(Item(*found, label))
+                place = self.offsets.span_to_new(clear[0][0], clear[-1][1])
+                items.append(Item(*place, label))
         return sorted(items)
 
     def _replaced(self) -> list[Edit]:
@@ -185,17 +182,12 @@ def features(text: str) -> Iterator[list[str]]:
         where = "head" if i < 52 else "foot" if i >= len(places) - 48 else "body"
         near = [f"w{n}={words[i + n]}" for n in range(-2, 3)]
         near += [f"s{n}={shapes[i + n]}" for n in range(-1, 3)]
-        yield [
-            *near,
-            "p=" + words[i][:3],
-            "x=" + words[i][-3:],
-            f"s-1:1={shapes[i - 1]} {shapes[i]} {shapes[i + 1]}",
-            f"w-1,s={words[i - 1]} {shapes[i]}",
-            f"w-2,-1,s={words[i - 2]} {words[i - 1]} {shapes[i]}",
-            f"first={not text[line_start:start].strip()}",
-            f"short={len(line) < 40} {shapes[i]}",
-            f"where={where} {shapes[i]}",
-        ]
+        near += ["p=" + words[i][:3], "x=" + words[i][-3:]]
+        near.append(f"s-1:1={shapes[i - 1]} {shapes[i]} {shapes[i + 1]}")
+        near.append(f"w-1,s={words[i - 1]} {shapes[i]}")
+        near.append(f"w-2,-1,s={words[i - 2]} {words[i - 1]} {shapes[i]}")
+        near.append(f"first={not text[line_start:start].strip()}")
+        yield [*near, f"short={len(line) < 40} {shapes[i]}", f"where={where} {shapes[i]}"]
 
 
 def attack(documents: Sequence[Document]) -> list[list[tuple[bool, bool, float]]]:

@@ -77,12 +77,8 @@ def main(
         system = make_system(pipeline, protects=protects)
         chosen = choose(perturbations(prose_of(assets)), split_list(only))
         words = sum(len(essay.text.split()) for essay in sample)
-        data = {
-            "file": f"authored test essays, seed {DRAWN}",
-            "documents": len(sample),
-            "of": len(essays),
-            "words": words,
-        }
+        data = {"file": f"authored test essays, seed {DRAWN}", "documents": len(sample)}
+        data |= {"of": len(essays), "words": words}
         report = {"data": data, "profile": "crapii"}
         report |= measure(system, sample, chosen, protects, long)
         common.publish("robustness", report, out, print_robustness)
@@ -91,18 +87,10 @@ def main(
 def print_robustness(report: Mapping[str, Any], to: Console) -> None:
     """Print the tables, the weakest perturbations first."""
     weakest = sorted(report["perturbations"].items(), key=lambda item: item[1].get("recall", 2.0))
-    common.show(
-        to,
-        "{file}, {documents} of {of}".format(**report["data"]),
-        {"as they are": report["unperturbed"]},
-        COLUMNS,
-    )
-    common.show(
-        to,
-        "By class of perturbation; recall is of characters, by any protected label",
-        report["classes"],
-        COLUMNS,
-    )
+    data, base = report["data"], {"as they are": report["unperturbed"]}
+    common.show(to, "{file}, {documents} of {of}".format(**data), base, COLUMNS)
+    title = "By class of perturbation; recall is of characters, by any protected label"
+    common.show(to, title, report["classes"], COLUMNS)
     common.show(to, "By perturbation, the weakest first", dict(weakest), COLUMNS)
 
 
@@ -120,14 +108,11 @@ def authored_parts(assets: Path) -> tuple[list[Template], dict[str, list[Any]]]:
 def authored_essays(assets: Path) -> list[LabelledText]:
     """The essays of the test split filled with invented people: once as they are, else with a head, a sign-off and other sentences."""
     templates, blocks = authored_parts(assets)
-    filled = from_essays(
-        templates, blocks, replace(RECIPES["test"], fillings=2), name_table(), DRAWN
-    )
+    recipe = replace(RECIPES["test"], fillings=2)
+    filled = from_essays(templates, blocks, recipe, name_table(), DRAWN)
     names = [f"{template.id}#{n}" for template in templates for n in range(2)]
-    return [
-        LabelledText(name, one.text, one.spans, one.unlabelled)
-        for name, one in zip(names, filled, strict=True)
-    ]
+    pairs = zip(names, filled, strict=True)
+    return [LabelledText(name, one.text, one.spans, one.unlabelled) for name, one in pairs]
 
 
 def prose_of(assets: Path) -> list[str]:
@@ -147,11 +132,10 @@ def take(essays: Sequence[LabelledText], limit: int, protects: Protects) -> list
     """So many essays by lot (0 for all), clean ones in their share; any beginning of the result is a fair sample."""
     placed: list[tuple[float, int, LabelledText]] = []
     for named in (0, 1):
-        part = [
-            essay
-            for essay in essays
-            if any(must_hide(label, protects) for *_, label in essay.spans) == named
-        ]
+        part = []
+        for essay in essays:
+            if any(must_hide(label, protects) for *_, label in essay.spans) == named:
+                part.append(essay)
         rng_for(DRAWN, "sample", named).shuffle(part)
         placed += [((i + 0.5) / len(part), named, essay) for i, essay in enumerate(part)]
     return [essay for *_, essay in sorted(placed, key=lambda item: item[:2])][: limit or None]
@@ -245,9 +229,8 @@ def measured(
 
 def shown(text: str) -> str:
     """The text, of the same length, with a space for what tells nothing: invisible characters, signs like emoji."""
-    return "".join(
-        " " if is_invisible(char) or unicodedata.category(char) == "So" else char for char in text
-    )
+    hidden = (is_invisible(char) or unicodedata.category(char) == "So" for char in text)
+    return "".join(" " if nothing else char for nothing, char in zip(hidden, text, strict=True))
 
 
 def count(
@@ -275,9 +258,8 @@ def count(
     ids, words = [essay.id for essay in essays], [len(essay.text.split()) for essay in essays]
     counts = metrics.expose(gold, flat, documents=ids, words=words, known=known)
     alike = [replace(entity, label=crapii_label(entity.label, protects)) for entity in gold]
-    counts[:, STRICT] = metrics.match_position(
-        alike, flat, documents=ids, labels=LABELS
-    ).per_document[:, metrics.TP]
+    exact = metrics.match_position(alike, flat, documents=ids, labels=LABELS)
+    counts[:, STRICT] = exact.per_document[:, metrics.TP]
     counts[~numpy.asarray(clean, dtype=bool), metrics.ALARMS :] = 0
     return counts
 
@@ -308,12 +290,12 @@ def measure(
     """Run a system on essays as they are and under each perturbation. RAISES (PiiError): E762, if there is nothing to hide."""
 
     def find(texts: Sequence[LabelledText]) -> list[list[Entity]]:
-        found = system.entities([GoldDocument(essay.id, essay.text) for essay in texts])
-        hidden = [[e for e in entities if system.protects(e.label)] for entities in found]
-        return [
-            [replace(e, label=crapii_label(e.label, system.protects)) for e in entities]
-            for entities in hidden
-        ]
+        documents = [GoldDocument(essay.id, essay.text) for essay in texts]
+        out = []
+        for entities in system.entities(documents):
+            hidden = [e for e in entities if system.protects(e.label)]
+            out.append([replace(e, label=crapii_label(e.label, system.protects)) for e in hidden])
+        return out
 
     found = find(essays)
     unperturbed = count(essays, [range(len(essay.spans)) for essay in essays], found, protects)
@@ -327,27 +309,19 @@ def measure(
     for perturbation in common.track("robustness", chosen):
         new, places = perturbed(essays, perturbation, long_essays)
         rows, changed = list(new), list(new.values())
-        before = count(
-            [essays[row] for row in rows],
-            [old for old, _ in places],
-            [found[row] for row in rows],
-            protects,
+        (old, after), mine = (
+            zip(*places, strict=True) if places else ((), ()),
+            [found[i] for i in new],
         )
-        counts = numpy.stack(
-            [before, count(changed, [after for _, after in places], find(changed), protects)]
-        )
-        counts[0, counts[1, :, metrics.WORDS] == 0, metrics.ALARMS :] = (
-            0  # no longer clean: someone private was added
-        )
-        report[perturbation.name] = {
-            "class": perturbation.kind,
-            "about": perturbation.about,
-        } | summarise(counts[1], counts[0])
+        before = count([essays[row] for row in rows], old, mine, protects)
+        counts = numpy.stack([before, count(changed, after, find(changed), protects)])
+        # No longer clean: someone private was added.
+        counts[0, counts[1, :, metrics.WORDS] == 0, metrics.ALARMS :] = 0
+        about = {"class": perturbation.kind, "about": perturbation.about}
+        report[perturbation.name] = about | summarise(counts[1], counts[0])
         classes[perturbation.kind][:, rows] += counts
         touched[perturbation.kind].update(rows)
-    summed = {
-        kind: counts[:, sorted(touched[kind])] for kind, counts in classes.items() if touched[kind]
-    }
+    summed = {kind: classes[kind][:, sorted(rows)] for kind, rows in touched.items() if rows}
     return common.head(system) | {
         "bootstrap": {"unit": "document", "resamples": N_RESAMPLES, "seed": SEED, "level": 0.95},
         "seed": DRAWN,
@@ -361,17 +335,13 @@ def measure(
 def summarise(after: numpy.ndarray, before: numpy.ndarray | None = None) -> dict[str, Any]:
     """Essays, support, recall in three ways, false alarms; with `before` the same unperturbed, and the drop."""
     clean = int((after[:, metrics.WORDS] > 0).sum())
-    found: dict[str, Any] = {
-        "documents": len(after),
-        "support": int(after[:, metrics.ENTITIES].sum()),
-        "clean_documents": clean,
-    }
+    found: dict[str, Any] = {"documents": len(after)}
+    found |= {"support": int(after[:, metrics.ENTITIES].sum()), "clean_documents": clean}
     if not len(after):
         return found
     weights = resample(len(after))
-    for prefix, counts in (
-        {"": after} | ({} if before is None else {"unperturbed_": before})
-    ).items():
+    sides = {"": after} if before is None else {"": after, "unperturbed_": before}
+    for prefix, counts in sides.items():
         for name, (part, whole) in RECALLS.items():
             found[prefix + name] = rate(counts[:, part], counts[:, whole], weights)
         if clean:

@@ -100,12 +100,6 @@ def test_groups_are_chains():
     assert found.to_remove() == {0, 2, 3} and found.to_remove("first") == {2, 3}
 
 
-def test_equal_texts_pair_with_the_first_only():
-    found = find_duplicates([BASE] * 50 + [essay(2)])
-    assert len(found.pairs) == 49 and found.groups == (tuple(range(50)),)
-    assert found.highest[:50] == (1.0,) * 50 and found.highest[50] < 0.1
-
-
 def test_equals_brute_force():
     rng = random.Random(5)
     texts = [essay(i, n=rng.randrange(20, 90)) for i in range(12)]

@@ -14,21 +14,15 @@ from pii_components.cli.app import app
 from pii_components.corpus.split import (
     CRAPII_DOCUMENTS,
     PAPER_PARTS,
-    check_ids,
     count_parts,
     group_documents,
     paper_split,
     stratified_folds,
 )
 from pii_components.errors import PiiError
-from pii_components.files.formats.entities import read_entities
-from pii_components.files.record import Skip
 
 CASES = json.loads(
     (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")
-)
-TRUE_ENTITIES = (
-    Path(__file__).resolve().parents[3] / "shared" / "data" / "peers" / "true_entities.csv"
 )
 
 
@@ -38,28 +32,6 @@ def test_counts_of_the_paper():
     assert sizes == {"base_train": 5_672, "verifier_train": 3_403, "test": 13_613}
     assert sorted(i for part in parts.values() for i in part) == list(range(22_688))
     assert not {379, 4777} & set(parts["test"])  # the examples in the paper's prompt
-
-
-@pytest.mark.skipif(
-    not TRUE_ENTITIES.exists(),
-    reason="the true entities of the JEDM paper are not beside this checkout",
-)
-def test_entities_of_the_paper():
-    labels: list[Counter[str]] = [Counter() for _ in range(22_688)]
-    for row in read_entities(TRUE_ENTITIES):
-        assert not isinstance(row, Skip)
-        labels[int(row.document)][row.label.split("_")[0]] += 1
-    counts = count_parts(paper_split(CRAPII_DOCUMENTS), labels)
-    names = ("NAME", "URL", "EMAIL", "PHONE")
-    found = {
-        part: [*(c.spans[name] for name in names), sum(c.spans.values()), c.with_pii]
-        for part, c in counts.items()
-    }
-    assert found == {
-        "base_train": [1091, 76, 29, 3, 1199, 774],
-        "verifier_train": [693, 66, 21, 3, 783, 481],
-        "test": [2610, 212, 62, 9, 2893, 1867],
-    }
 
 
 @given(st.integers(6, 3000))
@@ -113,14 +85,6 @@ def test_labels_are_spread_evenly():
     assert fold_of != stratified_folds(groups, labels, ids=ids, folds=5, seed=1)
 
 
-def test_a_rare_label_is_in_as_many_folds_as_it_can():
-    labels = [Counter(ID_NUM=1) if i in (3, 40, 77) else Counter() for i in range(100)]
-    ids = [str(i) for i in range(100)]
-    fold_of = stratified_folds(group_documents(100), labels, ids=ids, folds=4)
-    assert len({fold_of[i] for i in (3, 40, 77)}) == 3
-    assert sorted(Counter(fold_of).values()) == [25] * 4
-
-
 @settings(max_examples=40, deadline=None)
 @given(st.integers(10, 60), st.integers(2, 6), st.integers(0, 3), st.randoms(use_true_random=False))
 def test_no_group_is_in_two_folds_and_order_makes_no_difference(n, folds, seed, rng):
@@ -144,12 +108,6 @@ def test_no_group_is_in_two_folds_and_order_makes_no_difference(n, folds, seed, 
     again = group_documents(n, students=moved(students), copies=places)
     how = {"ids": moved(ids), "folds": folds, "seed": seed}
     assert stratified_folds(again, moved(labels), **how) == moved(fold_of)
-
-
-def test_equal_ids_are_named_by_number():
-    with pytest.raises(PiiError, match="E627.*Record 4") as err:
-        check_ids(["a", "Some Name", "b", "Some Name"])
-    assert "Some Name" not in str(err.value)
 
 
 # -- the command

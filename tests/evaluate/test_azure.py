@@ -137,14 +137,6 @@ def test_a_long_text_is_covered_and_each_finding_counts_once(connect, service, a
     assert sum(service.sizes) >= 2
 
 
-@pytest.mark.parametrize("length", [0, 1, MAX_CHARACTERS, MAX_CHARACTERS + 1, 20_000])
-def test_the_middles_of_windows_cover_a_text_without_overlap(length):
-    made = list(systems.windows(0, "x" * length))
-    covered = [place for window in made for place in range(window.first, window.last)]
-    assert covered == list(range(length))
-    assert all(len(window.text) <= MAX_CHARACTERS for window in made)
-
-
 @pytest.mark.parametrize(
     ("refusals", "waits"),
     [
