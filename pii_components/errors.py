@@ -199,7 +199,6 @@ class Errors(metaclass=_Codes):
     E762 = "{what} holds no {needed}, so there is nothing to measure; give another gold corpus, or a higher --limit."
     E764 = "System '{system}' ended with code {code} in a process of its own ({reason}); does `pii-edu detect` run with it?"
     E781 = "Encoder '{name}' cannot be compared: {reason}."
-    E783 = "Encoder '{name}' could not be loaded or trained ({type}); run it alone with --only {name} --debug to see why."
     # 8 Presidio
     E802 = "Entity '{entity}' is never returned; use some of: {allowed} (cited people and characters: with return_cited)."
     E806 = "Language '{language}' is not that of the pipeline; it is for: {allowed}."

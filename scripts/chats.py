@@ -29,7 +29,7 @@ from pii_components.corpus.people import (
     invent_detail,
     surnames,
 )
-from pii_components.corpus.templates import DETAILS
+from pii_components.corpus.templates import DETAILS, Filled
 from pii_components.errors import Errors, PiiError
 from pii_components.files.record import Skip
 from pii_components.files.sources import open_source
@@ -262,27 +262,25 @@ def fill_chat(
     chance = Chance(f"chats|{seed}".encode(), scope=f"{chat.id}|{gender}|{culture}|{number}")
     people = _invent_people(chat, parsed, table, chance, gender, culture)
     details: dict[Placeholder, str] = {}
-    text, spans, names = "", [], []
+    pieces, names = [], []
     for (speaker, _), parts in zip(chat.turns, parsed, strict=True):
-        text += ("\n" if text else "") + f"{speaker}: "
-        for words, found in parts:
+        pieces.append((f"{speaker}: ", ""))
+        for words, found in [*parts, ("\n", None)]:
             if found is None:
-                text += words
+                pieces.append((words, ""))
                 continue
             value = people[found.who][1].get(called if found.what == CALLED else found.what)
             value = value or _detail(found, table, people[found.who][1], details, chance)
-            if found.label:
-                spans.append((len(text), len(text) + len(value), found.label))
-                names.append(words)
-            text += value
+            pieces.append((value, found.label))
+            names += [words] if found.label else []
+    filled = Filled("").with_pieces(pieces)
     name = ".".join((chat.id, gender, culture, *([str(number)] if number > 1 else [])))
     who_is = {
         who: {"role": table.person(who)["role"], "gender": sex, "culture": culture}
         for who, (sex, _) in sorted(people.items())
     }
-    return FilledChat(
-        name, text + "\n", tuple(spans), gender, culture, chat.id, chat.genre, tuple(names), who_is
-    )
+    group = (gender, culture, chat.id, chat.genre)
+    return FilledChat(name, filled.text, filled.spans, *group, tuple(names), who_is)
 
 
 Person = tuple[str, dict[str, str]]  # gender, and each of `NAME_FORMS`

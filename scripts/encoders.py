@@ -114,8 +114,7 @@ def main(
             progress=lambda said: screen.print(said, markup=False),
         )
         common.publish("encoders", found, out, print_encoders)
-        failed = any(why["code"] == "E783" for why in found["skipped"].values())
-        raise typer.Exit(DONE_WITH_SKIPS if failed else DONE)
+        raise typer.Exit(DONE_WITH_SKIPS if found["failed"] else DONE)
 
 
 def print_encoders(report: Mapping[str, Any], to: Console) -> None:
@@ -279,21 +278,26 @@ def compare(
     data = prepare(corpus, work / "data", settings)
     results: dict[str, Any] = {}
     skipped: dict[str, dict[str, str]] = {}
+    failed = []
     for encoder in encoders:
         try:
             folder = find_folder(encoder, root)
             results[encoder.name] = compare_encoder(
                 encoder, folder, data, settings, work=work, progress=progress
             )
+        except PiiError as err:
+            skipped[encoder.name] = {"code": err.code, "reason": str(err).partition("] ")[2]}
+            progress(str(err))
         except Exception as err:
-            if debug and not isinstance(err, PiiError):
+            if debug:
                 raise
             # What a package raises may quote a path or a text: its type is told.
-            told = PiiError(Errors.E783, name=encoder.name, type=type(err).__name__)
-            told = err if isinstance(err, PiiError) else told
-            skipped[encoder.name] = {"code": told.code, "reason": str(told).partition("] ")[2]}
+            reason = f"{type(err).__name__} while it was loaded or trained; --debug shows where"
+            told = PiiError(Errors.E781, name=encoder.name, reason=reason)
+            skipped[encoder.name] = {"code": told.code, "reason": reason}
+            failed.append(encoder.name)
             progress(str(told))
-    report = {"settings": asdict(settings), "data": data, "phases": PHASES}
+    report = {"settings": asdict(settings), "data": data, "phases": PHASES, "failed": failed}
     return common.head() | report | {"encoders": results, "skipped": skipped}
 
 

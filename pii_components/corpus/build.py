@@ -5,7 +5,6 @@ has put them. A template, a carrier or a fragment is in one of train, dev and te
 another filling of itself.
 """
 
-import gzip
 import hashlib
 import json
 import logging
@@ -30,7 +29,17 @@ from ..spans import SPANS_KEY
 from .noise import Change, DocumentNoise, Noisy, curly, hard_negative, native_sentence
 from .people import Person, invent_person, is_linked
 from .split import CRAPII_DOCUMENTS, paper_split
-from .templates import Filled, Part, Slot, Template, read_fragments, read_tables, read_templates
+from .templates import (
+    Filled,
+    Part,
+    Piece,
+    Slot,
+    Template,
+    read_fragments,
+    read_rows,
+    read_tables,
+    read_templates,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -104,20 +113,18 @@ class TemplateFiller:
 
     def fill(self, parts: Iterable[Part]) -> Filled:
         """RETURNS (Filled): Text and slots in order, a span for each slot."""
-        text, spans = "", []
+        pieces: list[Piece] = []
         for part in parts:
             if isinstance(part, str):
-                text += part
+                pieces.append((part, ""))
                 continue
             noisy = self._value(part)
             self.tally["label", part.label] += 1
             if part.role and is_name(part.label):
                 self.tally["role", part.role] += 1
             self.tally["form", f"{part.what} {part.case}".strip()] += 1
-            start = len(text) + len(noisy.before)
-            spans.append((start, start + len(noisy.text), part.label))
-            text += noisy.before + noisy.text + noisy.after
-        return Filled(text, tuple(spans))
+            pieces += [(noisy.before, ""), (noisy.text, part.label), (noisy.after, "")]
+        return Filled("").with_pieces(pieces)
 
     def _value(self, slot: Slot) -> Noisy:
         value = slot.text if slot.what == "literal" else self._detail(slot)
@@ -208,13 +215,10 @@ def iter_persuade(path: Path) -> Iterator[tuple[str, str]]:
 
     A row with a `label` of its own is no carrier and is left out: it holds people whom nobody replaced by marks.
     """
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf8") as stream:
-        for row in map(json.loads, stream):
-            if "label" not in row and "labels" not in row:
-                yield (
-                    str(row.get("id", row.get("essay_id", ""))),
-                    row.get("text", row.get("full_text", "")),
-                )
+    for row in read_rows(path):
+        if "label" not in row and "labels" not in row:
+            ident = str(row.get("id", row.get("essay_id", "")))
+            yield ident, row.get("text", row.get("full_text", ""))
 
 
 def to_parts(text: str, rng: random.Random) -> tuple[Part, ...]:

@@ -118,15 +118,12 @@ _BLOCK = 4_000_000
 class Duplicates:
     """What copies what.
 
-    n (int): Number of texts. threshold (float): Pairs are more similar than this.
     pairs (tuple[tuple[int, int, float], ...]): Positions, lower first, and cosine. Of texts with equal trigrams each is paired
     with the first of them only, so that a thousand copies are not half a million pairs.
     groups (tuple[tuple[int, ...], ...]): Connected components of the pairs, sorted.
     highest (tuple[float, ...]): Per text its highest similarity to another one; empty unless asked for.
     """
 
-    n: int
-    threshold: float
     pairs: tuple[tuple[int, int, float], ...]
     groups: tuple[tuple[int, ...], ...]
     highest: tuple[float, ...] = ()
@@ -233,7 +230,7 @@ def duplicates_of(
     for (_, places), value in zip(distinct, best, strict=True):
         top |= dict.fromkeys(places, 1.0 if len(places) > 1 else round(float(value), 6))
     groups = connected(n, ((i, j) for i, j, _ in pairs))
-    return Duplicates(n, threshold, tuple(pairs), groups, tuple(top.values()) if highest else ())
+    return Duplicates(tuple(pairs), groups, tuple(top.values()) if highest else ())
 
 
 def _matrix(rows: list[Any], sizes: Any, sparse: Any) -> Any:

@@ -5,10 +5,12 @@
 ('Hi, ', Slot(who='friend2', what='first', case='upper', text=''), '!')
 """
 
+import gzip
+import json
 import re
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -73,6 +75,15 @@ def read_tables(name: str) -> dict[str, Any]:
             "utf8"
         )
     )
+
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """YIELDS (dict[str, Any]): Each row of a (gzipped) JSON Lines file. RAISES (PiiError): E501."""
+    try:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf8") as file:
+            yield from map(json.loads, file)
+    except (OSError, ValueError) as err:
+        raise PiiError(Errors.E501, what=f"'{path.name}'", reason=reason_of(err)) from err
 
 
 @dataclass(frozen=True, slots=True)

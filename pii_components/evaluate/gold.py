@@ -14,6 +14,7 @@ from typing import Any
 
 import spacy
 
+from ..corpus.split import check_ids
 from ..errors import Errors, PiiError
 from ..files.formats.base import LabelledText, ReadStats
 from ..files.formats.tokens import kaggle_labelled
@@ -152,11 +153,7 @@ def read_gold(
         documents = list(_read_other(path, form, text_source, tally))
     if not documents:
         raise PiiError(Errors.E762, what=path.name, needed="document")
-    ids = set[str]()
-    for number, doc in enumerate(documents, 1):
-        if doc.id in ids:
-            raise PiiError(Errors.E627, number=number)
-        ids.add(doc.id)
+    check_ids([doc.id for doc in documents])
     return documents
 
 
@@ -212,11 +209,9 @@ def masks(documents: Iterable[GoldDocument]) -> dict[str, Offsets]:
 def file_sha256(path: Path) -> str:
     """RETURNS (str): SHA-256 of a file, or of a folder's files by name: which data a number is of."""
     digest = sha256()
-    if not path.is_dir():
-        with open_binary(path) as file:
-            return file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # an open file
-    for part in sorted(part for part in path.rglob("*") if part.is_file()):
-        digest.update(part.relative_to(path).as_posix().encode() + b"\0")
+    for part in sorted(part for part in path.rglob("*") if part.is_file()) or [path]:
+        if part != path:
+            digest.update(part.relative_to(path).as_posix().encode() + b"\0")
         with open_binary(part) as file:
             file_digest(file, lambda: digest)  # type: ignore[arg-type]  # an open file
     return digest.hexdigest()

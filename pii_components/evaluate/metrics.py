@@ -3,7 +3,7 @@
     table = match_bag(gold, predicted, documents=["1", "2"], labels=["EMAIL"])
     table.counts                                            # (n_documents, n_labels, 3): right, wrong, missed
     weights = resample(n_documents, seed=1)                 # (1000, n_documents)
-    score(table.per_document, weights).f5                   # Estimate(value=0.9377, low=0.926, high=0.948)
+    score(table.per_document, weights)["f5"]                # Estimate(value=0.9377, low=0.926, high=0.948)
 
 All counts take entities with their texts in any order, the ids of all documents, also of those without entities, and the labels that
 count. Gold has masked stretches where nobody knows what stands there (`GoldDocument.masked`): `judged` leaves out predictions that touch one;
@@ -196,16 +196,11 @@ def match_roles(
     names = [entity for entity in gold if is_name(entity.label)]
     found = [entity for entity in predicted if is_name(entity.label)]
     pairs = pair_overlaps(names, found)
-    if not missed:
-        return _tabulate_pairs(pairs, documents, ROLES, roles=True)
-    return _tabulate_pairs(
-        pairs,
-        documents,
-        ROLES,
-        missed=_without_partner(names, pairs, 0),
-        wrong=judged(_without_partner(found, pairs, 1), masked),
-        roles=True,
-    )
+    alone: dict[str, list[Entity]] = {}
+    if missed:
+        alone["missed"] = _without_partner(names, pairs, 0)
+        alone["wrong"] = judged(_without_partner(found, pairs, 1), masked)
+    return _tabulate_pairs(pairs, documents, ROLES, roles=True, **alone)
 
 
 def has_roles(gold: Iterable[Entity]) -> bool:
@@ -311,23 +306,6 @@ class Estimate(NamedTuple):
     high: float
 
 
-class Score(NamedTuple):
-    """Counts over some documents and labels, and scores; None where no gold entity stands behind them."""
-
-    tp: int
-    fp: int
-    fn: int
-    precision: Estimate | None = None
-    recall: Estimate | None = None
-    f1: Estimate | None = None
-    f5: Estimate | None = None
-
-    @property
-    def support(self) -> int:
-        """Number of gold entities."""
-        return self.tp + self.fn
-
-
 def _divide(upper: numpy.ndarray, lower: numpy.ndarray) -> numpy.ndarray:
     """NaN where there is nothing to divide by."""
     upper, lower = numpy.asarray(upper, dtype="f8"), numpy.asarray(lower, dtype="f8")
@@ -370,20 +348,21 @@ def _estimate(value: numpy.ndarray, draws: numpy.ndarray) -> Estimate | None:
     return Estimate(float(value), float(low), float(high))
 
 
-def score(per_document: numpy.ndarray, weights: numpy.ndarray) -> Score:
-    """Scores of summed counts with intervals; only counts, if there is no gold entity.
+def score(per_document: numpy.ndarray, weights: numpy.ndarray) -> Shares:
+    """Support, counts and scores with intervals of summed counts; counts alone, if there is no gold entity.
 
     per_document (numpy.ndarray): Counts, shape `(n_documents, 3)`.
     weights (numpy.ndarray): From `resample`.
     """
     total = per_document.sum(axis=0)
     tp, fp, fn = (int(n) for n in total)
-    if tp + fn == 0:
-        return Score(tp, fp, fn)
-    draws = weights @ per_document
-    with_gold = draws[:, TP] + draws[:, FN] > 0
-    drawn, values = measures(draws[with_gold] if with_gold.any() else draws), measures(total)
-    return Score(tp, fp, fn, **{name: _estimate(values[name], drawn[name]) for name in values})
+    found: Shares = {"support": tp + fn, "tp": tp, "fp": fp, "fn": fn}
+    if tp + fn:
+        draws = weights @ per_document
+        with_gold = draws[:, TP] + draws[:, FN] > 0
+        drawn, values = measures(draws[with_gold] if with_gold.any() else draws), measures(total)
+        found |= {name: _estimate(values[name], drawn[name]) for name in values}
+    return found
 
 
 def difference(
@@ -468,6 +447,7 @@ def exposure(counts: numpy.ndarray, weights: numpy.ndarray) -> Shares:
 # --- recall by gender and culture of a name, and whether a group differs from the rest (two-tailed Mann-Whitney U)
 
 MALE, FEMALE = "Male", "Female"
+STARS = {"***": 0.01, "**": 0.05, "*": 0.1}
 CATEGORIES: dict[str, tuple[str, ...]] = {
     "gender": (MALE, FEMALE),
     "culture": ("Europe", "Americas", "Asia", "Africa", "Oceania"),
@@ -499,10 +479,7 @@ class GroupTest(NamedTuple):
 
 def significance(p: float) -> str:
     """`***` below .01, `**` below .05, `*` below .1, else `n.s.`, as the paper has it."""
-    for level, stars in ((0.01, "***"), (0.05, "**"), (0.1, "*")):
-        if p < level:
-            return stars
-    return "n.s."
+    return next((stars for stars, level in STARS.items() if p < level), "n.s.")
 
 
 def name_group(text: str) -> NameGroup:

@@ -25,7 +25,7 @@ from ..labels import LABELS, NAME_STUDENT, ROLES
 from ..profiles import Profile
 from . import metrics
 from .gold import CRAPII_LABELS, FOUR_LABELS, GoldDocument, Protects, Run, masks
-from .metrics import N_RESAMPLES, SEED, CountTable, Estimate, GroupTest, Score
+from .metrics import N_RESAMPLES, SEED, CountTable, Estimate, GroupTest
 from .systems import crapii_label, package_version
 
 FORMAT = 1
@@ -56,11 +56,7 @@ def score_report(
     runs (Sequence[Run]): Predictions with labels as they are, the system of interest first.
     profile (Profile): Says what is hidden.
     resamples (int), seed (int): Of the bootstrap.
-    RAISES (PiiError): E709, if two systems have one name.
     """
-    for name, n in Counter(run.name for run in runs).items():
-        if n > 1:
-            raise PiiError(Errors.E709, name=name)
     gold = as_hidden(documents, profile.protects)
     hidden = [run_as_hidden(run, profile.protects) for run in runs]
     views = views_of(gold)
@@ -141,6 +137,7 @@ def system_report(
     # "Clean" means: nobody annotated anything in it, whatever labels a view counts, and nobody had
     # to leave anything open.
     clean = numpy.asarray([not doc.entities and not doc.masked for doc in documents])
+    known = [entity for doc in documents for entity in doc.entities]
 
     def scores(labels: Sequence[str]) -> dict[str, Any]:
         found = {}
@@ -151,7 +148,14 @@ def system_report(
 
     shown = {}
     for view, labels in views.items():
-        seen = _expose(run, documents, labels)
+        seen = metrics.expose(
+            [entity for entity in known if entity.label in labels],
+            run.hidden,
+            documents=[doc.id for doc in documents],
+            words=[doc.n_words for doc in documents],
+            known=known,
+            masked=masks(documents),
+        )
         shown[view] = {
             **scores(labels),
             "coverage": plain(metrics.coverage(seen, clean, weights)),
@@ -170,18 +174,6 @@ def system_report(
         },
         "views": shown,
     }
-
-
-def _expose(run: Run, documents: Sequence[GoldDocument], labels: Sequence[str]) -> numpy.ndarray:
-    known = [entity for doc in documents for entity in doc.entities]
-    return metrics.expose(
-        [entity for entity in known if entity.label in labels],
-        run.hidden,
-        documents=[doc.id for doc in documents],
-        words=[doc.n_words for doc in documents],
-        known=known,
-        masked=masks(documents),
-    )
 
 
 def differences(
@@ -292,13 +284,11 @@ def machine() -> dict[str, Any]:
     }
 
 
-def plain(value: Score | Mapping[str, Any]) -> dict[str, Any]:
-    """Plain data from a score or a dictionary of estimates, rounded to four digits.
+def plain(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Plain data from counts and estimates, rounded to four digits.
 
     A value stands under its name, its interval under `<name>_95`; what is None is left out.
     """
-    if isinstance(value, Score):
-        value = {"support": value.support, **value._asdict()}
     out: dict[str, Any] = {}
     for name, item in value.items():
         if isinstance(item, Estimate):

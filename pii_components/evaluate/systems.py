@@ -152,10 +152,9 @@ def is_pipeline(model: str) -> bool:
 
 def describe_pipeline(nlp: Language) -> dict[str, Any]:
     """RETURNS (dict[str, Any]): Name and version of a pipeline, and its components."""
-    meta = nlp.meta
     return {
-        "model": f"{meta['lang']}_{meta['name']}",
-        "model_version": meta["version"],
+        "model": f"{nlp.meta['lang']}_{nlp.meta['name']}",
+        "model_version": nlp.meta["version"],
         "components": list(nlp.pipe_names),
     }
 
@@ -600,7 +599,6 @@ def run_spec(
     """
     if spec.kind != STORED:
         return run_system(make_system(spec, protects=protects), documents, progress=progress)
-    check_spec(spec)
     return read_predictions(
         Path(spec.argument),
         documents,

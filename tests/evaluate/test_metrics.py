@@ -47,10 +47,10 @@ COUNTS = numpy.asarray([[3, 1, 0], [1, 0, 1], [0, 2, 0], [2, 0, 0], [0, 0, 1], [
 
 def test_a_score_has_its_value_within_its_interval():
     found = score(COUNTS, resample(len(COUNTS)))
-    assert (found.tp, found.fp, found.fn, found.support) == (35, 20, 15, 50)
-    assert found.precision.value == pytest.approx(35 / 55)
-    assert found.recall.value == pytest.approx(0.7)
-    for estimate in (found.precision, found.recall, found.f1, found.f5):
+    assert [found[name] for name in ("tp", "fp", "fn", "support")] == [35, 20, 15, 50]
+    assert found["precision"].value == pytest.approx(35 / 55)
+    assert found["recall"].value == pytest.approx(0.7)
+    for estimate in (found[name] for name in ("precision", "recall", "f1", "f5")):
         assert 0 < estimate.low < estimate.value < estimate.high < 1
 
 
@@ -61,15 +61,15 @@ def test_a_bootstrap_by_matrix_is_a_bootstrap_by_drawing():
     for row in weights:
         tp, fp, fn = COUNTS[numpy.repeat(numpy.arange(len(COUNTS)), row)].sum(axis=0)
         drawn.append(26 * tp / (26 * tp + 25 * fn + fp))
-    found = score(COUNTS, weights).f5
+    found = score(COUNTS, weights)["f5"]
     assert (found.low, found.high) == pytest.approx(tuple(numpy.quantile(drawn, [0.025, 0.975])))
 
 
 def test_a_score_without_support_or_predictions():
     found = score(numpy.asarray([[0, 4, 0], [0, 1, 0]]), resample(2))
-    assert found == (0, 5, 0, None, None, None, None) and found.support == 0
+    assert found == {"support": 0, "tp": 0, "fp": 5, "fn": 0}
     found = score(numpy.asarray([[0, 0, 2], [0, 0, 1]]), resample(2))
-    assert found.precision is None and (found.recall.value, found.f5.value) == (0, 0)
+    assert found["precision"] is None and (found["recall"].value, found["f5"].value) == (0, 0)
 
 
 def test_a_difference_is_paired():

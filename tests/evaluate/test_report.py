@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from pii_components.errors import PiiError
 from pii_components.evaluate.gold import Run
 from pii_components.evaluate.report import describe_data, score_report, write_report
 from pii_components.evaluate.systems import run_system, spacy_system
@@ -46,11 +45,6 @@ def test_the_first_system_is_compared_with_the_others(report):
     gain = report["differences"]["perfect - spacy_ner"]["all"]["bag"]
     assert gain["recall"] == pytest.approx(1 / 3, abs=1e-4)
     assert 0 <= gain["recall_95"][0] <= gain["recall"] <= gain["recall_95"][1]
-
-
-def test_two_systems_of_one_name_are_a_coded_error(runs, gold):
-    with pytest.raises(PiiError, match=r"\[E709\].*perfect"):
-        score_report([runs[0], runs[0]], gold, profile=CRAPII)
 
 
 def test_a_report_holds_no_text(report, gold, tmp_path, capsys):
