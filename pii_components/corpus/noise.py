@@ -383,11 +383,8 @@ class DocumentNoise:
 
     def _by_kind(self, value: str, slot: Slot, kind: str) -> Noisy:
         if kind == MARKS:
-            before, after = (
-                self.marks
-                if self.style == MARKS
-                else (self.rng.choice(read_tables("noise")["marks"]))
-            )
+            choices = read_tables("noise")["marks"]
+            before, after = self.marks if self.style == MARKS else self.rng.choice(choices)
             return Noisy(before, value, after, kind)
         text = self._native(value, slot) if kind == NATIVE else NAME_NOISE[kind](value, self.rng)
         return Noisy("", text, "", kind) if text.strip() and text != value else Noisy("", value, "")
