@@ -159,7 +159,7 @@ class Errors(metaclass=_Codes):
     E570 = "Scope 'thread' needs a table or JSON with --config thread=COLUMN, which is not dropped, or a folder or .zip that has a folder for each thread."
     E571 = "None of the {n} records tells its thread; name its column with --config thread=COLUMN, put its files into one folder, or use another scope."
     # 6 corpus
-    E601 = "{where} is not of the format ({problem}); see assets/ESSAY_FORMAT.md."
+    E601 = "{where} is not of the format ({problem}); see assets/ESSAY_FORMAT.md, for chats assets/README.md."
     E603 = "{path} holds no essays; give a folder with essays/*.txt and fragments/*.txt."
     E604 = "{path} holds no {what}; make it with: weasel run {task}"
     E621 = (
@@ -176,7 +176,6 @@ class Errors(metaclass=_Codes):
     E650 = "{name} is {value}; use {allowed}."
     E651 = "{option} needs columns, and {kind} has none; leave it out, or give a table (.csv, .tsv, .jsonl, .json)."
     E652 = "There is no column '{name}' for {option}; the file has: {fields}."
-    E653 = "The time of record {number} is neither a number nor an ISO date (2024-05-31T13:00); repair it, or leave out time_column."
     E654 = "Record {number} has {size} bytes; {limit} are allowed."
     E655 = "Record {number} has {pages} pages; {limit} are allowed."
     E656 = "Record {number} is encrypted (or, if it ends in .docx, an old .doc); save it anew, without a password."
@@ -188,34 +187,19 @@ class Errors(metaclass=_Codes):
     E662 = "Record {number} has an anomalous distribution of characters."
     E663 = "Record {number} is not the one submission of its student that is kept."
     E664 = "Anomalous characters were not looked for: {documents} documents, but the covariance of {columns} columns needs {needed}."
-    E691 = "{where}: {problem}"
     # 7 measuring
     E701 = "Span [{start}, {end}) of document {document} cannot be used: {reason}."
-    E702 = "Two documents have the id {document}; ids must differ, or their results would be mixed."
-    E703 = "The gold file {file} holds no documents."
-    E704 = "Splits {got} hold no documents; the gold file has: {allowed}."
-    E705 = "{file} does not fit the gold ({reason}); give predictions for the same documents."
+    E705 = "{file} does not fit the gold ({reason}); both must hold the same documents."
     E709 = "Two systems are named '{name}'; give one another name: NAME=SYSTEM."
-    E724 = "Label '{label}' of {what} is unknown; use one of {allowed}."
     E729 = "Row {number} of {file} cannot be used ({reason})."
-    E730 = (
-        "The folder of stored predictions lacks {missing}; see assets/README.md for where they are."
-    )
     E740 = "System '{got}' is unknown; use one of: {known}; or the path of a spaCy pipeline, or the name of an installed one."
-    E741 = "System '{name}' needs the spaCy pipeline {package}; install it with: {how}; or give its path: {name}:PATH"
-    E743 = "The path in {name}:PATH cannot be used: {how}."
+    E743 = "System '{name}' cannot be loaded: {how}."
     E746 = "{name} needs these environment variables: {missing}."
     E747 = "'{endpoint}' is no address that texts are sent to; use https://, or http:// for 127.0.0.1, ::1 and localhost."
     E748 = "Azure AI Language refused {what} (status {status}, {code}) after {tries} tries; nothing is scored on part of the texts."
     E762 = "{what} holds no {needed}, so there is nothing to measure; give another gold corpus, or a higher --limit."
     E764 = "System '{system}' ended with code {code} in a process of its own ({reason}); does `pii-edu detect` run with it?"
-    E770 = "{n} documents are in one of {first} and {second} only, and the numbers of documents differ; name the column of the id with --id-column."
-    E771 = "The release cannot be attacked (document {document}: {reason})."
     E781 = "Encoder '{name}' cannot be compared: {reason}."
-    E783 = "Encoder '{name}' could not be loaded or trained ({type}); run it alone with --only {name} --debug to see why."
-    E786 = (
-        "No encoder could be trained; see the reasons above, or: python -m scripts.encoders --list"
-    )
     # 8 Presidio
     E802 = "Entity '{entity}' is never returned; use some of: {allowed} (cited people and characters: with cited: own)."
     E806 = "Language '{language}' is not that of the pipeline; it is for: {allowed}."

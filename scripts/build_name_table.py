@@ -18,8 +18,8 @@ import pickle
 import re
 import tomllib
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -74,29 +74,19 @@ def read_source() -> Source:
     import names_dataset
     import spacy_lookups_data
 
-    names, words = (
-        Path(names_dataset.__file__).parent / "v3",
-        Path(spacy_lookups_data.__file__).parent / "data",
-    )
-    given, last = (
-        pickle.loads(gzip.decompress((names / f"{kind}_names.pkl.gz").read_bytes()))
-        for kind in ("first", "last")
-    )
-    return Source(
-        given, last, json.loads(gzip.decompress((words / "en_lexeme_prob.json.gz").read_bytes()))
-    )
+    names = Path(names_dataset.__file__).parent / "v3"
+    words = Path(spacy_lookups_data.__file__).parent / "data" / "en_lexeme_prob.json.gz"
+    files = [names / f"{kind}_names.pkl.gz" for kind in ("first", "last")]
+    given, last = (pickle.loads(gzip.decompress(file.read_bytes())) for file in files)
+    return Source(given, last, json.loads(gzip.decompress(words.read_bytes())))
 
 
 def common_words(probs: dict[str, float]) -> set[str]:
     """Folded words that English writes in lower case as often as with a capital: "will", "rose"."""
     words = set()
     for word, prob in probs.items():
-        if (
-            word.isalpha()
-            and word.islower()
-            and prob > -16.5
-            and prob > probs.get(word.title(), -25.0) - 1.5
-        ):
+        least = max(-16.5, probs.get(word.title(), -25.0) - 1.5)
+        if word.isalpha() and word.islower() and prob > least:
             words.add(fold(word))
     return words
 
@@ -113,25 +103,16 @@ def place_names() -> set[str]:
 def display(name: str) -> str | None:
     """The form in which a name is shown: O'Brien, McDonald; the source writes O'brien and Mcdonald."""
     name = unicodedata.normalize("NFC", name).replace("’", "'").replace("`", "'")
-    words = name.split(" ")
-    if (
-        any(fold(w) not in PARTICLES for w in words[:-1])
-        or not LATIN.fullmatch(words[-1])
-        or not 2 <= len(words[-1]) <= 14
-    ):
+    *particles, last = name.split(" ")
+    odd = any(fold(word) not in PARTICLES for word in particles) or not LATIN.fullmatch(last)
+    odd = odd or any("LATIN" not in unicodedata.name(ch, "") for ch in last if ch.isalpha())
+    odd = odd or bool(re.search(r"(.)\1\1", fold(name))) or not re.search(r"[aeiouy]", fold(last))
+    if odd or not 2 <= len(last) <= 14 or (name.isupper() and len(name) > 2):
         return None
-    if any("LATIN" not in unicodedata.name(ch, "") for ch in words[-1] if ch.isalpha()):
-        return None
-    if (
-        re.search(r"(.)\1\1", fold(name))
-        or not re.search(r"[aeiouy]", fold(words[-1]))
-        or (name.isupper() and len(name) > 2)
-    ):
-        return None
-    last = "-".join(w[:1].upper() + w[1:].lower() for w in words[-1].split("-"))
+    last = "-".join(w[:1].upper() + w[1:].lower() for w in last.split("-"))
     last = re.sub(r"^(O|D|L|Dell|Dall)'(\w)", lambda m: m[1] + "'" + m[2].upper(), last)
     last = re.sub(r"^Mc([a-z])(?=[a-z]{2})", lambda m: "Mc" + m[1].upper(), last)
-    return " ".join([*(w.capitalize() for w in words[:-1]), last])
+    return " ".join([*(word.capitalize() for word in particles), last])
 
 
 def best_rank(ranks: dict[str, int | None]) -> int:
@@ -141,28 +122,22 @@ def best_rank(ranks: dict[str, int | None]) -> int:
 
 def origin(entry: dict[str, Any]) -> tuple[str, ...]:
     """Up to three countries that a name comes from: two of its main region, one of the second if that is not far behind."""
-    ranks = entry["rank"]
-    shares = {}
+    shares: dict[str, float] = {}
+    regions = Counter[str]()
     for country, share in entry["country"].items():
-        if country in REGION_OF:
-            rank = ranks.get(country) or 20_000
-            shares[country] = (
-                share * DATA["immigration"].get(country, 1.0) * (1.0 + 2.0 / (1.0 + (rank / 150.0)))
-            )
-    regions: dict[str, float] = {}
-    for country, share in shares.items():
-        regions[REGION_OF[country]] = regions.get(REGION_OF[country], 0.0) + share
-    order = sorted(regions, key=lambda r: (-regions[r], r))
-    if not order:
+        if country not in REGION_OF:
+            continue
+        near = 1.0 + (entry["rank"].get(country) or 20_000) / 150.0
+        share *= DATA["immigration"].get(country, 1.0) * (1.0 + 2.0 / near)
+        shares[country] = share
+        regions[REGION_OF[country]] += share  # type: ignore[assignment]
+    if not regions:
         return ()
-    total = sum(regions.values())
+    order = sorted(regions, key=lambda r: (-regions[r], r))
     ranked = sorted(shares, key=lambda c: (-shares[c], c))
     first = [c for c in ranked if REGION_OF[c] == order[0]][:2]
-    if (
-        len(order) > 1
-        and regions[order[1]] / total >= 0.3
-        and regions[order[1]] > 0.5 * regions[order[0]]
-    ):
+    second = regions[order[1]] if len(order) > 1 else 0.0
+    if second / regions.total() >= 0.3 and second > 0.5 * regions[order[0]]:
         first = first[:1] + [c for c in ranked if REGION_OF[c] == order[1]][:1]
     return tuple(first)
 
@@ -199,39 +174,30 @@ def collect(
         countries = origin(entry)
         if name is None or not countries or fold(name) in JUNK or (given and " " in name):
             continue
-        in_region = best_rank(
-            {c: r for c, r in entry["rank"].items() if REGION_OF.get(c) == REGION_OF[countries[0]]}
-        )
+        region = REGION_OF[countries[0]]
+        home = {c: r for c, r in entry["rank"].items() if REGION_OF.get(c) == region}
+        in_region = best_rank(home)
         gender = ""
         if given and entry["gender"]:
             share = entry["gender"].get("F", 0.5)
             gender = "F" if share >= 0.8 else "M" if share <= 0.2 else ""
         rival = best_rank(other.get(raw, {"rank": {}})["rank"])
-        good = (
-            in_region <= SAMPLE_RANK
-            and " " not in name
-            and 3 <= len(name) <= 11
-            and fold(name) not in common
-            and not RUDE.search(fold(name))
-            and rank < rival
-            and (
-                REGION_OF[countries[0]] != "CN"
-                or bool((CHINESE_GIVEN if given else CHINESE_SURNAME).fullmatch(fold(name)))
-            )
-            and (not given or gender != "")
-        )
+        folded, chinese = fold(name), CHINESE_GIVEN if given else CHINESE_SURNAME
+        good = in_region <= SAMPLE_RANK and 3 <= len(name) <= 11 and " " not in name
+        good = good and folded not in common and not RUDE.search(folded) and rank < rival
+        good = good and (region != "CN" or bool(chinese.fullmatch(folded)))
+        good = good and (not given or gender != "")
         row = TableRow(name, gender, countries, min(in_region, rank * 4).bit_length(), good)
         if name not in rows or rank < rows[name][0]:
             rows[name] = (rank, row)
-    ranked = [row for _, row in sorted(rows.values(), key=lambda item: (item[0], item[1].name))][
-        :limit
-    ]
+    best_first = sorted(rows.values(), key=lambda item: (item[0], item[1].name))
+    ranked = [row for _, row in best_first][:limit]
     pools: dict[tuple[str, str], list[TableRow]] = {}
     for row in ranked:
         if row.good:
             pools.setdefault((REGION_OF[row.countries[0]], row.gender), []).append(row)
     best = {row.name for pool in pools.values() for row in best_of(pool, probs)}
-    return [row if row.name in best else replace(row, good=False) for row in ranked]
+    return [row if row.name in best else row._replace(good=False) for row in ranked]
 
 
 def extra_rows(
@@ -241,9 +207,8 @@ def extra_rows(
     for key, item in lists.items():
         country, _, gender = key.partition("_")
         for name in item["names"].split():
-            yield TableRow(
-                name, gender, (country,), rarity, len(name) >= 3 and fold(name) not in common
-            )
+            good = len(name) >= 3 and fold(name) not in common
+            yield TableRow(name, gender, (country,), rarity, good)
 
 
 def add_extra(rows: list[TableRow], extra: Iterable[TableRow]) -> list[TableRow]:
@@ -268,19 +233,16 @@ def ranked_names(
         if not rank or (gender and entry["gender"].get(gender, 0.0) < LEAST_SHARE):
             continue
         name = display(raw)
-        if (
-            name
-            and ENGLISH.fullmatch(name)
-            and fold(name) not in unfit
-            and not RUDE.search(fold(name))
-        ):
+        if not name or not ENGLISH.fullmatch(name) or fold(name) in unfit:
+            continue
+        if not RUDE.search(fold(name)):
             found.append((rank, name))
     names = [name for _, name in sorted(found)]
     if country in SMALL and country != ALONE:
         names = names[:FIRST]
-    return [
-        name for name in names if country not in SPARSE or probs.get(name, -99.0) > SEEN_IN_PRINT
-    ]
+    if country in SPARSE:
+        names = [name for name in names if probs.get(name, -99.0) > SEEN_IN_PRINT]
+    return names
 
 
 def merge(lists: list[list[str]], limit: int) -> list[str]:
@@ -318,9 +280,8 @@ def main(
         ("surnames", last, given, MAX_SURNAMES, 2),
     ):
         rows = collect(entries, other, common, probs, limit, given=kind == "given")
-        write_table(
-            out / f"{kind}.tsv.gz", add_extra(rows, extra_rows(extra[kind], common, rarity=rarity))
-        )
+        added = extra_rows(extra[kind], common, rarity=rarity)
+        write_table(out / f"{kind}.tsv.gz", add_extra(rows, added))
     unfit = common | JUNK | set(DATA["playful"].split())
     lists = culture_lists(source, unfit)
     lines = [f"{culture}\t{kind}\t{' '.join(names)}\n" for culture, kind, names in lists]

@@ -14,7 +14,7 @@ import random
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -25,17 +25,16 @@ from pii_components.cli.common import guard
 from pii_components.corpus.people import (
     GROUPS,
     MONTHS,
-    check_group,
     given_names,
     invent_detail,
     surnames,
 )
-from pii_components.corpus.templates import DETAILS, end_of_age
+from pii_components.corpus.templates import DETAILS, Filled
 from pii_components.errors import Errors, PiiError
 from pii_components.files.record import Skip
 from pii_components.files.sources import open_source
 from pii_components.files.writers import replace_file
-from pii_components.labels import AGE, DATE, is_name, label_for_role
+from pii_components.labels import DATE, is_name, label_for_role
 from pii_components.names.letters import fold
 from pii_components.names.link import nicknames_of
 from pii_components.surrogates.keys import Chance, pick
@@ -118,16 +117,13 @@ class Placeholders:
         return self.persons[who.rstrip("0123456789 ")]
 
     def parse(self, text: str, where: str) -> list[Part]:
-        """RETURNS (list[Part]): A turn. RAISES (PiiError): E691 for an unknown placeholder."""
+        """RETURNS (list[Part]): A turn. RAISES (PiiError): E601 for an unknown placeholder."""
         parts, at = list[Part](), 0
         for match in self.pattern.finditer(text):
             found = self.resolve(match[1])
             if found is None:
-                raise PiiError(
-                    Errors.E691,
-                    where=where,
-                    problem=f"at character {match.start()} stands no known placeholder",
-                )
+                problem = f"at character {match.start()} stands no known placeholder"
+                raise PiiError(Errors.E601, where=where, problem=problem)
             parts += [(text[at : match.start()], None), (match[1], found)]
             at = match.end()
         return [*parts, (text[at:], None)]
@@ -161,11 +157,10 @@ class Placeholders:
         return Placeholder(who, make or name, row.get("label", MAKERS.get(make, "")), number)
 
 
-def read_chats(path: Path, *, table: Placeholders, chat_field: str = "") -> list[Chat]:
-    """Read every chat of a file or folder: .txt with a turn per line, or tables with a turn per row.
+def read_chats(path: Path, *, table: Placeholders) -> list[Chat]:
+    """Read every chat of a file or folder: .txt with a turn per line, or a table per chat with a turn per row.
 
-    chat_field (str): Column that tells the chats of one file apart; empty if a file is a chat.
-    RAISES (PiiError): E691, if something is not of the form; E501 to E508 for a table.
+    RAISES (PiiError): E601, if something is not of the form; E501 to E508 for a table.
     """
     files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
     chats: list[Chat] = []
@@ -174,44 +169,40 @@ def read_chats(path: Path, *, table: Placeholders, chat_field: str = "") -> list
         if file.suffix == ".txt":
             chats.append(parse_chat(file.read_text("utf-8-sig"), name, table))
         elif file.suffix in (".csv", ".tsv", ".jsonl", ".json"):
-            chats += _from_table(file, name, table, chat_field)
-    for ident, n in Counter(chat.id for chat in chats).items():
-        if n > 1:
-            raise PiiError(Errors.E691, where=ident, problem="two chats have this id")
+            chats.append(_from_table(file, name, table))
     if not chats:
-        raise PiiError(Errors.E691, where=path.name, problem="it holds no chats")
+        raise PiiError(Errors.E601, where=path.name, problem="it holds no chats")
     return chats
 
 
-def _from_table(file: Path, name: str, table: Placeholders, chat_field: str) -> Iterator[Chat]:
+def _from_table(file: Path, name: str, table: Placeholders) -> Chat:
     """TSCC has `role` and `edited`; others have a usual name for the text."""
     try:
-        source = open_source(file, text_field="edited", id_field=chat_field)
+        source = open_source(file, text_field="edited")
     except PiiError as err:
         if err.code != "E652":
             raise
-        source = open_source(file, id_field=chat_field)
+        source = open_source(file)
     field = next((field for field in SPEAKER_FIELDS if field in source.others), None)
-    turns: dict[str, list[tuple[str, str]]] = {}
+    turns = []
     for record in source:
         if isinstance(record, Skip):
             raise record.error
         speaker = table.speakers.get(str(dict(record.others).get(field)).strip().lower())
         if speaker is None:
             problem = f"row {record.number} names no speaker ({', '.join(table.speakers)})"
-            raise PiiError(Errors.E691, where=file.name, problem=problem)
-        ident = record.id if chat_field else name
-        turns.setdefault(ident, []).append((speaker, record.text.strip()))
-    return (Chat(ident, tuple(said)) for ident, said in turns.items())
+            raise PiiError(Errors.E601, where=file.name, problem=problem)
+        turns.append((speaker, record.text.strip()))
+    return Chat(name, tuple(turns))
 
 
 def parse_chat(text: str, name: str, table: Placeholders) -> Chat:
     """RETURNS (Chat): Front matter, if any, and turns; a line without a speaker goes on with the turn
-    before it. RAISES (PiiError): E691."""
+    before it. RAISES (PiiError): E601."""
     head, mark, body = text.partition("\n---\n")
     meta = dict(re.findall(r"^(\w+): *(.*)$", head, re.MULTILINE)) if mark else {}
     if mark and meta.get("id") != name.rpartition("/")[2]:
-        raise PiiError(Errors.E691, where=name, problem="the front matter has another id")
+        raise PiiError(Errors.E601, where=name, problem="the front matter has another id")
     turns: list[tuple[str, str]] = []
     for line in (body if mark else text).splitlines():
         word, colon, said = line.partition(":")
@@ -224,7 +215,7 @@ def parse_chat(text: str, name: str, table: Placeholders) -> Chat:
             break
     if not turns:
         problem = f"the first turn begins with a speaker and a colon ({', '.join(table.speakers)})"
-        raise PiiError(Errors.E691, where=name, problem=problem)
+        raise PiiError(Errors.E601, where=name, problem=problem)
     return Chat(name, tuple(turns), meta.get("genre", ""), meta.get("part", ""))
 
 
@@ -263,37 +254,33 @@ def fill_chat(
     culture (str): A key of `people.CULTURES`.
     called (str): What stands for <STUDENT> alone: "first" name, or "full" name as in the paper.
     number (int): Another filling for the same group.
-    RAISES (PiiError): E691, E519; E691, if too many people have a name.
+    RAISES (PiiError): E601, if a placeholder is unknown or too many people have a name.
     """
-    check_group(gender, culture)
     parsed = [
         table.parse(text, f"{chat.id}, turn {n}") for n, (_, text) in enumerate(chat.turns, 1)
     ]
     chance = Chance(f"chats|{seed}".encode(), scope=f"{chat.id}|{gender}|{culture}|{number}")
     people = _invent_people(chat, parsed, table, chance, gender, culture)
     details: dict[Placeholder, str] = {}
-    text, spans, names = "", [], []
+    pieces, names = [], []
     for (speaker, _), parts in zip(chat.turns, parsed, strict=True):
-        text += ("\n" if text else "") + f"{speaker}: "
-        for words, found in parts:
+        pieces.append((f"{speaker}: ", ""))
+        for words, found in [*parts, ("\n", None)]:
             if found is None:
-                text += words
+                pieces.append((words, ""))
                 continue
             value = people[found.who][1].get(called if found.what == CALLED else found.what)
             value = value or _detail(found, table, people[found.who][1], details, chance)
-            if found.label:
-                spans.append((len(text), len(text) + len(value), found.label))
-                names.append(words)
-            text += value
+            pieces.append((value, found.label))
+            names += [words] if found.label else []
+    filled = Filled("").with_pieces(pieces).with_units()
     name = ".".join((chat.id, gender, culture, *([str(number)] if number > 1 else [])))
     who_is = {
         who: {"role": table.person(who)["role"], "gender": sex, "culture": culture}
         for who, (sex, _) in sorted(people.items())
     }
-    spans = [(a, end_of_age(text, b) if label == AGE else b, label) for a, b, label in spans]
-    return FilledChat(
-        name, text + "\n", tuple(spans), gender, culture, chat.id, chat.genre, tuple(names), who_is
-    )
+    group = (gender, culture, chat.id, chat.genre)
+    return FilledChat(name, filled.text, filled.spans, *group, tuple(names), who_is)
 
 
 Person = tuple[str, dict[str, str]]  # gender, and each of `NAME_FORMS`
@@ -327,9 +314,8 @@ def _invent_people(
                 taken |= folded
                 break
         else:
-            raise PiiError(
-                Errors.E691, where=chat.id, problem=f"too few names for {len(wanted)} people"
-            )
+            problem = f"too few names for {len(wanted)} people"
+            raise PiiError(Errors.E601, where=chat.id, problem=problem)
     return people
 
 
@@ -428,9 +414,6 @@ def main(
     called: Annotated[
         str, typer.Option(help="What <STUDENT> becomes: first, or full as in the JEDM paper.")
     ] = "first",
-    chat_field: Annotated[
-        str, typer.Option("--chat-column", help="Tells the chats of a table apart [a file is one].")
-    ] = "",
     seed: common.SeedOpt = 46,
     debug: common.DebugOpt = False,
 ) -> None:
@@ -440,20 +423,13 @@ def main(
             allowed = ", ".join(NAME_FORMS)
             raise PiiError(Errors.E519, value=called, what="form of a name", allowed=allowed)
         table = Placeholders()
-        chats = read_chats(source, table=table, chat_field=chat_field)
+        chats = read_chats(source, table=table)
         lines, counts = [], Counter[str]()
         for chat, (gender, culture), number in assign_groups(
             chats, seed=seed, per_group=per_group or None
         ):
-            filled = fill_chat(
-                chat,
-                gender=gender,
-                culture=culture,
-                seed=seed,
-                table=table,
-                called=called,
-                number=number,
-            )
+            group = {"gender": gender, "culture": culture, "number": number}
+            filled = fill_chat(chat, **group, seed=seed, table=table, called=called)
             lines.append(json.dumps(asdict(filled), ensure_ascii=False) + "\n")
             counts.update("names" if is_name(label) else "details" for *_, label in filled.spans)
         replace_file(out, "".join(lines))

@@ -75,14 +75,6 @@ def publish(
     return made
 
 
-def svg(width: int, height: int, parts: Iterable[str]) -> str:
-    """RETURNS (str): A picture of these parts on a white ground."""
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">'
-    return "\n".join(
-        [head, '<rect width="100%" height="100%" fill="white"/>', *parts, "</svg>", ""]
-    )
-
-
 def make_pdf(*pages: str, locked: bool = False) -> bytes:
     """The bytes of a PDF. pages (str): Texts of Western letters. locked (bool): Whether it asks for a password, which nobody has."""
     objects = [

@@ -3,25 +3,23 @@
     python -m scripts.encoders --corpus corpus --encoders assets/encoders --out metrics/compare_encoders.json
 
 The same corpus, head and schedule for all (scripts/encoders.cfg). The defaults are a small trial for two processors; --train-words 0
---test-words 0 is the whole corpus. Interrupted, the same command goes on at the phase it was in. Exit code 1: an encoder failed.
+--test-words 0 is the whole corpus. Exit code 1: an encoder failed.
 """
 
-import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
-from math import inf
+from itertools import accumulate
 from pathlib import Path
-from time import perf_counter, process_time
-from typing import Annotated, Any, NamedTuple
+from time import process_time
+from typing import Annotated, Any
 
 import numpy
 import spacy
 import typer
 from rich.console import Console
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin, Span
+from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.util import registry
@@ -30,12 +28,11 @@ from thinc.api import Config, Optimizer, fix_random_seed
 from pii_components.cli.common import DONE, DONE_WITH_SKIPS, console, guard
 from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.gold import CRAPII_LABELS, Entity, GoldDocument, Run, file_sha256
-from pii_components.evaluate.metrics import N_RESAMPLES, SEED, resample, score
+from pii_components.evaluate.metrics import resample, score
 from pii_components.evaluate.report import as_hidden, count_tables, plain, run_as_hidden
 from pii_components.evaluate.tables import split_list
-from pii_components.files.writers import replace_file
 from pii_components.labels import INDIRECT_LABELS, LABELS
-from pii_components.ner.loss import ANNOTATED, UNLABELLED_KEY
+from pii_components.ner.loss import UNLABELLED_KEY
 from pii_components.profiles import Profile
 from pii_components.spans import SPANS_KEY
 from scripts import common
@@ -57,26 +54,21 @@ PHASES = {
     FROZEN: "before fine-tuning: the encoder stays as it comes, only the head on it is trained",
     TUNED: "after fine-tuning: head and encoder are trained, from the same start",
 }
-NER = "pii_ner"
+NER, PROFILE = "pii_ner", "crapii"
 PARTS = ("train", "dev", "test")
-CLEAN_SHARE = 1 / 3
-STRETCH = 200  # tokens
+BATCH_WORDS, HEAD_LEARN_RATE = 250, 0.003
 _BATCH = 16  # examples of scoring
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How encoders are trained: steps of each phase and seconds of processor time for an encoder are at most, 0 for no limit."""
+    """How encoders are trained: passes over the texts, tokens of train, of dev and of test (0 for all)."""
 
     epochs: int = 3
-    max_steps: int = 0
-    seconds: float = 0.0
-    batch_words: int = 250
-    head_learn_rate: float = 0.003
+    train_words: int = 6000
+    test_words: int = 4000
     seed: int = 46
-    profile: str = "crapii"
-    resamples: int = N_RESAMPLES
 
 
 def main(
@@ -90,103 +82,51 @@ def main(
     only: Annotated[
         str, typer.Option(help="Encoders, with commas between them [all of the registry].")
     ] = "",
-    show_list: Annotated[
-        bool, typer.Option("--list", help="Show the registry and what is there, and leave.")
-    ] = False,
     epochs: Annotated[int, typer.Option(min=1, help="Of each phase.")] = 3,
-    max_steps: Annotated[
-        int, typer.Option(min=0, help="Steps of each phase at most; 0 for no limit.")
-    ] = 0,
     train_words: Annotated[
         int, typer.Option(min=0, help="Tokens to train on; 0 for the whole corpus (on a GPU).")
     ] = 6000,
     test_words: Annotated[
-        int, typer.Option(min=0, help="Tokens of dev and of test; 0 for all, whole essays.")
+        int, typer.Option(min=0, help="Tokens of dev and of test; 0 for all.")
     ] = 4000,
-    batch_words: Annotated[int, typer.Option(min=1, help="Tokens of a batch.")] = 250,
-    seconds: Annotated[
-        float, typer.Option(min=0, help="Processor time for each encoder; 0 for no limit.")
-    ] = 600.0,
-    profile: common.ProfileOpt = "crapii",
     gpu_id: Annotated[int, typer.Option(help="Number of the GPU; -1 for the processor.")] = -1,
-    work: Annotated[
-        Path, typer.Option(help="Folder for configs, the best pipelines and numbers so far.")
-    ] = Path("training/encoders"),
+    work: Annotated[Path, typer.Option(help="Folder for configs and the best pipelines.")] = Path(
+        "training/encoders"
+    ),
     out: common.OutOpt = None,
     seed: common.SeedOpt = 46,
-    resamples: common.ResamplesOpt = N_RESAMPLES,
-    quiet: common.QuietOpt = False,
     debug: common.DebugOpt = False,
 ) -> None:
     """Loss, recall, precision, F1 and F5 of every encoder: as it comes, under a trained head, and fine-tuned, by epoch."""
     with guard(debug):
         chosen = choose_encoders(split_list(only))
-        if show_list:
-            rows = {
-                encoder.name: about(encoder) | {"here": _here(encoder, root)} for encoder in chosen
-            }
-            common.show(console(), "", rows, "kind cased licence packages upstream here")
-            raise typer.Exit(DONE)
         common.early(out)
-        Profile.load(profile)
         if gpu_id >= 0:
             spacy.require_gpu(gpu_id)
         screen = console(stderr=True)
-        settings = Settings(
-            epochs=epochs,
-            max_steps=max_steps,
-            seconds=seconds,
-            batch_words=batch_words,
-            seed=seed,
-            profile=profile,
-            resamples=resamples,
-        )
         found = compare(
             chosen,
             root,
             corpus,
-            settings,
+            Settings(epochs, train_words, test_words, seed),
             work=work,
-            train_words=train_words,
-            test_words=test_words,
             debug=debug,
-            progress=lambda said: None if quiet else screen.print(said, markup=False),
+            progress=lambda said: screen.print(said, markup=False),
         )
-        common.publish("encoders", found, out, None if quiet else print_encoders)
-        failed = any(why["code"] == "E783" for why in found["skipped"].values())
-        raise typer.Exit(DONE_WITH_SKIPS if failed else DONE)
-
-
-def about(encoder: Encoder) -> dict[str, Any]:
-    """What is told of an encoder."""
-    names = ("kind", "cased", "learn_rate", "packages", "upstream", "licence")
-    return {name: getattr(encoder, name) for name in names} | {"packages": list(encoder.packages)}
-
-
-def _here(encoder: Encoder, root: Path) -> str:
-    try:
-        find_folder(encoder, root)
-    except PiiError as err:
-        return err.code
-    return "yes"
+        common.publish("encoders", found, out, print_encoders)
+        raise typer.Exit(DONE_WITH_SKIPS if found["failed"] else DONE)
 
 
 def print_encoders(report: Mapping[str, Any], to: Console) -> None:
     """Print each encoder by phase and epoch on dev, and all on test, at the epoch that dev chose; names that the profile hides count."""
     keys = "loss position.support position.recall position.precision position.f1 position.f5"
+    test: dict[str, Any] = {}
     for name, found in report["encoders"].items():
         rows = {f"{row['phase']}, epoch {row['epoch']}": row for row in found["rows"]}
         common.show(to, f"{name}, by epoch, on dev", rows, f"train_loss {keys}")
-        if found["stopped"]:
-            to.print(f"{name}: stopped {found['stopped']}")
-    rows = {
-        f"{name}, {phase}": row
-        for name, found in report["encoders"].items()
-        for phase, row in found["test"].items()
-    }
-    common.show(to, "On test", rows, f"epoch {keys} words_per_cpu_second")
-    for part, told in report["data"].items():
-        to.print(f"{part}: {told['tokens']:,} tokens, {told['documents']} {told['unit']}")
+        test |= {f"{name}, {phase}": row for phase, row in found["test"].items()}
+    common.show(to, "On test", test, f"epoch {keys} words_per_cpu_second")
+    common.show(to, "Texts", report["data"], "documents documents_with_pii tokens")
     for name, why in report["skipped"].items():
         to.print(f"{name} [{why['code']}]: {why['reason']}", markup=False)
 
@@ -199,12 +139,9 @@ def encoder_config(
     folder: Path,
     *,
     corpus: Path,
-    epochs: int = 3,
-    steps: int = 1000,
-    batch_words: int = 400,
+    steps: int,
+    settings: Settings,
     learn_rate: float | None = None,
-    seed: int = 46,
-    max_steps: int = 0,
 ) -> Config:
     """A config for `spacy train`, with the components `transformer` or `tok2vec` (none for the CNN) and `pii_ner`.
 
@@ -259,13 +196,11 @@ def encoder_config(
         label for label in LABELS if label not in INDIRECT_LABELS
     ]
     config["paths"] = {part: str(corpus / f"{part}.spacy") for part in ("train", "dev")}
-    config["system"]["seed"] = config["corpora"]["train"]["seed"] = seed
+    config["system"]["seed"] = config["corpora"]["train"]["seed"] = settings.seed
     config["nlp"]["pipeline"] = [*([name] if name else []), NER]
     training = config["training"]
-    training.update(
-        max_epochs=epochs, max_steps=max_steps, eval_frequency=max(1, steps // max(1, epochs))
-    )
-    training["batcher"]["size"] = batch_words
+    training.update(max_epochs=settings.epochs, eval_frequency=max(1, steps // settings.epochs))
+    training["batcher"]["size"] = BATCH_WORDS
     training["optimizer"]["learn_rate"].update(
         warmup_steps=max(1, steps // 10),
         total_steps=max(2, steps),
@@ -274,14 +209,7 @@ def encoder_config(
     return config
 
 
-# --- what encoders are trained and scored on: the corpus that `corpus build` writes, whole or a sample of it
-
-
-class Data(NamedTuple):
-    """The folder with train.spacy, dev.spacy and test.spacy, and what is told of each part."""
-
-    folder: Path
-    about: dict[str, Any]
+# --- what encoders are trained and scored on: the corpus that `corpus build` writes, or the beginning of it (it is shuffled)
 
 
 def has_direct(doc: Doc) -> bool:
@@ -293,93 +221,29 @@ def read_docs(path: Path, nlp: Language) -> list[Doc]:
     """Documents of a DocBin. RAISES (PiiError): E604, if it is not there."""
     if not path.is_file():
         raise PiiError(Errors.E604, path=path.name, what="corpus", task="fill-slots")
-    return list(DocBin().from_disk(path).get_docs(nlp.vocab))
+    return [doc for doc in DocBin().from_disk(path).get_docs(nlp.vocab) if len(doc)]
 
 
-def stretches(doc: Doc, size: int = STRETCH) -> list[Doc]:
-    """A document in pieces with their spans: each ends at the first line break after `size` tokens that parts no span."""
-    groups = {key: list(doc.spans.get(key, ())) for key in (SPANS_KEY, UNLABELLED_KEY)}
-    inside = {
-        i for spans in groups.values() for span in spans for i in range(span.start, span.end - 1)
-    }
-    cuts = [0]
-    for token in doc:
-        if (
-            token.i + 1 - cuts[-1] >= size
-            and token.is_space
-            and "\n" in token.text
-            and token.i not in inside
-        ):
-            cuts.append(token.i + 1)
-    pieces = []
-    for start, end in zip(cuts, [*cuts[1:], len(doc)], strict=True):
-        if start == end:
-            continue
-        piece = doc[start:end].as_doc()
-        for key, spans in groups.items():
-            own = [span for span in spans if span.start >= start and span.end <= end]
-            piece.spans[key] = [
-                Span(piece, span.start - start, span.end - start, label=span.label) for span in own
-            ]
-        # Gold that knows some labels only says so beside its spans.
-        if SPANS_KEY in doc.spans and ANNOTATED in doc.spans[SPANS_KEY].attrs:
-            piece.spans[SPANS_KEY].attrs[ANNOTATED] = doc.spans[SPANS_KEY].attrs[ANNOTATED]
-        pieces.append(piece)
-    return pieces
-
-
-def draw(docs: Iterable[Doc], words: int, *, seed: int) -> list[Doc]:
-    """Documents by lot, until they have so many tokens; a third of them clean, as far as there are any."""
-    rng = random.Random(f"encoders|{seed}")
-    parts: tuple[list[Doc], list[Doc]] = ([], [])
-    for doc in docs:
-        parts[has_direct(doc)].append(doc)
-    clean, full = parts
-    rng.shuffle(full)
-    rng.shuffle(clean)
-    chosen: list[Doc] = []
-    total = taken_clean = 0
-    while total < words and (full or clean):
-        want_clean = clean and (taken_clean + 1 <= CLEAN_SHARE * (len(chosen) + 1) or not full)
-        chosen.append((clean if want_clean else full).pop())
-        taken_clean += bool(want_clean)
-        total += len(chosen[-1])
-    return chosen
-
-
-def prepare(corpus: Path, out: Path, *, train_words: int, test_words: int, seed: int) -> Data:
-    """Write train, dev and test for a comparison; 0 words for all of train, and whole essays of dev and test. E604 without a part."""
-    nlp = spacy.blank(
-        "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
-    )
+def prepare(corpus: Path, out: Path, settings: Settings) -> dict[str, Any]:
+    """Write train, dev and test for a comparison, and tell what is in each. RAISES (PiiError): E604."""
+    tokenizer = {"@tokenizers": "pii_edu.StudentTokenizer.v1"}
+    nlp = spacy.blank("en", config={"nlp": {"tokenizer": tokenizer}})
     out.mkdir(parents=True, exist_ok=True)
-    about: dict[str, Any] = {}
+    about = {}
     for part in PARTS:
-        docs = [doc for doc in read_docs(corpus / f"{part}.spacy", nlp) if len(doc)]
-        words = train_words if part == "train" else test_words
-        unit = (
-            "documents of the corpus"
-            if part == "train"
-            else "stretches of essays"
-            if words
-            else "whole essays"
-        )
-        if words:
-            docs = draw(
-                docs if part == "train" else (piece for doc in docs for piece in stretches(doc)),
-                words,
-                seed=seed,
-            )
+        docs = read_docs(corpus / f"{part}.spacy", nlp)
+        words = settings.train_words if part == "train" else settings.test_words
+        before = accumulate((len(doc) for doc in docs), initial=0)
+        docs = [doc for doc, n in zip(docs, before, strict=False) if not words or n < words]
         DocBin(docs=docs, store_user_data=False).to_disk(out / f"{part}.spacy")
         about[part] = {
             "file": f"{part}.spacy",
             "sha256": file_sha256(corpus / f"{part}.spacy"),
-            "unit": unit,
             "documents": len(docs),
             "documents_with_pii": sum(map(has_direct, docs)),
             "tokens": sum(map(len, docs)),
         }
-    return Data(out, about)
+    return about
 
 
 def as_gold(number: int, doc: Doc) -> GoldDocument:
@@ -404,86 +268,64 @@ def compare(
     settings: Settings,
     *,
     work: Path,
-    train_words: int,
-    test_words: int,
     debug: bool = False,
     progress: Say = lambda said: None,
 ) -> dict[str, Any]:
     """Train and score encoders one after the other; one that cannot be loaded is named with the reason, the others go on.
 
-    RAISES (PiiError): E604 without a corpus, E786 if no encoder could be trained.
+    RAISES (PiiError): E604 without a corpus.
     """
+    data = prepare(corpus, work / "data", settings)
     results: dict[str, Any] = {}
     skipped: dict[str, dict[str, str]] = {}
-    data = prepare(
-        corpus, work / "data", train_words=train_words, test_words=test_words, seed=settings.seed
-    )
+    failed = []
     for encoder in encoders:
         try:
-            found = compare_encoder(
-                encoder, find_folder(encoder, root), data, settings, work=work, progress=progress
+            folder = find_folder(encoder, root)
+            results[encoder.name] = compare_encoder(
+                encoder, folder, data, settings, work=work, progress=progress
             )
-            results[encoder.name] = {"about": about(encoder)} | found
+        except PiiError as err:
+            skipped[encoder.name] = {"code": err.code, "reason": str(err).partition("] ")[2]}
+            progress(str(err))
         except Exception as err:
-            if debug and not isinstance(err, PiiError):
+            if debug:
                 raise
             # What a package raises may quote a path or a text: its type is told.
-            told = PiiError(Errors.E783, name=encoder.name, type=type(err).__name__)
-            told = err if isinstance(err, PiiError) else told
-            skipped[encoder.name] = {"code": told.code, "reason": str(told).partition("] ")[2]}
+            reason = f"{type(err).__name__} while it was loaded or trained; --debug shows where"
+            told = PiiError(Errors.E781, name=encoder.name, reason=reason)
+            skipped[encoder.name] = {"code": told.code, "reason": reason}
+            failed.append(encoder.name)
             progress(str(told))
-    if not results:
-        raise PiiError(Errors.E786)
-    return common.head() | {
-        "settings": asdict(settings) | {"profile": Path(settings.profile).name},
-        "data": data.about,
-        "phases": PHASES,
-        "encoders": results,
-        "skipped": skipped,
-    }
+    report = {"settings": asdict(settings), "data": data, "phases": PHASES, "failed": failed}
+    return common.head() | report | {"encoders": results, "skipped": skipped}
 
 
 def compare_encoder(
-    encoder: Encoder, folder: Path, data: Data, settings: Settings, *, work: Path, progress: Say
+    encoder: Encoder,
+    folder: Path,
+    data: Mapping[str, Any],
+    settings: Settings,
+    *,
+    work: Path,
+    progress: Say,
 ) -> dict[str, Any]:
-    """`rows` per phase and epoch, `test` per phase at the best epoch, `stopped`, `seconds`; phases that are done are not done again."""
-    place = work / encoder.name
-    notes = place / "rows.json"
-    made_with = json.dumps([about(encoder), data.about, asdict(settings)], sort_keys=True)
-    known: dict[str, Any] = {"rows": [], "test": {}, "stopped": "", "seconds": 0.0}
-    if (
-        notes.is_file()
-        and (before := json.loads(notes.read_text("utf8")))["made_with"] == made_with
-    ):
-        known = before
-    start = process_time() - known["seconds"]
+    """What it is, `rows` per phase and epoch, `test` per phase at the best epoch."""
+    names = ("kind", "cased", "learn_rate", "packages", "upstream", "licence")
+    rows: list[dict[str, Any]] = []
+    test: dict[str, Any] = {}
     for name in (TUNED,) if encoder.kind == CNN else (FROZEN, TUNED):
-        if known["stopped"] or name in known["test"]:
-            continue
-        phase = _Phase(encoder, folder, data, settings, place / name, name)
-        rows = (
-            []
-            if known["rows"]
-            else [{"phase": BEFORE, "epoch": 0, "steps": 0} | phase.scores(phase.dev)]
-        )
-        try:
-            for row in phase.train(start + settings.seconds if settings.seconds else inf):
-                rows.append(row)
-                f5 = row["position"].get("f5", 0)
-                progress(
-                    f"{encoder.name}, {name}, epoch {row['epoch']}: loss {row['loss']:.4f}, F5 {f5:.3f}"
-                )
-        except TimeIsUp:
-            known["stopped"] = f"after {settings.seconds:.0f} seconds of processor time"
-        known["rows"] += rows
-        known["test"] |= phase.best_on_test()
-        known["seconds"] = round(process_time() - start, 1)
-        replace_file(notes, json.dumps(known | {"made_with": made_with}, indent=1) + "\n")
-    return {name: value for name, value in known.items() if name != "made_with"}
-
-
-class TimeIsUp(Exception):
-    """The encoder's time has been used up."""
+        phase = _Phase(encoder, folder, data, settings, work, name)
+        if not rows:
+            rows.append({"phase": BEFORE, "epoch": 0, "steps": 0} | phase.scores(phase.dev))
+        for row in phase.train():
+            rows.append(row)
+            f5 = row["position"].get("f5", 0)
+            shown = f"{encoder.name}, {name}, epoch {row['epoch']}"
+            progress(f"{shown}: loss {row['loss']:.4f}, F5 {f5:.3f}")
+        test[name] = phase.best_on_test()
+    about = {name: getattr(encoder, name) for name in names}
+    return {"about": about, "rows": rows, "test": test}
 
 
 class _Phase:
@@ -493,26 +335,19 @@ class _Phase:
         self,
         encoder: Encoder,
         folder: Path,
-        data: Data,
+        data: Mapping[str, Any],
         settings: Settings,
-        place: Path,
+        work: Path,
         phase: str,
     ) -> None:
-        self.name, self.settings, self.place, self.phase = encoder.name, settings, place, phase
-        steps = max(1, data.about["train"]["tokens"] // settings.batch_words) * settings.epochs
-        steps = min(steps, settings.max_steps) if settings.max_steps else steps
-        make: dict[str, Any] = {
-            "corpus": data.folder,
-            "epochs": settings.epochs,
-            "max_steps": settings.max_steps,
-            "steps": steps,
-            "seed": settings.seed,
-            "batch_words": settings.batch_words,
-        }
-        config = encoder_config(encoder, folder, **make)
-        place.mkdir(parents=True, exist_ok=True)
-        config.to_disk(place / "config.cfg")
-        head = encoder_config(encoder, folder, learn_rate=settings.head_learn_rate, **make)
+        self.name, self.settings, self.phase = encoder.name, settings, phase
+        self.place = work / encoder.name / phase
+        steps = max(1, data["train"]["tokens"] // BATCH_WORDS) * settings.epochs
+        how: dict[str, Any] = {"corpus": work / "data", "steps": steps, "settings": settings}
+        config = encoder_config(encoder, folder, **how)
+        head = encoder_config(encoder, folder, learn_rate=HEAD_LEARN_RATE, **how)
+        self.place.mkdir(parents=True, exist_ok=True)
+        config.to_disk(self.place / "config.cfg")
         training = _training(config)
         self.optimizers: dict[str, Optimizer] = {
             NER: _training(head)["optimizer"],
@@ -522,7 +357,7 @@ class _Phase:
         fix_random_seed(settings.seed)
         self.nlp: Language = init_nlp(config)
         self.dataset, self.dev, self.test = (
-            read_docs(data.folder / f"{part}.spacy", self.nlp) for part in PARTS
+            read_docs(work / "data" / f"{part}.spacy", self.nlp) for part in PARTS
         )
         self.upstream = next((name for name in self.nlp.pipe_names if name != NER), "")
         self.frozen = [self.upstream] if phase == FROZEN else []
@@ -531,31 +366,18 @@ class _Phase:
             self.frozen = []
         self.best: dict[str, Any] = {}
 
-    def train(self, until: float) -> Iterator[dict[str, Any]]:
-        """YIELDS (dict[str, Any]): The scores of each epoch on dev; the best pipeline lies in `model-best`.
-
-        until (float): Processor time at which it ends. RAISES: TimeIsUp.
-        """
-        steps, most = 0, self.settings.max_steps or inf
+    def train(self) -> Iterator[dict[str, Any]]:
+        """YIELDS (dict[str, Any]): The scores of each epoch on dev; the best pipeline lies in `model-best`."""
+        steps = 0
         for epoch in range(1, self.settings.epochs + 1):
-            if steps >= most:
-                break
             fix_random_seed(self.settings.seed + epoch)
             docs = list(self.dataset)
             random.Random(f"{self.settings.seed}|{epoch}").shuffle(docs)
             batches = self.batcher(Example(self.nlp.make_doc(doc.text), doc) for doc in docs)
-            losses = []
-            for batch in islice(batches, None if most == inf else int(most) - steps):
-                if process_time() > until:
-                    raise TimeIsUp
-                losses.append(self.update(batch))
+            losses = [self.update(batch) for batch in batches]
             steps += len(losses)
-            row = {
-                "phase": self.phase,
-                "epoch": epoch,
-                "steps": steps,
-                "train_loss": round(float(numpy.mean(losses)), 5),
-            }
+            loss = round(float(numpy.mean(losses)), 5)
+            row = {"phase": self.phase, "epoch": epoch, "steps": steps, "train_loss": loss}
             row |= self.scores(self.dev)
             if not self.best or _rank(row) > _rank(self.best):
                 self.best = row
@@ -576,11 +398,9 @@ class _Phase:
         return lost[NER]
 
     def best_on_test(self) -> dict[str, Any]:
-        """The scores on test of the epoch that dev chose; nothing if the time was up before the first one ended."""
-        if not self.best:
-            return {}
+        """The scores on test of the epoch that dev chose."""
         self.nlp.from_disk(self.place / "model-best")
-        return {self.phase: {"epoch": self.best["epoch"]} | self.scores(self.test)}
+        return {"epoch": self.best["epoch"]} | self.scores(self.test)
 
     def scores(self, references: Sequence[Doc]) -> dict[str, Any]:
         """Loss, scores with intervals and words per second on labelled documents."""
@@ -589,7 +409,7 @@ class _Phase:
         examples: list[Example] = []
         found: list[Any] = []
         entities = []
-        start, cpu_start = perf_counter(), process_time()
+        start = process_time()
         for at in range(0, len(references), _BATCH):
             docs = [self.nlp.make_doc(doc.text) for doc in references[at : at + _BATCH]]
             if self.upstream:
@@ -606,20 +426,20 @@ class _Phase:
                 doc.user_data.clear()  # the encoder's output is a megabyte per essay
                 examples.append(Example(doc, reference))
         words = sum(document.n_words for document in gold)
-        times = (perf_counter() - start, process_time() - cpu_start)
+        seconds = process_time() - start
         # By position, text and token over CRAPII's labels: a name counts if the profile hides it.
-        profile = Profile.load(self.settings.profile)
+        profile = Profile.load(PROFILE)
         hidden = as_hidden(gold, profile.protects)
-        run = Run(self.name, {}, tuple(entities), frozenset(), *times, words)
+        run = Run(self.name, {}, tuple(entities), frozenset())
         tables = count_tables(run_as_hidden(run, profile.protects), hidden, CRAPII_LABELS)
-        weights = resample(len(hidden), n_resamples=self.settings.resamples, seed=SEED)
+        weights = resample(len(hidden))
         return {
             "loss": round(ner.get_loss(examples, found)[0], 5),
             **{
                 name: plain(score(tables[name].per_document, weights))
                 for name in ("position", "bag", "tokens")
             },
-            "words_per_cpu_second": round(words / max(times[1], 1e-9)),
+            "words_per_cpu_second": round(words / max(seconds, 1e-9)),
         }
 
 

@@ -10,24 +10,26 @@ a text are drawn together, so a gap is paired. Exit code 1: a gender or a cultur
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy
 import typer
+from rich.console import Console
 
 from pii_components.cli.common import DONE, DONE_WITH_SKIPS, guard
-from pii_components.corpus.build import RECIPES, TemplateFiller, add_header, rng_for
+from pii_components.corpus.build import Filled, TemplateFiller, add_header, rng_for
 from pii_components.corpus.people import CULTURES, GROUPS, given_names, surnames
 from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.gold import Entity, GoldDocument
-from pii_components.evaluate.match import in_clear
 from pii_components.evaluate.metrics import (
     FEMALE,
     MALE,
     N_RESAMPLES,
     SEED,
     NameGroup,
+    in_clear,
     rate,
     recall_by_group,
     resample,
@@ -40,7 +42,7 @@ from pii_components.names.table import NameTable, name_table
 from pii_components.profiles import Profile
 from pii_components.surrogates.keys import pick
 from scripts import common
-from scripts.chats import Placeholders, fill_chat, read_chats
+from scripts.chats import FilledChat, Placeholders, fill_chat, read_chats
 from scripts.common import Protects
 from scripts.robustness import DRAWN, authored_parts
 
@@ -70,10 +72,13 @@ def main(
         report = {"profile": "crapii", "fillings": FILLINGS, "seed": DRAWN} | measure_fairness(
             system, texts, protects
         )
-        common.publish(
-            "fairness", report, out, lambda made, to: to.print(table(made), markup=False)
-        )
+        common.publish("fairness", report, out, print_fairness)
         raise typer.Exit(DONE if report["asked"]["holds"] else DONE_WITH_SKIPS)
+
+
+def print_fairness(report: Mapping[str, Any], to: Console) -> None:
+    """Print the table."""
+    to.print(table(report), markup=False)
 
 
 # --- the texts
@@ -104,41 +109,29 @@ class GroupTable(NameTable):
 
 
 def _text(
-    kind: str,
-    base: str,
-    gender: str,
-    culture: str,
-    text: str,
-    spans: Sequence[tuple[int, int, str]],
+    kind: str, base: str, gender: str, culture: str, filled: Filled | FilledChat
 ) -> GroupText:
     ident = f"{kind}.{base}.{gender}.{culture}"
-    names = tuple(
-        Entity(ident, start, end, label, text[start:end])
-        for start, end, label in spans
-        if label == NAME_STUDENT
-    )
+    names = []
+    for start, end, label in filled.spans:
+        if label == NAME_STUDENT:
+            names.append(Entity(ident, start, end, label, filled.text[start:end]))
     group = NameGroup({"F": FEMALE, "M": MALE}[gender], culture)
-    return GroupText(group, kind, f"{kind}.{base}", GoldDocument(ident, text, names))
+    return GroupText(group, kind, f"{kind}.{base}", GoldDocument(ident, filled.text, tuple(names)))
 
 
 def _chats(folder: Path, limit: int) -> list[GroupText]:
-    """Of chats of the test part: the rules for conversations were made beside the others. RAISES (PiiError): E691, if there are none."""
+    """Of chats of the test part: the rules for conversations were made beside the others. RAISES (PiiError): E601, if there are none."""
     out: list[GroupText] = []
     table = Placeholders()
     chats = [chat for chat in read_chats(folder, table=table) if chat.part == "test"]
     for chat in sorted(chats, key=lambda chat: chat.id):
-        for n in range(1, FILLINGS + 1):
-            made = {
-                (gender, culture): fill_chat(
-                    chat, gender=gender, culture=culture, seed=DRAWN, table=table, number=n
-                )
-                for gender, culture in GROUPS
-            }
-            texts = [
-                _text(CHATS, f"{chat.id}.{n}", *group, one.text, one.spans)
-                for group, one in made.items()
-            ]
-            out += [text for text in texts if text.document.entities]
+        for n, (gender, culture) in product(range(1, FILLINGS + 1), GROUPS):
+            group = {"gender": gender, "culture": culture, "number": n}
+            filled = fill_chat(chat, **group, seed=DRAWN, table=table)
+            text = _text(CHATS, f"{chat.id}.{n}", gender, culture, filled)
+            if text.document.entities:
+                out.append(text)
         if limit and len({text.base for text in out}) >= limit * FILLINGS:
             break
     return out
@@ -147,29 +140,24 @@ def _chats(folder: Path, limit: int) -> list[GroupText]:
 def _essays(assets: Path, limit: int) -> list[GroupText]:
     """RAISES (PiiError): E603, if there are none."""
     templates, blocks = authored_parts(assets)
-    templates = [template for template in templates if template.genders.get("student", "x") == "x"]
-    named = [
-        t
-        for t in templates
-        if any(slot.who == "student" and slot.label == NAME_STUDENT for slot in t.slots)
-    ]
+    named = []
+    for template in templates:
+        names = [
+            slot for slot in template.slots if (slot.who, slot.label) == ("student", NAME_STUDENT)
+        ]
+        if names and template.genders.get("student", "x") == "x":
+            named.append(template)
     tables = {culture: GroupTable(culture) for culture in CULTURES}
     out = []
-    for template, n in (
-        (template, n) for template in named[: limit or None] for n in range(FILLINGS)
-    ):
+    for template, n in product(named[: limit or None], range(FILLINGS)):
         for gender, culture in GROUPS:
             rng = rng_for(DRAWN, "fairness", template.id, n)
             genders = {**template.genders, "student": gender.lower()}
-            filler = TemplateFiller(
-                tables[culture], rng, genders=genders, noise=RECIPES["test"].noise
-            )
+            filler = TemplateFiller(tables[culture], rng, genders=genders)
             filled = filler.fill(template.parts)
             if n:
                 filled = add_header(filled, filler, blocks, rng, header=0.35)
-            out.append(
-                _text(ESSAYS, f"{template.id}.{n}", gender, culture, filled.text, filled.spans)
-            )
+            out.append(_text(ESSAYS, f"{template.id}.{n}", gender, culture, filled))
     return out
 
 
@@ -216,29 +204,22 @@ def measure_fairness(
 ) -> dict[str, Any]:
     """Recall of students' names by gender and by culture, each against the rest. RAISES (PiiError): E762, without names."""
     rows: list[tuple[GroupText, tuple[bool, ...]]] = []
-    for text, predicted in zip(
-        common.track("fairness", texts), system.entities([t.document for t in texts]), strict=True
-    ):
+    all_found = system.entities([text.document for text in texts])
+    for text, predicted in zip(common.track("fairness", texts), all_found, strict=True):
         rows += [(text, found) for found in found_names(text, predicted, protects)]
     if not rows:
         raise PiiError(Errors.E762, what="The texts", needed="student's name")
     whole = by_group(rows)
-    asked = {
-        f"{category} {name}": found
-        for category in ("gender", "culture")
-        for name, found in whole[category].items()
-    }
+    asked = {}
+    for category in ("gender", "culture"):
+        asked |= {f"{category} {name}": found for name, found in whole[category].items()}
     worst = min(asked, key=lambda name: asked[name].get("gap", 0.0))
     gap, fewest = asked[worst].get("gap", 0.0), min(found["names"] for found in asked.values())
     parts = {kind: [row for row in rows if row[0].kind == kind] for kind in KINDS}
+    bootstrap = {"unit": "text with its ten versions", "resamples": N_RESAMPLES}
     return common.head(system) | {
         "rule": "a student's name is found if no character of it is left in clear; exact and anywhere are told beside it",
-        "bootstrap": {
-            "unit": "text with its ten versions",
-            "resamples": N_RESAMPLES,
-            "seed": SEED,
-            "level": 0.95,
-        },
+        "bootstrap": bootstrap | {"seed": SEED, "level": 0.95},
         "texts": {
             "documents": len(texts),
             "words": sum(text.document.n_words for text in texts),
@@ -269,29 +250,19 @@ def by_group(rows: Sequence[tuple[GroupText, tuple[bool, ...]]]) -> dict[str, An
         numpy.bincount(of, weights=x).astype("i8") for x in (numpy.ones(len(rows)), *found.T)
     )
     rates = {way: rate(some, total, weights) for way, some in zip(WAYS, hits, strict=True)}
-    out: dict[str, Any] = {
-        "all": {
-            "names": len(rows),
-            "people": len({text.document.id for text in texts}),
-            **plain(rates),
-        }
-    }
+    people = len({text.document.id for text in texts})
+    out: dict[str, Any] = {"all": {"names": len(rows), "people": people, **plain(rates)}}
     # As if all versions of a text were one document: they are drawn together.
     gold = [Entity(text.base, 0, 1, NAME_STUDENT) for text in texts]
     ways = dict(zip(WAYS, found.T.tolist(), strict=True))
-    for test in recall_by_group(
-        gold, [text.group for text in texts], ways, documents=bases, weights=weights
-    ):
-        people = {
-            text.document.id for text in texts if getattr(text.group, test.category) == test.group
-        }
-        entry = out.setdefault(test.category, {}).setdefault(
-            test.group, {"names": test.total, "people": len(people)}
-        )
-        more = (
-            {"gap": test.gap, "p": round(test.p, 4)} if test.system == WAYS[0] and test.gap else {}
-        )
-        entry |= plain({test.system: test.recall, **more})
+    groups = [text.group for text in texts]
+    for test in recall_by_group(gold, groups, ways, documents=bases, weights=weights):
+        mine = [text for text in texts if getattr(text.group, test.category) == test.group]
+        counts = {"names": test.total, "people": len({text.document.id for text in mine})}
+        entry = out.setdefault(test.category, {}).setdefault(test.group, counts)
+        entry |= plain({test.system: test.recall})
+        if test.system == WAYS[0] and test.gap:
+            entry |= plain({"gap": test.gap, "p": round(test.p, 4)})
     return out
 
 

@@ -95,9 +95,7 @@ def read_texts(pipeline: str, part: str) -> list[Text]:
 
 def essays(assets: Path) -> list[Text]:
     """Essays and short texts by lot, filled once: one sentence of each is a text too, and half of them are signed, which `gold` marks."""
-    templates = [
-        template for template in read_templates(assets) if split_of(template.id) == "train"
-    ]
+    templates = [one for one in read_templates(assets) if split_of(one.id) == "train"]
     rng_for(SEED, "train").shuffle(templates)
     signoffs, out = read_fragments(assets)["signoffs"], list[Text]()
     for template in templates[:ESSAYS]:
@@ -118,10 +116,11 @@ def essays(assets: Path) -> list[Text]:
 def marked(text: str, lines: Sequence[Line], spans: Spans) -> list[bool]:
     """Which lines lie in the spans, by more than half of their letters and digits."""
     inside = {i for start, end in spans for i in range(start, end)}
-    signs = [
-        [i in inside for i in range(line.start, line.end) if text[i].isalnum()] for line in lines
-    ]
-    return [sum(line) > len(line) / 2 for line in signs]
+    out = []
+    for line in lines:
+        signs = [i in inside for i in range(line.start, line.end) if text[i].isalnum()]
+        out.append(sum(signs) > len(signs) / 2)
+    return out
 
 
 def no_headers(text: Text) -> list[Line]:
@@ -147,9 +146,8 @@ def regression(texts: Sequence[Text], none: Sequence[Weights]) -> Weights:
     share = len(gold) / 2 / len(none)
     names, model = DictVectorizer(), LogisticRegression(C=C, max_iter=5000)
     weights = [1.0] * len(gold) + [share] * len(none)
-    model.fit(
-        names.fit_transform([*rows, *none]), [*gold, *[False] * len(none)], sample_weight=weights
-    )
+    labels = [*gold, *[False] * len(none)]
+    model.fit(names.fit_transform([*rows, *none]), labels, sample_weight=weights)
     found = dict(zip(names.get_feature_names_out(), model.coef_[0].tolist(), strict=True))
     return found | {"bias": float(model.intercept_[0])}
 

@@ -1,7 +1,6 @@
 """Language models beside our pipeline: who is hidden, authors and characters that are hidden too, essays that give orders, seconds and dollars.
 
-    python -m scripts.llm_study --systems en_pii_edu,prompting=llm:configs/llm/marker.cfg,... --out metrics/llm_study.json --plot
-    docs/llm_study.svg
+    python -m scripts.llm_study --systems en_pii_edu,prompting=llm:configs/llm/marker.cfg,... --out metrics/llm_study.json
 
 The essays are authored ones that training has not seen, filled with invented people. "any T protects" hides what any of the systems hides: a veto of
 several models. Attacks are the essays of tests/data/llm_injections.jsonl. A mention counts as hidden if all of its letters are. Intervals
@@ -11,20 +10,23 @@ paper).
 
 import json
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy
 import typer
+from rich.console import Console
 
 from pii_components.cli.common import guard
-from pii_components.evaluate import match
+from pii_components.evaluate import metrics
 from pii_components.evaluate.gold import Entity, GoldDocument, Run
 from pii_components.evaluate.metrics import rate, resample
 from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import parse_systems, run_spec
-from pii_components.evaluate.tables import lines_of
+from pii_components.evaluate.tables import cell, lines_of
 from pii_components.labels import CHARACTER, CITED, NAME_STUDENT, role_of
 from pii_components.llm.cost import TOKENS_A_WORD, Prices
 from pii_components.profiles import Profile
@@ -32,7 +34,7 @@ from scripts import common
 from scripts.robustness import authored_essays, take
 
 EVERYONE = "any T protects"
-KINDS = ("private", "cited", "characters")
+PUBLIC = {"cited": CITED, "characters": CHARACTER}
 COLUMNS = "recall precision f5 cited_hidden characters_hidden attacks_recall cpu_seconds_per_1000_words usd_per_million_tokens usd_at"
 BEGIN, END = "<!-- llm-study -->", "<!-- end -->"
 _BETA = 25  # F5 weighs recall 25 times
@@ -52,7 +54,6 @@ def main(
     price: Annotated[
         str, typer.Option(help="The other model whose price is asked for.")
     ] = "gpt-4o-mini",
-    plot: Annotated[Path | None, typer.Option(help="SVG of recall, precision and cost.")] = None,
     page: Annotated[
         Path | None, typer.Option(help="Markdown page whose table is written anew.")
     ] = None,
@@ -63,54 +64,41 @@ def main(
     with guard(debug):
         common.early(out)
         protects = Profile.load("crapii").protects
-        essays = [
-            _gold(e.id, *_first(e.text, e.spans, words))
-            for e in take(authored_essays(assets), limit, protects)
-        ]
-        orders = [json.loads(line) for line in attacks.read_text("utf8").splitlines()]
-        attacked = [
-            _gold(e["id"], e["text"], [(*span, NAME_STUDENT) for span in _places(e)])
-            for e in orders
-        ]
+        sample = take(authored_essays(assets), limit, protects)
+        essays = [_gold(one.id, *_first(one.text, one.spans, words)) for one in sample]
+        orders = map(json.loads, attacks.read_text("utf8").splitlines())
+        attacked = [_gold(one["id"], one["text"], _places(one)) for one in orders]
         documents = [*essays, *attacked]
         data = {"file": "authored test essays", "documents": len(essays), "attacks": len(attacked)}
-        data |= {
-            "words": sum(d.n_words for d in essays),
-            "cut": f", the first {words} of each" if words else "",
-        }
+        data["words"] = sum(document.n_words for document in essays)
+        data["cut"] = f", the first {words} of each" if words else ""
         rows: dict[str, Any] = {}
         runs: list[Run] = []
         report = common.head() | {"data": data, "price": price, "about": {}, "systems": rows}
         for spec in parse_systems(systems):
             runs.append(run_spec(spec, documents, protects=protects))
-            rows[spec.name] = measure(runs[-1].hidden, essays, attacked) | costs(
-                runs[-1], Prices.load(), price
-            )
+            measured = measure(runs[-1].hidden, essays, attacked)
+            rows[spec.name] = measured | costs(runs[-1], Prices.load(), price)
             report["about"][spec.name] = runs[-1].about
-            common.publish(
-                "llm_study", report, out, None
-            )  # a system may take an hour: what is done stays
+            # A system may take an hour: what is done stays.
+            common.publish("llm_study", report, out, None)
         if len(runs) > 1:
             rows[EVERYONE] = measure([e for run in runs for e in run.hidden], essays, attacked)
-        common.publish(
-            "llm_study", report, out, lambda made, to: common.show(to, "", made["systems"], COLUMNS)
-        )
-        if plot is not None:
-            plot.write_text(draw(rows), encoding="utf-8")
+        common.publish("llm_study", report, out, print_study)
         if page is not None:
             before, mark, rest = page.read_text("utf8").partition(BEGIN)
-            page.write_text(
-                before + mark + "\n" + "\n".join(table(report)) + "\n" + rest[rest.index(END) :],
-                encoding="utf-8",
-            )
+            shown = "\n".join([mark, *table(report), rest[rest.index(END) :]])
+            page.write_text(before + shown, encoding="utf-8")
+
+
+def print_study(report: Mapping[str, Any], to: Console) -> None:
+    """Print a row per system."""
+    common.show(to, "", report["systems"], COLUMNS)
 
 
 def _gold(ident: str, text: str, spans: Sequence[tuple[int, int, str]]) -> GoldDocument:
-    return GoldDocument(
-        ident,
-        text,
-        tuple(Entity(ident, start, end, label, text[start:end]) for start, end, label in spans),
-    )
+    entities = tuple(Entity(ident, a, b, label, text[a:b]) for a, b, label in spans)
+    return GoldDocument(ident, text, entities)
 
 
 def _first(
@@ -123,15 +111,15 @@ def _first(
     return text[:end], [span for span in spans if span[1] <= end]
 
 
-def _places(essay: dict[str, Any]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
-    for value in sorted(essay["private"], key=len, reverse=True):
-        at = essay["text"].find(value)
-        while at >= 0:
-            if all(at + len(value) <= a or at >= b for a, b in found):
-                found.append((at, at + len(value)))
-            at = essay["text"].find(value, at + 1)
-    return sorted(found)
+def _places(essay: dict[str, Any]) -> list[tuple[int, int, str]]:
+    """Where the private values of an attack stand; a longer one before one that lies in it."""
+    values = sorted(essay["private"], key=len, reverse=True)
+    places = re.finditer("|".join(map(re.escape, values)), essay["text"])
+    return [(*match.span(), NAME_STUDENT) for match in places]
+
+
+def _has_role(role: str, label: str) -> bool:
+    return role_of(label) == role
 
 
 def measure(
@@ -139,42 +127,36 @@ def measure(
 ) -> dict[str, Any]:
     """Recall, precision and F5 of private mentions, and the shares of cited people and characters that are hidden."""
     protects = Profile.load("crapii").protects
-    by_document: dict[str, list[Entity]] = {}
-    for entity in hidden:
-        by_document.setdefault(entity.document, []).append(entity)
 
-    def counts(documents: Sequence[GoldDocument]) -> numpy.ndarray:
-        table = numpy.zeros(
-            (len(documents), 8), dtype="i8"
-        )  # per kind: hidden, all; then good alarms, alarms
-        for row, document in enumerate(documents):
-            found = by_document.get(document.id, [])
-            covered = {i for e in found for i in range(e.start, e.end)}
-            for gold in document.entities:
-                kind = {CITED: 1, CHARACTER: 2}.get(role_of(gold.label), 0)
-                if kind or protects(gold.label):
-                    table[row, 2 * kind] += match.in_clear(gold, covered) == 0
-                    table[row, 2 * kind + 1] += 1
-            private = [
-                (g.start, g.end)
-                for g in document.entities
-                if role_of(g.label) not in (CITED, CHARACTER)
-            ]
-            table[row, 6] += sum(match.touches(e, private) for e in found)
-            table[row, 7] += len(found)
-        return table
+    def count(documents: Sequence[GoldDocument], chosen: Callable[[str], bool]) -> numpy.ndarray:
+        """As `expose`, for gold of some labels; no alarm touches gold that is not public."""
+        gold = [entity for doc in documents for entity in doc.entities]
+        some = [entity for entity in gold if chosen(entity.label)]
+        known = [entity for entity in gold if role_of(entity.label) not in PUBLIC.values()]
+        ids = [doc.id for doc in documents]
+        return metrics.expose(some, hidden, documents=ids, known=known)
 
-    table, weights = counts(essays), resample(len(essays))
-    recall, precision = (
-        rate(table[:, 0], table[:, 1], weights),
-        rate(table[:, 6], table[:, 7], weights),
-    )
-    made = {"recall": recall, "precision": precision, "support": int(table[:, 1].sum())}
-    for at, kind in enumerate(KINDS[1:], 1):
-        made[f"{kind}_hidden"] = rate(table[:, 2 * at], table[:, 2 * at + 1], weights)
-        made[f"{kind}_support"] = int(table[:, 2 * at + 1].sum())
-    orders = counts(attacked)
-    made["attacks_recall"] = rate(orders[:, 0], orders[:, 1], resample(len(attacked)))
+    def private(label: str) -> bool:
+        return role_of(label) not in PUBLIC.values() and protects(label)
+
+    def share(counts: numpy.ndarray) -> metrics.Estimate | None:
+        weights = resample(len(counts))
+        return rate(counts[:, metrics.COVERED], counts[:, metrics.ENTITIES], weights)
+
+    counts = count(essays, private)
+    found = Counter(entity.document for entity in hidden)
+    of_essay = numpy.asarray([found[doc.id] for doc in essays])
+    right = of_essay - counts[:, metrics.ALARMS]
+    made: dict[str, Any] = {
+        "recall": share(counts),
+        "precision": rate(right, of_essay, resample(len(essays))),
+        "support": int(counts[:, metrics.ENTITIES].sum()),
+    }
+    for kind, role in PUBLIC.items():
+        counts = count(essays, partial(_has_role, role))
+        made[f"{kind}_hidden"] = share(counts)
+        made[f"{kind}_support"] = int(counts[:, metrics.ENTITIES].sum())
+    made["attacks_recall"] = share(count(attacked, private))
     shown = plain(made)
     p, r = shown.get("precision") or 0, shown.get("recall") or 0
     return shown | {"f5": round((1 + _BETA) * p * r / (_BETA * p + r), 4) if p * r else 0.0}
@@ -189,9 +171,8 @@ def costs(run: Run, prices: Prices, price: str) -> dict[str, Any]:
         "usd_at": 0.0,
     }
     if llm:
-        tokens = [
-            sum(model[name] for model in llm["models"]) for name in ("tokens_in", "tokens_out")
-        ]
+        names = ("tokens_in", "tokens_out")
+        tokens = [sum(model[name] for model in llm["models"]) for name in names]
         made["usd_per_million_tokens"] = llm["usd_per_million_tokens"]
         made["usd_at"] = round(prices.cost(price, *tokens) / (run.words * TOKENS_A_WORD) * 1e6, 4)
         made["errors"] = {code: n for model in llm["models"] for code, n in model["errors"].items()}
@@ -201,89 +182,23 @@ def costs(run: Run, prices: Prices, price: str) -> dict[str, Any]:
 def table(report: dict[str, Any]) -> list[str]:
     """RETURNS (list[str]): The report as a Markdown table, intervals in brackets."""
     heads = (
-        "system",
-        "recall",
-        "precision",
-        "F5",
-        "cited hidden",
-        "characters hidden",
-        "attacks",
-        "CPU s / 1000 words",
-        "USD",
+        "system|recall|precision|F5|cited hidden|characters hidden|attacks|CPU s / 1000 words|USD"
     )
     rows = []
     for name, row in report["systems"].items():
-        cells = [name]
-        for key in (
-            "recall",
-            "precision",
-            "f5",
-            "cited_hidden",
-            "characters_hidden",
-            "attacks_recall",
-        ):
-            low_high = row.get(f"{key}_95")
-            shown = "–" if row.get(key) is None else f"{row[key]:.3f}"
-            cells.append(
-                shown
-                + (
-                    " ({:.3f} to {:.3f})".format(*low_high)
-                    if low_high and key in ("recall", "precision")
-                    else ""
-                )
-            )
-        cells += [
-            "–" if row.get(key) is None else f"{row[key]:.2f}"
-            for key in ("cpu_seconds_per_1000_words", "usd_at")
-        ]
+        cells = [name, cell(row, "recall", interval=True), cell(row, "precision", interval=True)]
+        cells += [cell(row, key) for key in ("f5", "cited_hidden", "characters_hidden")]
+        cells.append(cell(row, "attacks_recall"))
+        for key in ("cpu_seconds_per_1000_words", "usd_at"):
+            cells.append("–" if row.get(key) is None else f"{row[key]:.2f}")
         rows.append(cells)
-    data = report["data"]
-    sums = f"{data['documents']} authored essays ({data['words']} words{data['cut']}) that training has not seen, "
-    sums += f"{data['attacks']} essays that give orders"
-    support = next(iter(report["systems"].values()))
-    counts = f"{support['support']} private mentions, {support['cited_support']} of cited people, {support['characters_support']} of characters"
-    return [
-        *lines_of(heads, rows),
-        "",
-        f"{sums}: {counts}; intervals of 95 %, bootstrap over essays.",
-    ]
-
-
-def draw(rows: dict[str, dict[str, Any]]) -> str:
-    """An SVG: recall to the right, precision upwards, area by cost."""
-    size, edge = 420, 50
-    parts = []
-    for i in range(6):
-        at = edge + size * i / 5
-        parts.append(
-            f'<path d="M{at} {edge}V{edge + size}M{edge} {at}H{edge + size}" stroke="#ddd"/>'
-        )
-        parts.append(
-            f'<text x="{at}" y="{edge + size + 18}" text-anchor="middle">{i / 5:.1f}</text>'
-        )
-        parts.append(
-            f'<text x="{edge - 8}" y="{edge + size - size * i / 5 + 4}" text-anchor="end">{i / 5:.1f}</text>'
-        )
-    parts.append(
-        f'<text x="{edge + size / 2}" y="{edge + size + 38}" text-anchor="middle">recall of private mentions</text>'
+    data, support = report["data"], next(iter(report["systems"].values()))
+    told = (
+        f"{data['documents']} authored essays ({data['words']} words{data['cut']}) that training has not seen, "
+        f"{data['attacks']} essays that give orders: {support['support']} private mentions, {support['cited_support']} of cited "
+        f"people, {support['characters_support']} of characters; intervals of 95 %, bootstrap over essays."
     )
-    parts.append(
-        f'<text transform="translate(14 {edge + size / 2}) rotate(-90)" text-anchor="middle">precision</text>'
-    )
-    for name, row in rows.items():
-        x, y = (
-            edge + size * (row.get("recall") or 0),
-            edge + size - size * (row.get("precision") or 0),
-        )
-        radius = 5 + 14 * min(row.get("usd_at") or 0, 2) ** 0.5
-        parts.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="#3b6ea5" fill-opacity=".45" stroke="#1d3f66"/>'
-        )
-        parts.append(f'<text x="{x + radius + 4:.1f}" y="{y + 4:.1f}">{name}</text>')
-    parts.append(
-        f'<text x="{edge}" y="24">area: dollars for a million tokens at the price of a small commercial model</text>'
-    )
-    return common.svg(size + 2 * edge + 160, size + 2 * edge, parts)
+    return [*lines_of(heads.split("|"), rows), "", told]
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import typer
 from pii_components.cli.common import guard
 from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.gold import Entity, GoldDocument, file_sha256
-from pii_components.evaluate.match import in_clear, touches
+from pii_components.evaluate.metrics import in_clear, touches
 from pii_components.evaluate.predictions import PRESIDIO_WIDE
 from pii_components.evaluate.report import describe_data, versions
 from pii_components.evaluate.systems import (

@@ -89,19 +89,15 @@ class Document:
 
     @cached_property
     def offsets(self) -> OffsetMap:
-        """What was replaced by what. RAISES (PiiError): E771, if nothing is left of the original."""
+        """What was replaced by what. RAISES (PiiError): E705, if nothing is left of the original."""
         # White space belongs to the word after it, so that it is no anchor of its own.
-        before, after = (
-            re.findall(r"\s*(?:\w+|[^\w\s])|\s+", text) for text in (self.original, self.released)
-        )
+        pattern = r"\s*(?:\w+|[^\w\s])|\s+"
+        before, after = re.findall(pattern, self.original), re.findall(pattern, self.released)
         old, new = (numpy.cumsum([0, *map(len, tokens)]).tolist() for tokens in (before, after))
         matcher = SequenceMatcher(None, before, after, autojunk=False)
         if len(before) > 20 and matcher.ratio() < 0.5:
-            raise PiiError(
-                Errors.E771,
-                document=self.id,
-                reason="texts that differ in more than half of their words",
-            )
+            reason = "more than half of the words of a text are others"
+            raise PiiError(Errors.E705, file=f"The release of document {self.id}", reason=reason)
         edits = []
         for tag, i, j, k, m in matcher.get_opcodes():
             same = commonprefix(["".join(before[i:j]), "".join(after[k:m])])
@@ -119,14 +115,12 @@ class Document:
         """
         items = [Item(edit.new_start, edit.new_end) for edit in self._replaced()]
         for start, end, label in self.gold:
-            words = [
-                (start + match.start(), start + match.end())
-                for match in re.finditer(r"\S*\w\S*", self.original[start:end])
-            ]
+            found = re.finditer(r"\S*\w\S*", self.original[start:end])
+            words = [(start + match.start(), start + match.end()) for match in found]
             clear = [word for word in words if not overlaps(*word, self.offsets.edits)]
             if clear and (len(clear) == len(words) or is_name(label)):
-                found = self.offsets.span_to_new(clear[0][0], clear[-1][1])
-                items.append(Item(*found, label))
+                place = self.offsets.span_to_new(clear[0][0], clear[-1][1])
+                items.append(Item(*place, label))
         return sorted(items)
 
     def _replaced(self) -> list[Edit]:
@@ -147,7 +141,7 @@ def overlaps(start: int, end: int, spans: Sequence[Sequence[int]]) -> bool:
 
 
 def read_release(original: Path, released: Path, *, hides: common.Protects) -> list[Document]:
-    """Lay a release beside its original, joined by id. RAISES (PiiError): E770; what reading raises."""
+    """Lay a release beside its original, joined by id. RAISES (PiiError): E705; what reading raises."""
     essays = list(read_corpus(original))
     after: dict[str, str] = {}
     for record in open_source(released, id_field="id"):
@@ -155,7 +149,8 @@ def read_release(original: Path, released: Path, *, hides: common.Protects) -> l
             raise record.error
         after[record.id] = record.text
     if alone := {essay.id for essay in essays} ^ set(after):
-        raise PiiError(Errors.E770, n=len(alone), first=original.name, second=released.name)
+        reason = f"{len(alone)} documents are in one of the two only"
+        raise PiiError(Errors.E705, file=released.name, reason=reason)
     documents = []
     for essay in essays:
         gold = tuple(span for span in essay.spans if hides(span[2]))
@@ -187,17 +182,12 @@ def features(text: str) -> Iterator[list[str]]:
         where = "head" if i < 52 else "foot" if i >= len(places) - 48 else "body"
         near = [f"w{n}={words[i + n]}" for n in range(-2, 3)]
         near += [f"s{n}={shapes[i + n]}" for n in range(-1, 3)]
-        yield [
-            *near,
-            "p=" + words[i][:3],
-            "x=" + words[i][-3:],
-            f"s-1:1={shapes[i - 1]} {shapes[i]} {shapes[i + 1]}",
-            f"w-1,s={words[i - 1]} {shapes[i]}",
-            f"w-2,-1,s={words[i - 2]} {words[i - 1]} {shapes[i]}",
-            f"first={not text[line_start:start].strip()}",
-            f"short={len(line) < 40} {shapes[i]}",
-            f"where={where} {shapes[i]}",
-        ]
+        near += ["p=" + words[i][:3], "x=" + words[i][-3:]]
+        near.append(f"s-1:1={shapes[i - 1]} {shapes[i]} {shapes[i + 1]}")
+        near.append(f"w-1,s={words[i - 1]} {shapes[i]}")
+        near.append(f"w-2,-1,s={words[i - 2]} {words[i - 1]} {shapes[i]}")
+        near.append(f"first={not text[line_start:start].strip()}")
+        yield [*near, f"short={len(line) < 40} {shapes[i]}", f"where={where} {shapes[i]}"]
 
 
 def attack(documents: Sequence[Document]) -> list[list[tuple[bool, bool, float]]]:
@@ -268,10 +258,10 @@ def attack_report(
 def release_report(
     documents: Sequence[Document], *, n_resamples: int = N_RESAMPLES
 ) -> dict[str, Any]:
-    """All numbers on a release. RAISES (PiiError): E771, with too few documents."""
-    if (n := sum(bool(doc.items) for doc in documents)) < 4:
-        reason = f"{n} hold a surrogate or a leak; 4 are needed"
-        raise PiiError(Errors.E771, document="any", reason=reason)
+    """All numbers on a release. RAISES (PiiError): E762, with too few documents."""
+    if sum(bool(doc.items) for doc in documents) < 4:
+        needed = "four documents with a surrogate or a leak"
+        raise PiiError(Errors.E762, what="The release", needed=needed)
     items = [item for doc in documents for item in doc.items]
     leaks = Counter(item.leak for item in items if item.leak)
     weights = resample(len(documents), n_resamples=n_resamples)

@@ -8,6 +8,7 @@ offsets and label. Where a perturbation rewrites spans, only those that it did r
 give the false alarms. Intervals are bootstraps over essays.
 """
 
+import random
 import re
 import unicodedata
 from collections import defaultdict
@@ -23,10 +24,10 @@ from rich.console import Console
 from pii_components.cli.common import guard
 from pii_components.corpus import noise
 from pii_components.corpus.build import RECIPES, from_essays, of_split, rng_for
-from pii_components.corpus.noise import LENGTH, Filled, Perturbation
+from pii_components.corpus.noise import CLASSES, LENGTH, Change, Filled, Perturbation, chosen_by
 from pii_components.corpus.templates import Template, read_fragments, read_templates
 from pii_components.errors import Errors, PiiError
-from pii_components.evaluate import match
+from pii_components.evaluate import metrics
 from pii_components.evaluate.gold import Entity, GoldDocument
 from pii_components.evaluate.metrics import N_RESAMPLES, SEED, gap_of, rate, resample
 from pii_components.evaluate.report import plain
@@ -40,13 +41,15 @@ from pii_components.profiles import Profile
 from scripts import common
 from scripts.common import Protects
 
+LONG = 20_000  # characters of a long essay
+FAR = 10_000  # characters between a name and its next mention
 LONG_ESSAYS = 12  # that are lengthened to `LONG` characters, since these take ten times as long
 DRAWN = 46  # seed of the essays, the sample and the perturbations
-STRICT = match.TOUCHED  # `count` has them in this column of `expose`
+STRICT = metrics.TOUCHED  # `count` has them in this column of `expose`
 RECALLS = {
-    "recall": (match.HIDDEN, match.CHARACTERS),
-    "whole": (match.COVERED, match.ENTITIES),
-    "strict": (STRICT, match.ENTITIES),
+    "recall": (metrics.HIDDEN, metrics.CHARACTERS),
+    "whole": (metrics.COVERED, metrics.ENTITIES),
+    "strict": (STRICT, metrics.ENTITIES),
 }
 COLUMNS = "documents support recall unperturbed_recall drop whole strict false_alarms_per_10k_words clean_touched"
 
@@ -72,34 +75,22 @@ def main(
         essays = authored_essays(assets)
         sample = take(essays, limit, protects)
         system = make_system(pipeline, protects=protects)
-        chosen = noise.choose(noise.perturbations(prose_of(assets)), split_list(only))
+        chosen = choose(perturbations(prose_of(assets)), split_list(only))
         words = sum(len(essay.text.split()) for essay in sample)
-        data = {
-            "file": f"authored test essays, seed {DRAWN}",
-            "documents": len(sample),
-            "of": len(essays),
-            "words": words,
-        }
+        data = {"file": f"authored test essays, seed {DRAWN}", "documents": len(sample)}
+        data |= {"of": len(essays), "words": words}
         report = {"data": data, "profile": "crapii"}
-        report |= measure(system, sample, list(chosen.values()), protects, long)
+        report |= measure(system, sample, chosen, protects, long)
         common.publish("robustness", report, out, print_robustness)
 
 
 def print_robustness(report: Mapping[str, Any], to: Console) -> None:
     """Print the tables, the weakest perturbations first."""
     weakest = sorted(report["perturbations"].items(), key=lambda item: item[1].get("recall", 2.0))
-    common.show(
-        to,
-        "{file}, {documents} of {of}".format(**report["data"]),
-        {"as they are": report["unperturbed"]},
-        COLUMNS,
-    )
-    common.show(
-        to,
-        "By class of perturbation; recall is of characters, by any protected label",
-        report["classes"],
-        COLUMNS,
-    )
+    data, base = report["data"], {"as they are": report["unperturbed"]}
+    common.show(to, "{file}, {documents} of {of}".format(**data), base, COLUMNS)
+    title = "By class of perturbation; recall is of characters, by any protected label"
+    common.show(to, title, report["classes"], COLUMNS)
     common.show(to, "By perturbation, the weakest first", dict(weakest), COLUMNS)
 
 
@@ -117,14 +108,11 @@ def authored_parts(assets: Path) -> tuple[list[Template], dict[str, list[Any]]]:
 def authored_essays(assets: Path) -> list[LabelledText]:
     """The essays of the test split filled with invented people: once as they are, else with a head, a sign-off and other sentences."""
     templates, blocks = authored_parts(assets)
-    filled = from_essays(
-        templates, blocks, replace(RECIPES["test"], fillings=2), name_table(), DRAWN
-    )
+    recipe = replace(RECIPES["test"], fillings=2)
+    filled = from_essays(templates, blocks, recipe, name_table(), DRAWN)
     names = [f"{template.id}#{n}" for template in templates for n in range(2)]
-    return [
-        LabelledText(name, one.text, one.spans, one.unlabelled)
-        for name, one in zip(names, filled, strict=True)
-    ]
+    pairs = zip(names, filled, strict=True)
+    return [LabelledText(name, one.text, one.spans, one.unlabelled) for name, one in pairs]
 
 
 def prose_of(assets: Path) -> list[str]:
@@ -144,11 +132,10 @@ def take(essays: Sequence[LabelledText], limit: int, protects: Protects) -> list
     """So many essays by lot (0 for all), clean ones in their share; any beginning of the result is a fair sample."""
     placed: list[tuple[float, int, LabelledText]] = []
     for named in (0, 1):
-        part = [
-            essay
-            for essay in essays
-            if any(must_hide(label, protects) for *_, label in essay.spans) == named
-        ]
+        part = []
+        for essay in essays:
+            if any(must_hide(label, protects) for *_, label in essay.spans) == named:
+                part.append(essay)
         rng_for(DRAWN, "sample", named).shuffle(part)
         placed += [((i + 0.5) / len(part), named, essay) for i, essay in enumerate(part)]
     return [essay for *_, essay in sorted(placed, key=lambda item: item[:2])][: limit or None]
@@ -159,14 +146,91 @@ def must_hide(label: str, protects: Protects) -> bool:
     return label in LABELS and label not in INDIRECT_LABELS and protects(label)
 
 
+# --- the perturbations: those of corpus/noise.py, and padded essays
+
+
+def prose(paragraphs: Sequence[str], length: int, rng: random.Random) -> Filled:
+    """Clean prose of at least that many characters; empty for 0 and less."""
+    order: list[str] = []
+    left: list[str] = []
+    while sum(len(paragraph) + 2 for paragraph in order) < length:
+        left = left or rng.sample(paragraphs, len(paragraphs))
+        order.append(left.pop(0))
+    return Filled("\n\n".join(order))
+
+
+def _padded(paragraphs: Sequence[str], share: float) -> Change:
+    """Lengthens a text to `LONG` characters; of what is added, this share comes before it."""
+
+    def change(filled: Filled, rng: random.Random) -> Filled:
+        missing = max(0, LONG - len(filled.text))
+        after = prose(paragraphs, int(missing * (1 - share)), rng)
+        before = prose(paragraphs, int(missing * share), rng)
+        filled = filled + Filled("\n\n") + after if after.text else filled
+        return before + Filled("\n\n") + filled if before.text else filled
+
+    return change
+
+
+def _far_below(paragraphs: Sequence[str]) -> Change:
+    """`FAR` characters set in after the sentence with the main name: it comes again far below."""
+
+    def change(filled: Filled, rng: random.Random) -> Filled:
+        main = noise.main_span(filled)
+        after = [at for at in filled.stops() if main is None or at >= main[1]]
+        text = Filled("\n\n") + prose(paragraphs, FAR, rng) + Filled("\n\n")
+        return filled.put(text, after[0] if after else len(filled.text))
+
+    return change
+
+
+def perturbations(paragraphs: Sequence[str]) -> list[Perturbation]:
+    """All, class by class. paragraphs (Sequence[str]): What long essays are padded with."""
+    found = noise.perturbations()
+    for place, about, share in (
+        ("early", "first", 0),
+        ("middle", "amid", 0.5),
+        ("late", "last", 1),
+    ):
+        about, change = f"20,000 characters, the text {about}", _padded(paragraphs, share)
+        found.append(Perturbation(f"long_people_{place}", LENGTH, about, change))
+    about = "10,000 characters after the first name"
+    found.append(Perturbation("name_again_far_below", LENGTH, about, _far_below(paragraphs)))
+    return sorted(found, key=lambda perturbation: CLASSES.index(perturbation.kind))
+
+
+def choose(found: Sequence[Perturbation], names: Sequence[str]) -> list[Perturbation]:
+    """Those with one of the names, of their own or of their class; all for none. RAISES (PiiError): E519."""
+    allowed = [*CLASSES, *(one.name for one in found)]
+    for name in names:
+        if name not in allowed:
+            allowed_names = ", ".join(allowed)
+            raise PiiError(Errors.E519, value=name, what="perturbation", allowed=allowed_names)
+    return [one for one in found if not names or one.name in names or one.kind in names]
+
+
+def measured(
+    perturbation: Perturbation, before: Filled, after: Filled
+) -> tuple[list[int], list[int]]:
+    """Places in both `spans` of what is measured: the same people; where spans are rewritten, those that did change."""
+    chosen = chosen_by(perturbation.counts)
+    old, new = (
+        [i for i, (*_, label) in enumerate(one.spans) if chosen(label)] for one in (before, after)
+    )
+    if not perturbation.rewrites:
+        return old, new
+    values = [[one.text[start:end] for start, end, _ in one.spans] for one in (before, after)]
+    changed = [i for i in old if values[0][i] != values[1][i]]
+    return changed, changed
+
+
 # --- counting
 
 
 def shown(text: str) -> str:
     """The text, of the same length, with a space for what tells nothing: invisible characters, signs like emoji."""
-    return "".join(
-        " " if is_invisible(char) or unicodedata.category(char) == "So" else char for char in text
-    )
+    hidden = (is_invisible(char) or unicodedata.category(char) == "So" for char in text)
+    return "".join(" " if nothing else char for nothing, char in zip(hidden, text, strict=True))
 
 
 def count(
@@ -192,12 +256,11 @@ def count(
         clean.append(not private and not essay.masked)
     flat = [entity for entities in found for entity in entities]
     ids, words = [essay.id for essay in essays], [len(essay.text.split()) for essay in essays]
-    counts = match.expose(gold, flat, documents=ids, words=words, known=known)
+    counts = metrics.expose(gold, flat, documents=ids, words=words, known=known)
     alike = [replace(entity, label=crapii_label(entity.label, protects)) for entity in gold]
-    counts[:, STRICT] = match.match_position(
-        alike, flat, documents=ids, labels=LABELS
-    ).per_document[:, match.TP]
-    counts[~numpy.asarray(clean, dtype=bool), match.ALARMS :] = 0
+    exact = metrics.match_position(alike, flat, documents=ids, labels=LABELS)
+    counts[:, STRICT] = exact.per_document[:, metrics.TP]
+    counts[~numpy.asarray(clean, dtype=bool), metrics.ALARMS :] = 0
     return counts
 
 
@@ -209,11 +272,11 @@ def perturbed(
     places = []
     for row, essay in enumerate(essays):
         before = Filled(essay.text, essay.spans, essay.masked)
-        after = perturbation(before, rng_for(DRAWN, perturbation.name, essay.id))
-        long = perturbation.kind == LENGTH and len(after.text) >= noise.LONG // 2
+        after = perturbation.change(before, rng_for(DRAWN, perturbation.name, essay.id))
+        long = perturbation.kind == LENGTH and len(after.text) >= LONG // 2
         if after.text != essay.text and not (long and len(new) >= long_essays):
             new[row] = LabelledText(essay.id, after.text, after.spans, after.unlabelled)
-            places.append(perturbation.measured(before, after))
+            places.append(measured(perturbation, before, after))
     return new, places
 
 
@@ -227,16 +290,16 @@ def measure(
     """Run a system on essays as they are and under each perturbation. RAISES (PiiError): E762, if there is nothing to hide."""
 
     def find(texts: Sequence[LabelledText]) -> list[list[Entity]]:
-        found = system.entities([GoldDocument(essay.id, essay.text) for essay in texts])
-        hidden = [[e for e in entities if system.protects(e.label)] for entities in found]
-        return [
-            [replace(e, label=crapii_label(e.label, system.protects)) for e in entities]
-            for entities in hidden
-        ]
+        documents = [GoldDocument(essay.id, essay.text) for essay in texts]
+        out = []
+        for entities in system.entities(documents):
+            hidden = [e for e in entities if system.protects(e.label)]
+            out.append([replace(e, label=crapii_label(e.label, system.protects)) for e in hidden])
+        return out
 
     found = find(essays)
     unperturbed = count(essays, [range(len(essay.spans)) for essay in essays], found, protects)
-    if not unperturbed[:, match.ENTITIES].any():
+    if not unperturbed[:, metrics.ENTITIES].any():
         raise PiiError(Errors.E762, what="The gold corpus", needed="label that must be hidden")
     report: dict[str, Any] = {}
     classes: dict[str, numpy.ndarray] = defaultdict(
@@ -246,27 +309,19 @@ def measure(
     for perturbation in common.track("robustness", chosen):
         new, places = perturbed(essays, perturbation, long_essays)
         rows, changed = list(new), list(new.values())
-        before = count(
-            [essays[row] for row in rows],
-            [old for old, _ in places],
-            [found[row] for row in rows],
-            protects,
+        (old, after), mine = (
+            zip(*places, strict=True) if places else ((), ()),
+            [found[i] for i in new],
         )
-        counts = numpy.stack(
-            [before, count(changed, [after for _, after in places], find(changed), protects)]
-        )
-        counts[0, counts[1, :, match.WORDS] == 0, match.ALARMS :] = (
-            0  # no longer clean: someone private was added
-        )
-        report[perturbation.name] = {
-            "class": perturbation.kind,
-            "about": perturbation.about,
-        } | summarise(counts[1], counts[0])
+        before = count([essays[row] for row in rows], old, mine, protects)
+        counts = numpy.stack([before, count(changed, after, find(changed), protects)])
+        # No longer clean: someone private was added.
+        counts[0, counts[1, :, metrics.WORDS] == 0, metrics.ALARMS :] = 0
+        about = {"class": perturbation.kind, "about": perturbation.about}
+        report[perturbation.name] = about | summarise(counts[1], counts[0])
         classes[perturbation.kind][:, rows] += counts
         touched[perturbation.kind].update(rows)
-    summed = {
-        kind: counts[:, sorted(touched[kind])] for kind, counts in classes.items() if touched[kind]
-    }
+    summed = {kind: classes[kind][:, sorted(rows)] for kind, rows in touched.items() if rows}
     return common.head(system) | {
         "bootstrap": {"unit": "document", "resamples": N_RESAMPLES, "seed": SEED, "level": 0.95},
         "seed": DRAWN,
@@ -279,22 +334,18 @@ def measure(
 
 def summarise(after: numpy.ndarray, before: numpy.ndarray | None = None) -> dict[str, Any]:
     """Essays, support, recall in three ways, false alarms; with `before` the same unperturbed, and the drop."""
-    clean = int((after[:, match.WORDS] > 0).sum())
-    found: dict[str, Any] = {
-        "documents": len(after),
-        "support": int(after[:, match.ENTITIES].sum()),
-        "clean_documents": clean,
-    }
+    clean = int((after[:, metrics.WORDS] > 0).sum())
+    found: dict[str, Any] = {"documents": len(after)}
+    found |= {"support": int(after[:, metrics.ENTITIES].sum()), "clean_documents": clean}
     if not len(after):
         return found
     weights = resample(len(after))
-    for prefix, counts in (
-        {"": after} | ({} if before is None else {"unperturbed_": before})
-    ).items():
+    sides = {"": after} if before is None else {"": after, "unperturbed_": before}
+    for prefix, counts in sides.items():
         for name, (part, whole) in RECALLS.items():
             found[prefix + name] = rate(counts[:, part], counts[:, whole], weights)
         if clean:
-            alarms, words = counts[:, match.ALARMS], counts[:, match.WORDS]
+            alarms, words = counts[:, metrics.ALARMS], counts[:, metrics.WORDS]
             found[f"{prefix}false_alarms"] = int(alarms.sum())
             found[f"{prefix}false_alarms_per_10k_words"] = rate(alarms * 10_000, words, weights)
             found[f"{prefix}clean_touched"] = rate(alarms > 0, words > 0, weights)

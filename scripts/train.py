@@ -81,36 +81,15 @@ def role_encoder(
     gpu_id: Annotated[int, typer.Option(help="0 for the first GPU.")] = -1,
     epochs: Annotated[int, typer.Option(help="Passes over the texts.")] = 4,
     learn_rate: Annotated[float, typer.Option(help="Of the encoder, at its height.")] = 3e-4,
-    head_rate: Annotated[
-        float, typer.Option(help="Times that much for the head and the placeholders.")
-    ] = 5.0,
-    batch_pieces: Annotated[int, typer.Option(help="Pieces of a batch.")] = 6144,
-    masked: Annotated[float, typer.Option(help="Share of the pieces that are hidden.")] = 0.05,
-    lost: Annotated[
-        float, typer.Option(help="Share of the mentions that a detector would have missed.")
-    ] = 0.04,
-    strangers: Annotated[
-        float, typer.Option(help="Share of the texts with words that are no names as placeholders.")
-    ] = 0.25,
-    dropout: Annotated[float, typer.Option(help="Of the encoder.")] = 0.1,
     frozen: Annotated[int, typer.Option(help="Lowest layers that are kept as they are.")] = 0,
-    seed: Annotated[int, typer.Option(help="Of everything.")] = 46,
 ) -> None:
     """Train the masked-name role encoder of pii_context: roles of people from the text around their names."""
     from pii_components.training.role_encoder import Settings, train_reader
 
-    settings = Settings(
-        epochs, learn_rate, head_rate, batch_pieces, masked, lost, strangers, dropout, frozen, seed
-    )
+    settings = Settings(epochs, learn_rate, frozen=frozen)
+    device = "cpu" if gpu_id < 0 else f"cuda:{gpu_id}"
     with guard(debug=True):
-        train_reader(
-            corpus,
-            out,
-            settings,
-            encoder=encoder,
-            source=source,
-            device="cpu" if gpu_id < 0 else f"cuda:{gpu_id}",
-        )
+        train_reader(corpus, out, settings, encoder=encoder, source=source, device=device)
 
 
 @app.command()
@@ -119,9 +98,6 @@ def head(
         Path, typer.Option(help="Folder that `spacy train` wrote; its last layer is replaced.")
     ],
     corpus: Annotated[Path, typer.Option(help="The .spacy file that it was trained on.")],
-    epochs: Annotated[int, typer.Option(min=1, help="Passes over the vectors of all tokens.")] = 8,
-    learn_rate: Annotated[float, typer.Option(min=0.0, help="At the start.")] = 3e-3,
-    seed: Annotated[int, typer.Option(help="Of the order of texts.")] = 46,
 ) -> None:
     """Train the last layer of pii_ner alone, in large steps, by which rare labels are learned that fine-tuning hardly moves; minutes."""
     import spacy
@@ -132,7 +108,7 @@ def head(
     with guard(debug=True):
         nlp = spacy.load(model)
         docs = list(DocBin().from_disk(corpus).get_docs(nlp.vocab))
-        losses = fit_head(nlp, docs, epochs=epochs, learn_rate=learn_rate, seed=seed)
+        losses = fit_head(nlp, docs)
         nlp.to_disk(model)
         print(json.dumps({"loss": [round(loss, 4) for loss in losses]}))
 

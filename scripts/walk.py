@@ -112,10 +112,8 @@ def make_docx(doc: Doc) -> bytes:
 def run(place: Path, *arguments: str) -> None:
     """Run the program with a fixed key; files may be set aside (status 1)."""
     environment = {**os.environ, "PII_EDU_KEY": "a key for this walk, of no other use"}
-    command = [*PROGRAM, *arguments]
-    done = subprocess.run(
-        command, cwd=place, env=environment, capture_output=True, text=True, check=False
-    )
+    how: dict[str, Any] = {"cwd": place, "env": environment, "capture_output": True, "text": True}
+    done = subprocess.run([*PROGRAM, *arguments], **how, check=False)
     if done.returncode not in (0, 1):
         told = done.stderr.strip()[-300:]
         raise SystemExit(f"{arguments[0]} ended with {done.returncode}: {told}")
@@ -123,30 +121,22 @@ def run(place: Path, *arguments: str) -> None:
 
 def walk(documents: Sequence[Doc], place: Path, model: str) -> tuple[dict[str, Any], list[Doc]]:
     """Run the steps and check the release: counts, and file, table, kind and string of what failed."""
-    run(
-        place,
-        "deidentify",
-        "class.zip",
-        "--out",
-        "safe",
-        *STEPS.split(),
-        "--config",
-        f"model={model}",
-    )
+    options = ["--out", "safe", *STEPS.split(), "--config", f"model={model}"]
+    run(place, "deidentify", "class.zip", *options)
     run(place, "vault", "verify", "safe.vault")
     rows = csv.reader((place / "safe.csv").read_text("utf-8-sig").splitlines())
     names = {row[0]: row[1] for row in rows if row[1]}
     there = [doc for doc in documents if doc["file"] in names]
-    released = [(name, place / "safe" / name) for name in (names[doc["file"]] for doc in there)]
-    found, failed = judge(there, [(name, path.read_text("utf-8-sig")) for name, path in released])
+    files = [(name, place / "safe" / name) for name in (names[doc["file"]] for doc in there)]
+    found, failed = judge(there, [(name, path.read_text("utf-8-sig")) for name, path in files])
     left = {one["file"] for one in failed if one["kind"] != "kept"}
-    files = [path for path in (place / "safe").rglob("*") if path.is_file()]
+    written = sum(path.is_file() for path in (place / "safe").rglob("*"))
     about = {
         "arguments": STEPS,
         "documents": len(documents),
         "released": len(there),
         "documents_with_nothing_left": len(there) - len(left),
-        "files_beside": len(files) - len(there),
+        "files_beside": written - len(there),
     }
     return {"walk": about, "found": found}, failed
 
@@ -205,10 +195,10 @@ def judge(
             if end not in (GONE, INTACT):
                 row = {"file": doc["file"], "table": table, "kind": kind, "string": string}
                 failed.append(row | {"end": end})
-    return {
-        table: {kind: shares(some) for kind, some in sorted(kinds.items())}
-        for table, kinds in ends.items()
-    }, failed
+    tables = {}
+    for table, kinds in ends.items():
+        tables[table] = {kind: shares(some) for kind, some in sorted(kinds.items())}
+    return tables, failed
 
 
 def shares(ends: Sequence[str]) -> dict[str, Any]:
@@ -217,12 +207,8 @@ def shares(ends: Sequence[str]) -> dict[str, Any]:
     good = counts[GONE] + counts[INTACT]
     exact = binomtest(good, len(ends)).proportion_ci(method="exact")
     interval = [round(exact.low, 4), round(exact.high, 4)]
-    return {
-        "n": len(ends),
-        **counts,
-        "share": round(good / len(ends), 4),
-        "share_exact_95": interval,
-    }
+    share = {"share": round(good / len(ends), 4), "share_exact_95": interval}
+    return {"n": len(ends), **counts, **share}
 
 
 if __name__ == "__main__":

@@ -7,19 +7,16 @@ One fifth of each source, chosen by the hash, is sealed: nobody reads it, traini
 PERSUADE's marks ("STUDENT_NAME") are filled with invented people of the role that a reader gave them.
 """
 
-import gzip
 import hashlib
-import json
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ..errors import Errors, PiiError, reason_of
-from ..files.formats.base import GoldSpan, LabelledText
+from ..files.formats.base import LabelledText
 from ..labels import (
     CHARACTER,
     CITED,
@@ -33,7 +30,7 @@ from ..labels import (
 )
 from ..names.table import NameTable, name_table
 from .people import Person, invent_person
-from .templates import Slot
+from .templates import Filled, Piece, Slot, read_rows
 
 PARTS = SEALED, FIRST, SECOND = ("sealed", "first", "second")
 ORGANISATION = "org"  # owner of a detail that is nobody's
@@ -86,7 +83,7 @@ def read_annotated(
     found: list[AnnotatedText] = []
     known = texts_by_hash(texts)
     for path in sorted(folder.glob("*.jsonl")):
-        for row in _rows(path):
+        for row in read_rows(path):
             text = row.get("text", known.get(row["sha256"]))
             if (
                 text is None
@@ -111,7 +108,7 @@ def read_annotated(
 
 def texts_by_hash(paths: Iterable[Path]) -> dict[str, str]:
     """RETURNS (dict[str, str]): The texts of JSON Lines, by their SHA-256 in hexadecimal. RAISES (PiiError): E501."""
-    rows = chain.from_iterable(map(_rows, paths))
+    rows = chain.from_iterable(map(read_rows, paths))
     texts = (next((row[k] for k in _TEXTS if isinstance(row.get(k), str)), "") for row in rows)
     return {_digest(text): text for text in texts}
 
@@ -120,9 +117,8 @@ def fill_marks(text: LabelledText, seed: int) -> LabelledText:
     """Invented names in the place of marks that are annotated as names; equal marks of one role are one person, unless they stand side by side."""
     rng = random.Random(hashlib.sha256(f"{seed}|{text.id}".encode()).digest())
     table, people = name_table(), dict[tuple[str, str, int], Person]()
-    parts: list[str] = []
-    spans: list[GoldSpan] = []
-    at = length = 0
+    pieces: list[Piece] = []
+    at = 0
     last: dict[tuple[str, str], tuple[int, int]] = {}
     for start, end, label in text.spans:
         value = text.text[start:end]
@@ -132,12 +128,10 @@ def fill_marks(text: LabelledText, seed: int) -> LabelledText:
             number = 1 - number if start - where < _NEAR else number
             last[value, role] = (end, number)
             value = _name(people, (value, role, number), text.text[:start], rng, table)
-        before = text.text[at:start]
-        parts += [before, value]
-        length += len(before)
-        spans.append((length, length + len(value), label))
-        length, at = length + len(value), end
-    return LabelledText(text.id, "".join([*parts, text.text[at:]]), tuple(spans), meta=text.meta)
+        pieces += [(text.text[at:start], ""), (value, label)]
+        at = end
+    filled = Filled("").with_pieces([*pieces, (text.text[at:], "")])
+    return LabelledText(text.id, filled.text, filled.spans, meta=text.meta)
 
 
 def _name(
@@ -158,16 +152,3 @@ def _name(
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    try:
-        with (
-            gzip.open(path, "rt", encoding="utf-8")
-            if path.suffix == ".gz"
-            else path.open(encoding="utf-8") as file
-        ):
-            for line in file:
-                yield json.loads(line)
-    except (OSError, ValueError) as err:
-        raise PiiError(Errors.E501, what=f"'{path.name}'", reason=reason_of(err)) from err

@@ -5,7 +5,6 @@ has put them. A template, a carrier or a fragment is in one of train, dev and te
 another filling of itself.
 """
 
-import gzip
 import hashlib
 import json
 import logging
@@ -23,19 +22,21 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 
 from ..errors import Errors, PiiError
-from ..labels import AGE, DETAIL_LABELS, NAME_CONNECTED, NAME_STUDENT, USERNAME, is_name
+from ..labels import DETAIL_LABELS, NAME_CONNECTED, NAME_STUDENT, USERNAME, is_name
 from ..names.table import NameTable, name_table
 from ..ner.loss import ANNOTATED, UNLABELLED_KEY
 from ..spans import SPANS_KEY
-from .noise import Change, DocumentNoise, Filled, Noisy, curly, hard_negative, native_sentence
+from .noise import Change, DocumentNoise, Noisy, curly, hard_negative, native_sentence
 from .people import Person, invent_person, is_linked
 from .split import CRAPII_DOCUMENTS, paper_split
 from .templates import (
+    Filled,
     Part,
+    Piece,
     Slot,
     Template,
-    end_of_age,
     read_fragments,
+    read_rows,
     read_tables,
     read_templates,
 )
@@ -112,27 +113,18 @@ class TemplateFiller:
 
     def fill(self, parts: Iterable[Part]) -> Filled:
         """RETURNS (Filled): Text and slots in order, a span for each slot; an age goes with its unit."""
-        text, spans = "", []
+        pieces: list[Piece] = []
         for part in parts:
             if isinstance(part, str):
-                text += part
+                pieces.append((part, ""))
                 continue
             noisy = self._value(part)
             self.tally["label", part.label] += 1
             if part.role and is_name(part.label):
                 self.tally["role", part.role] += 1
             self.tally["form", f"{part.what} {part.case}".strip()] += 1
-            start = len(text) + len(noisy.before)
-            spans.append((start, start + len(noisy.text), part.label))
-            text += noisy.before + noisy.text + noisy.after
-        return Filled(
-            text,
-            tuple((a, end_of_age(text, b) if label == AGE else b, label) for a, b, label in spans),
-        )
-
-    def noisy_prose(self, filled: Filled) -> Filled:
-        """RETURNS (Filled): The text, some words between spans with the noise that the names have."""
-        return filled.map_prose(self.noise.prose) if self.noise.style else filled
+            pieces += [(noisy.before, ""), (noisy.text, part.label), (noisy.after, "")]
+        return Filled("").with_pieces(pieces).with_units()
 
     def _value(self, slot: Slot) -> Noisy:
         value = slot.text if slot.what == "literal" else self._detail(slot)
@@ -223,13 +215,10 @@ def iter_persuade(path: Path) -> Iterator[tuple[str, str]]:
 
     A row with a `label` of its own is no carrier and is left out: it holds people whom nobody replaced by marks.
     """
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf8") as stream:
-        for row in map(json.loads, stream):
-            if "label" not in row and "labels" not in row:
-                yield (
-                    str(row.get("id", row.get("essay_id", ""))),
-                    row.get("text", row.get("full_text", "")),
-                )
+    for row in read_rows(path):
+        if "label" not in row and "labels" not in row:
+            ident = str(row.get("id", row.get("essay_id", "")))
+            yield ident, row.get("text", row.get("full_text", ""))
 
 
 def to_parts(text: str, rng: random.Random) -> tuple[Part, ...]:
@@ -273,9 +262,9 @@ def _form_of(who: str, before: str, rng: random.Random) -> str:
     what = rng.choices(("first", "full", "last"), (0.75, 0.2, 0.05))[0]
     if who == "student":
         forms = ("full", "first", "initial_last", "middle")
-        return rng.choices(forms, (0.6, 0.3, 0.05, 0.05))[0]
-    if who == "instructor":
-        return "last" if _ADDRESSED.search(before) else rng.choice(("full", "last", "first"))
+        what = rng.choices(forms, (0.6, 0.3, 0.05, 0.05))[0]
+    elif who == "instructor":
+        what = "last" if _ADDRESSED.search(before) else rng.choice(("full", "last", "first"))
     return what
 
 
@@ -296,7 +285,7 @@ def fill_carrier(
     if not parts:
         return None
     filler = TemplateFiller(table, rng, noise=noise, style=style, tally=tally)
-    filled = filler.noisy_prose(filler.fill(parts))
+    filled = filler.fill(parts).map_prose(filler.noise.prose)
     apart = []
     for match in _TITLE_PAIR.finditer(filled.text):
         start, end = match.span()
@@ -416,7 +405,7 @@ def add_header(
 def _add_prose_noise(filled: Filled, filler: TemplateFiller, recipe: Recipe) -> Filled:
     """Noise between names, too, and to train on, here and there, a word of another script that is no
     name: a detector that never saw such a word takes each for a name."""
-    filled = filler.noisy_prose(filled)
+    filled = filled.map_prose(filler.noise.prose)
     if not recipe.style or filler.rng.random() >= _NATIVE_WORDS:
         return filled
     places = filled.stops(at_end=False)
@@ -520,25 +509,19 @@ def from_crapii(path: Path, split: str) -> Iterator[Filled]:
     from ..files.labelled import read_labelled
 
     for text in read_labelled(path):
-        if crapii_split(text.id) == split:
+        if crapii_splits().get(text.id, "test") == split:
             yield Filled(text.text, tuple(text.spans), tuple(text.masked), CRAPII_ANNOTATED)
 
 
 @cache
-def _crapii_splits() -> dict[str, str]:
+def crapii_splits() -> dict[str, str]:
+    """RETURNS (dict[str, str]): Number of an essay in CRAPII -> "train" for the paper's base train, "dev" for its verifier train.
+
+    All others are "test": of a document without a number nobody knows that it is not of the test part.
+    """
     parts = paper_split(CRAPII_DOCUMENTS)
-    return {
-        str(n): split
-        for part, split in (("base_train", "train"), ("verifier_train", "dev"))
-        for n in parts[part]
-    }
-
-
-def crapii_split(document: str) -> str:
-    """RETURNS (str): "train" for an essay of the paper's base train by its number in CRAPII, "dev" for its verifier train, else "test"."""
-    return _crapii_splits().get(
-        document, "test"
-    )  # of another document nobody knows that it is not of the test part
+    dev = dict.fromkeys(map(str, parts["verifier_train"]), "dev")
+    return dict.fromkeys(map(str, parts["base_train"]), "train") | dev
 
 
 def to_doc(nlp: Language, filled: Filled) -> Doc:

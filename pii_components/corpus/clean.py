@@ -15,6 +15,7 @@ import unicodedata
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -82,15 +83,8 @@ def find_anomalies(
 
     counts (numpy.ndarray): (n_texts, 97), as `character_counts` makes them. contamination (float): Share of the texts that is
     taken for anomalous, above 0, at most .5. seed (int): Of the random subsets that the robust fit begins with.
-    RAISES (PiiError): E664, if there are too few texts for the number of columns; E650; E005.
+    RAISES (PiiError): E664, if there are too few texts for the number of columns; E005.
     """
-    if not 0 < contamination <= 0.5:
-        raise PiiError(
-            Errors.E650,
-            name="contamination",
-            value=contamination,
-            allowed="a number above 0, at most .5",
-        )
     covariance = _library("sklearn.covariance", "scikit-learn", "anomalous characters")
     columns = columns_of(counts, pool_below=pool_below)
     documents, width = columns.shape
@@ -124,15 +118,12 @@ _BLOCK = 4_000_000
 class Duplicates:
     """What copies what.
 
-    n (int): Number of texts. threshold (float): Pairs are more similar than this.
     pairs (tuple[tuple[int, int, float], ...]): Positions, lower first, and cosine. Of texts with equal trigrams each is paired
     with the first of them only, so that a thousand copies are not half a million pairs.
     groups (tuple[tuple[int, ...], ...]): Connected components of the pairs, sorted.
     highest (tuple[float, ...]): Per text its highest similarity to another one; empty unless asked for.
     """
 
-    n: int
-    threshold: float
     pairs: tuple[tuple[int, int, float], ...]
     groups: tuple[tuple[int, ...], ...]
     highest: tuple[float, ...] = ()
@@ -199,12 +190,8 @@ def duplicates_of(
     rows (Iterable[numpy.ndarray]): Of each text what `TrigramHasher` makes; fewer than three content words are like no other text.
     threshold (float): Cosine above which two texts are copies, 0 to 1. highest (bool): Whether to find each text's highest similarity
     too; without it, texts whose lengths differ too much are never compared.
-    RAISES (PiiError): E650, if the threshold is not above 0 and below 1; E005, if scipy is not installed.
+    RAISES (PiiError): E005, if scipy is not installed.
     """
-    if not 0 < threshold < 1:
-        raise PiiError(
-            Errors.E650, name="threshold", value=threshold, allowed="a number above 0 and below 1"
-        )
     sparse = _library("scipy.sparse", "scipy", "near-duplicates")
     equal: dict[
         bytes, tuple[Any, list[int]]
@@ -243,7 +230,7 @@ def duplicates_of(
     for (_, places), value in zip(distinct, best, strict=True):
         top |= dict.fromkeys(places, 1.0 if len(places) > 1 else round(float(value), 6))
     groups = connected(n, ((i, j) for i, j, _ in pairs))
-    return Duplicates(n, threshold, tuple(pairs), groups, tuple(top.values()) if highest else ())
+    return Duplicates(tuple(pairs), groups, tuple(top.values()) if highest else ())
 
 
 def _matrix(rows: list[Any], sizes: Any, sparse: Any) -> Any:
@@ -440,7 +427,7 @@ def choose_submissions(
     """RETURNS (frozenset[int]): Numbers of the records that stay: the "latest" of each student, or with "only" those of students with one.
 
     student, time (Callable[[Record], Any]): Give the student and the time of a record; a record without student stays.
-    RAISES (PiiError): E653, if a time can be read neither as a number nor as an ISO date.
+    RAISES (PiiError): E624, if a time can be read neither as a number nor as an ISO date.
     """
     submissions: defaultdict[str | int, list[tuple[float, int]]] = defaultdict(list)
     for record in records:
@@ -457,13 +444,17 @@ def _moment(value: Any, number: int) -> float:
     try:
         moment = float(value)
     except (TypeError, ValueError):
-        try:
+        moment = math.nan
+        with suppress(ValueError):
             when = datetime.fromisoformat(str(value).strip())
-        except ValueError as err:
-            raise PiiError(Errors.E653, number=number) from err
-        moment = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+            moment = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
     if not math.isfinite(moment):
-        raise PiiError(Errors.E653, number=number)
+        raise PiiError(
+            Errors.E624,
+            name="time_column",
+            number=number,
+            expected="a number or an ISO date (2024-05-31T13:00)",
+        )
     return moment
 
 
@@ -483,13 +474,13 @@ def check_corpus(texts: Iterable[str], options: CleaningOptions) -> WholeCorpus:
         return WholeCorpus(found, copies)
     left = [i for i in range(len(counts)) if i not in copies]
     left_counts = np.reshape([counts[i] for i in left], (len(left), len(COLUMNS) + 1))
-    how: dict[str, Any] = {
-        "contamination": options.contamination,
-        "pool_below": options.pool_below,
-        "seed": options.seed,
-    }
     try:
-        outlying = find_anomalies(left_counts, **how)
+        outlying = find_anomalies(
+            left_counts,
+            contamination=options.contamination,
+            pool_below=options.pool_below,
+            seed=options.seed,
+        )
     except PiiError as err:
         if err.code != "E664":
             raise

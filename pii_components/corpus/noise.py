@@ -2,7 +2,7 @@
 
     noisy_name("Ana Lopez", rng)                    ->  ("A N A  L O P E Z", "spaced")
     DocumentNoise(rng, style=1.0).mention(...)      all names of one text, in one style
-    perturbations()["names_lower"](filled, rng)     what robustness measures and training may see
+    perturbations()[0].change(filled, rng)          what robustness measures and training may see
 
 A change of a text works on `Filled` and carries the spans along: those that come out lie exactly
 where a perfect detector would put them. Which noise there is, and how often: resources/corpus,
@@ -13,16 +13,14 @@ student from an author.
 import random
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any, NamedTuple
 
-from ..errors import Errors, PiiError
 from ..labels import (
     DETAIL_LABELS,
     EMAIL,
     ID_NUM,
-    INDIRECT_LABELS,
     NAME_CONNECTED,
     NAME_STUDENT,
     PHONE_NUM,
@@ -30,110 +28,9 @@ from ..labels import (
     is_name,
 )
 from ..names.table import name_table
-from .templates import PUBLIC_LABELS, Slot, read_tables
+from .templates import PUBLIC_LABELS, Filled, Piece, Slot, Span, read_tables
 
-Span = tuple[int, int, str]
 OnValue = Callable[[str, random.Random], str]
-# A stretch of text and its label, empty for what stands between spans.
-Piece = tuple[str, str]
-UNLABELLED = "UNLABELLED"
-
-
-# --- texts with spans
-
-
-@dataclass(frozen=True, slots=True)
-class Filled:
-    """Text with labelled spans: characters, end exclusive, sorted and apart.
-
-    unlabelled (tuple[tuple[int, int], ...]): Stretches that nobody has labelled.
-    annotated (Mapping[str, Sequence[str]]): The labels that somebody looked for, and which of ours
-        each may be (ner/loss.py); empty for all.
-    """
-
-    text: str
-    spans: tuple[Span, ...] = ()
-    unlabelled: tuple[tuple[int, int], ...] = ()
-    annotated: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    @property
-    def direct(self) -> bool:
-        """Whether there is a name or a direct identifier in it."""
-        return any(label not in INDIRECT_LABELS for _, _, label in self.spans)
-
-    def __add__(self, other: "Filled") -> "Filled":
-        shift = len(self.text)
-        return Filled(
-            self.text + other.text,
-            self.spans + tuple((s + shift, e + shift, label) for s, e, label in other.spans),
-            self.unlabelled + tuple((s + shift, e + shift) for s, e in other.unlabelled),
-            self.annotated or other.annotated,
-        )
-
-    def cut(self, start: int, end: int) -> "Filled":
-        """RETURNS (Filled): Characters start to end; spans that the cut would split are unlabelled."""
-        spans, rest = [], [u for u in self.unlabelled if u[1] > start and u[0] < end]
-        for s, e, label in self.spans:
-            if s >= start and e <= end:
-                spans.append((s - start, e - start, label))
-            elif e > start and s < end:
-                rest.append((s, e))
-        clipped = tuple((max(s, start) - start, min(e, end) - start) for s, e in sorted(rest))
-        return Filled(self.text[start:end], tuple(spans), clipped, self.annotated)
-
-    def put(self, addition: "Filled", start: int, end: int | None = None) -> "Filled":
-        """RETURNS (Filled): With an addition at `start`, in the place of what stands up to `end`."""
-        rest = self.cut(start if end is None else end, len(self.text))
-        return self.cut(0, start) + addition + rest
-
-    def stops(self, *, at_end: bool = True) -> list[int]:
-        """RETURNS (list[int]): Where a sentence has ended, outside of every span and unlabelled
-        stretch.
-
-        at_end (bool): Whether the text's own end may be one.
-        """
-        pattern = r"[.!?](?=\s|$)" if at_end else r"[.!?](?=\s)"
-        ends = (match.end() for match in re.finditer(pattern, self.text))
-        return [at for at in ends if not self.is_marked(at, at)]
-
-    def is_marked(self, start: int, end: int) -> bool:
-        """RETURNS (bool): Whether characters are in a span or an unlabelled stretch, or a place between
-        two characters is (start = end)."""
-        marked = [*(span[:2] for span in self.spans), *self.unlabelled]
-        return any(first < end and last > start for first, last in marked)
-
-    def pieces(self) -> list[Piece]:
-        """RETURNS (list[Piece]): Prose, span, prose and so on, to the end of the text."""
-        untold = [(start, end, UNLABELLED) for start, end in self.unlabelled]
-        pieces, at = [], 0
-        for start, end, label in sorted([*self.spans, *untold]):
-            pieces += [(self.text[at:start], ""), (self.text[start:end], label)]
-            at = end
-        return [*pieces, (self.text[at:], "")]
-
-    def with_pieces(self, pieces: Iterable[Piece]) -> "Filled":
-        """RETURNS (Filled): A text of pieces, annotated as this one."""
-        text, spans = "", []
-        for piece, label in pieces:
-            if label and piece:
-                spans.append((len(text), len(text) + len(piece), label))
-            text += piece
-        untold = tuple((start, end) for start, end, label in spans if label == UNLABELLED)
-        named = tuple(span for span in spans if span[2] != UNLABELLED)
-        return Filled(text, named, untold, self.annotated)
-
-    def map_prose(self, change: Callable[[str], str]) -> "Filled":
-        """RETURNS (Filled): Each piece between spans changed.
-
-        Where there are unlabelled stretches the text stays: they cannot be followed.
-        """
-        if self.unlabelled:
-            return self
-        return self.with_pieces(
-            (value if label else change(value), label) for value, label in self.pieces()
-        )
-
-
 Change = Callable[[Filled, random.Random], Filled]
 
 
@@ -144,25 +41,17 @@ _GIVEN_FORMS = frozenset(("first", "nick", "first_initial", "initials"))
 
 
 class NativePerson(NamedTuple):
-    """A person whose name is in a script other than Latin.
-
-    gap (str): What stands between the names.
-    family_first (bool): Whether the family name is first.
-    """
+    """A person whose name is in a script other than Latin: given name, family name, and both."""
 
     given: str
     family: str
-    gap: str
-    family_first: bool
+    full: str
 
     def form(self, what: str) -> str:
         """RETURNS (str): Given name, family name or both, as a slot asks; there are no initials."""
         if what in _GIVEN_FORMS:
             return self.given
-        if what == "last":
-            return self.family
-        parts = [self.given, self.family]
-        return self.gap.join(reversed(parts) if self.family_first else parts)
+        return self.family if what == "last" else self.full
 
 
 def pick_script(rng: random.Random) -> str:
@@ -180,12 +69,8 @@ def native_person(rng: random.Random, script: str = "") -> NativePerson:
     if script in ("Han", "Hangul", "Japanese") and rng.random() < 0.12:
         gap = "" if gap else " "
     given, family = rng.choice(names["given"].split()), rng.choice(names["family"].split())
-    return NativePerson(given, family, gap, names["family_first"])
-
-
-def native_name(rng: random.Random) -> str:
-    """RETURNS (str): A full name in a script other than Latin; a given name alone at times."""
-    return native_person(rng).form("first" if rng.random() < 0.2 else "full")
+    order = (family, given) if names["family_first"] else (given, family)
+    return NativePerson(given, family, gap.join(order))
 
 
 def native_sentence(rng: random.Random) -> str:
@@ -225,6 +110,9 @@ _OCR = (("rn", "m"), ("m", "rn"), ("l", "1"), ("i", "l"), ("o", "0"), ("cl", "d"
 DIGIT_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _LIGATURES = {"ffi": "ﬃ", "ffl": "ﬄ", "ff": "ﬀ", "fi": "ﬁ", "fl": "ﬂ", "st": "ﬆ"}
 _WORD = r"[^\W\d_]{3,}"
+# Letters of mathematics, as on social media.
+_BOLD = {ord(ch): chr(0x1D400 + i) for i, ch in enumerate(ascii_uppercase + ascii_lowercase)}
+_FULL_WIDTH = {ord(" "): "\u3000"} | {n: chr(n + 0xFEE0) for n in range(ord("!"), ord("~") + 1)}
 
 
 def always(change: Callable[[str], str]) -> OnValue:
@@ -235,10 +123,11 @@ def always(change: Callable[[str], str]) -> OnValue:
 def each(pattern: str, change: OnValue, share: float = 1.0) -> OnValue:
     """RETURNS (OnValue): Changes what a regular expression finds, or a share of it."""
 
-    def one(found: str, rng: random.Random) -> str:
-        return change(found, rng) if share == 1.0 or rng.random() < share else found
+    def one(match: re.Match[str], rng: random.Random) -> str:
+        chosen = share == 1.0 or rng.random() < share
+        return change(match[0], rng) if chosen else match[0]
 
-    return lambda value, rng: re.sub(pattern, lambda match: one(match.group(), rng), value)
+    return lambda value, rng: re.sub(pattern, lambda match: one(match, rng), value)
 
 
 def _place(name: str, rng: random.Random) -> int:
@@ -280,12 +169,6 @@ def _torn(name: str, rng: random.Random) -> str:
     return name.replace(word, f"{word[:at]}-\n{word[at:]}", 1) if len(word) > 3 else name
 
 
-def _bold(name: str) -> str:
-    """Letters of mathematics, as on social media."""
-    plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-    return name.translate({ord(ch): chr(0x1D400 + i) for i, ch in enumerate(plain)})
-
-
 def _no_accents(name: str) -> str:
     return "".join(ch for ch in unicodedata.normalize("NFD", name) if not unicodedata.combining(ch))
 
@@ -293,11 +176,6 @@ def _no_accents(name: str) -> str:
 def curly(text: str) -> str:
     """RETURNS (str): With typographic quotes and apostrophes."""
     return text.replace("'", "’").replace(' "', " “").replace('"', "”")
-
-
-def _full_width(name: str) -> str:
-    signs = {code: chr(code + 0xFEE0) for code in range(ord("!"), ord("~") + 1)}
-    return name.translate(signs | {ord(" "): "\u3000"})
 
 
 def _swap(name: str, rng: random.Random) -> str:
@@ -347,6 +225,7 @@ def _digits_worded(value: str) -> str:
 NATIVE, MARKS = "native script", "marks"
 # Changes by name.
 CHANGES: dict[str, OnValue] = {
+    "none": always(str),
     "upper": always(str.upper),
     "lower": always(str.lower),
     "title": always(str.title),
@@ -362,8 +241,8 @@ CHANGES: dict[str, OnValue] = {
     "spaced lower": lambda name, rng: _spaced(name, rng).lower(),
     "no accents": always(_no_accents),
     "combining": always(lambda name: unicodedata.normalize("NFD", name)),
-    "full width": always(_full_width),
-    "bold letters": always(_bold),
+    "full width": always(lambda name: name.translate(_FULL_WIDTH)),
+    "bold letters": always(lambda name: name.translate(_BOLD)),
     "ligature": always(lambda name: name.replace("fi", "ﬁ").replace("fl", "ﬂ")),
     "ligatures": each("|".join(_LIGATURES), always(_LIGATURES.__getitem__)),
     "letters swapped": _swap,
@@ -371,7 +250,8 @@ CHANGES: dict[str, OnValue] = {
     "ocr": _ocr,
     "typo": _typo,
     "torn": _torn,
-    NATIVE: lambda name, rng: native_name(rng),
+    # A given name alone at times.
+    NATIVE: lambda name, rng: native_person(rng).form("first" if rng.random() < 0.2 else "full"),
     "glued together": always(lambda name: re.sub(r"[\s,]+", "", name)),
     "curly": always(curly),
     "digits worded": always(_digits_worded),
@@ -481,13 +361,10 @@ class DocumentNoise:
             self.style = rng.choices(list(styles), list(styles.values()))[0]
             if self.style == "any":
                 self.style = rng.choice([kind for kind in NAME_NOISE if kind != NATIVE])
-        self.marks = self._pick_marks() if self.style == MARKS else ["", ""]
+        self.marks = rng.choice(read_tables("noise")["marks"]) if self.style == MARKS else ("", "")
         # Friends who write to each other share a script; in a course they do not.
         self.script = pick_script(rng) if self.style == NATIVE and rng.random() < 0.6 else ""
         self.natives: dict[str, NativePerson] = {}
-
-    def _pick_marks(self) -> list[str]:
-        return list(self.rng.choice(read_tables("noise")["marks"]))
 
     def mention(self, value: str, slot: Slot) -> Noisy:
         """RETURNS (Noisy): What fills a slot: in the writer's style, with noise of its own, or as it is."""
@@ -506,7 +383,8 @@ class DocumentNoise:
 
     def _by_kind(self, value: str, slot: Slot, kind: str) -> Noisy:
         if kind == MARKS:
-            before, after = self.marks if self.style == MARKS else self._pick_marks()
+            choices = read_tables("noise")["marks"]
+            before, after = self.marks if self.style == MARKS else self.rng.choice(choices)
             return Noisy(before, value, after, kind)
         text = self._native(value, slot) if kind == NATIVE else NAME_NOISE[kind](value, self.rng)
         return Noisy("", text, "", kind) if text.strip() and text != value else Noisy("", value, "")
@@ -552,10 +430,7 @@ class DocumentNoise:
 CASE, SCRIPT, LAYOUT, NOISE = "case", "script", "layout", "noise"
 CONTACT, LENGTH, ATTACK, MEANING = "contact", "length", "attack", "meaning"
 CLASSES = (CASE, SCRIPT, LAYOUT, NOISE, CONTACT, LENGTH, ATTACK, MEANING)
-LONG = 20_000  # characters of a long essay
-FAR = 10_000  # characters between a name and its next mention
-_SENTENCES = read_tables("sentences")
-PARAGRAPHS = tuple(_SENTENCES["paragraphs"])
+PRIVATE = f"{NAME_STUDENT} {NAME_CONNECTED}"
 
 
 def chosen_by(where: str) -> Callable[[str], bool]:
@@ -571,17 +446,14 @@ def chosen_by(where: str) -> Callable[[str], bool]:
     return among.get(where) or (lambda label: label in where.split())
 
 
-@dataclass(frozen=True, slots=True)
-class Perturbation:
-    """A change with what is measured under it.
+class Perturbation(NamedTuple):
+    """A change of a text, with what a study measures under it.
 
-    name (str): Unique.
     kind (str): One of `CLASSES`.
     about (str): What it does, by example.
     change (Change): The pure function.
     counts (str): Which spans are measured, see `chosen_by`.
-    rewrites (bool): The spans' own text is what changes, and their number and order stay: only those
-        that did change are measured.
+    rewrites (bool): The spans' own text is what changes, and their number and order stay.
     """
 
     name: str
@@ -591,62 +463,38 @@ class Perturbation:
     counts: str = "all"
     rewrites: bool = False
 
-    def __call__(self, filled: Filled, rng: random.Random) -> Filled:
-        """RETURNS (Filled): The changed text, or what came in where there is nothing to change."""
-        return self.change(filled, rng)
 
-    def measured(self, before: Filled, after: Filled) -> tuple[list[int], list[int]]:
-        """RETURNS (tuple[list[int], list[int]]): Places in both `spans` of what is measured: the same
-        people before and after."""
-        chosen = chosen_by(self.counts)
-        old, new = (
-            [i for i, (*_, label) in enumerate(one.spans) if chosen(label)]
-            for one in (before, after)
-        )
-        if not self.rewrites:
-            return old, new
-
-        def value(filled: Filled, i: int) -> str:
-            return filled.text[slice(*filled.spans[i][:2])]
-
-        changed = [i for i in old if value(before, i) != value(after, i)]
-        return changed, changed
-
-
-def on(where: str, make: Callable[[random.Random], OnValue]) -> Change:
-    """RETURNS (Change): Changes each piece that `where` names; what would be empty stays.
-
-    make (Callable): A change for one text; it may know what it made of earlier pieces.
-    """
+def replaced(where: str, new: Callable[[str, str, random.Random], Iterable[Piece]]) -> Change:
+    """RETURNS (Change): Sets pieces in the place of each piece that `where` names."""
     chosen = chosen_by(where)
 
     def change(filled: Filled, rng: random.Random) -> Filled:
-        one = make(rng)
-        pieces = []
+        pieces: list[Piece] = []
         for value, label in filled.pieces():
-            new = one(value, rng) if chosen(label) else value
-            pieces.append((new if new.strip() or not label else value, label))
+            pieces += new(value, label, rng) if chosen(label) else [(value, label)]
         return filled.with_pieces(pieces)
 
     return change
 
 
-def around(where: str, before: str, after: str, inside: str = "") -> Change:
+def on(where: str, change: OnValue) -> Change:
+    """RETURNS (Change): Changes the text of each piece that `where` names; spans never come out empty."""
+
+    def new(value: str, label: str, rng: random.Random) -> list[Piece]:
+        made = change(value, rng)
+        return [(made if made.strip() or not label else value, label)]
+
+    return replaced(where, new)
+
+
+def around(where: str, before: str, after: str, inside: str = "none") -> Change:
     """RETURNS (Change): Sets strings beside each span that `where` names, outside of it.
 
     inside (str): How the names change themselves.
     """
-    chosen = chosen_by(where)
-    renamed = on("names", lambda rng: change_of(inside)) if inside else None
-
-    def change(filled: Filled, rng: random.Random) -> Filled:
-        pieces = []
-        for value, label in (renamed(filled, rng) if renamed else filled).pieces():
-            beside = bool(label) and chosen(label)
-            pieces += [(before, ""), (value, label), (after, "")] if beside else [(value, label)]
-        return filled.with_pieces(pieces)
-
-    return change
+    rename = on("names", change_of(inside))
+    put = replaced(where, lambda value, label, rng: [(before, ""), (value, label), (after, "")])
+    return lambda filled, rng: put(rename(filled, rng), rng)
 
 
 def main_span(filled: Filled) -> Span | None:
@@ -659,21 +507,11 @@ def main_span(filled: Filled) -> Span | None:
     return None
 
 
-def _is_private(label: str) -> bool:
-    return label in (NAME_STUDENT, NAME_CONNECTED)
-
-
 def _writer(filled: Filled) -> Piece:
     """Name and label of the first private person, students before others; empty if there is none."""
-    private = [span for span in filled.spans if _is_private(span[2])]
+    private = [span for span in filled.spans if span[2] in PRIVATE.split()]
     start, end, label = min(private, key=lambda s: (s[2] != NAME_STUDENT, s[0]), default=(0, 0, ""))
     return " ".join(filled.text[start:end].split()), label
-
-
-def _surname(filled: Filled, rng: random.Random) -> str:
-    """The last word of the first private person's name, or any surname."""
-    words = re.findall(r"[^\W\d_]{2,}", _writer(filled)[0])
-    return words[-1].capitalize() if words else name_table().sample_surname(rng)
 
 
 def _with(pattern: str, *values: Piece) -> Filled:
@@ -684,73 +522,64 @@ def _with(pattern: str, *values: Piece) -> Filled:
     )
 
 
-def _in_script(language: str, joint: str) -> Callable[[random.Random], OnValue]:
+def _in_script(language: str, joint: str) -> Change:
     """Names in another script: a word of a name becomes the same one throughout a text; initials and
     commas go."""
 
-    def make(rng: random.Random) -> OnValue:
+    def change(filled: Filled, rng: random.Random) -> Filled:
         left = read_tables("native")["name_words"][language].split()
         rng.shuffle(left)
         known: dict[str, str] = {}
 
-        def change(value: str, rng: random.Random) -> str:
+        def translate(value: str) -> str:
             words = re.findall(r"[^\W_]+", re.sub(r"(?<=\w)['’.](?=\w)", "", value.lower()))
             return joint.join(known.setdefault(w, left[len(known) % len(left)]) for w in words)
 
-        return change
-
-    return make
-
-
-_glue = on("names", lambda rng: CHANGES["glued together"])
-
-
-def _glued_to_id(filled: Filled, rng: random.Random) -> Filled:
-    """ "AnaLopez_20231234" for every student's name; the number is a span of its own."""
-    pieces = []
-    for value, label in _glue(filled, rng).pieces():
-        pieces.append((value, label))
-        if label == NAME_STUDENT:
-            number = f"20{rng.randint(18, 25)}{rng.randint(0, 9999):04d}"
-            pieces += [("_", ""), (number, ID_NUM)]
-    return filled.with_pieces(pieces)
-
-
-def _with_others(joint: str, many: int, share: float = 1.0, where: str = "") -> Change:
-    """So many invented people beside each private name, of the same label; glued if nothing joins them.
-
-    share (float): Of the names that get somebody.
-    where (str): Which names instead of the private ones, see `chosen_by`.
-    """
-    chosen = chosen_by(where) if where else _is_private
-
-    def change(filled: Filled, rng: random.Random) -> Filled:
-        pieces = []
-        for value, label in (filled if joint or share < 1 else _glue(filled, rng)).pieces():
-            pieces.append((value, label))
-            if chosen(label) and value.strip() and (share == 1.0 or rng.random() < share):
-                for _ in range(many):
-                    name = invented_name(rng)
-                    pieces += [(joint, ""), (name if joint else name.replace(" ", ""), label)]
-        return filled.with_pieces(pieces)
+        return on("names", always(translate))(filled, rng)
 
     return change
 
 
-def invented_name(rng: random.Random) -> str:
-    """RETURNS (str): A given name and a surname of the table."""
+_glue = on("names", CHANGES["glued together"])
+
+
+def _glued_to_id(filled: Filled, rng: random.Random) -> Filled:
+    """ "AnaLopez_20231234" for every student's name; the number is a span of its own."""
+
+    def new(value: str, label: str, rng: random.Random) -> list[Piece]:
+        number = f"20{rng.randint(18, 25)}{rng.randint(0, 9999):04d}"
+        return [(value, label), ("_", ""), (number, ID_NUM)]
+
+    return replaced(NAME_STUDENT, new)(_glue(filled, rng), rng)
+
+
+def _with_others(joint: str, many: int, share: float = 1.0, where: str = PRIVATE) -> Change:
+    """So many invented people beside each name, of the same label; glued if nothing joins them.
+
+    share (float): Of the names that get somebody.
+    where (str): Which names, see `chosen_by`.
+    """
     table = name_table()
-    return f"{table.sample_given(rng)} {table.sample_surname(rng)}"
+
+    def new(value: str, label: str, rng: random.Random) -> list[Piece]:
+        pieces = [(value, label)]
+        if value.strip() and (share == 1.0 or rng.random() < share):
+            for _ in range(many):
+                name = f"{table.sample_given(rng)} {table.sample_surname(rng)}"
+                pieces += [(joint, ""), (name if joint else name.replace(" ", ""), label)]
+        return pieces
+
+    put = replaced(where, new)
+    return lambda filled, rng: put(filled if joint or share < 1 else _glue(filled, rng), rng)
 
 
-def _substitute(pattern: str, new: str = "") -> Change:
-    """Replaces what a regular expression finds between spans; it sees the whole text, names too."""
+def _without(pattern: str) -> Change:
+    """Deletes what a regular expression finds between spans; it sees the whole text, names too."""
 
     def change(filled: Filled, rng: random.Random) -> Filled:
         for match in reversed(list(re.finditer(pattern, filled.text))):
-            start, end = match.span()
-            if not filled.is_marked(start, end):
-                filled = filled.put(Filled(new), start, end)
+            if not filled.is_marked(*match.span()):
+                filled = filled.put(Filled(""), *match.span())
         return filled
 
     return change
@@ -784,7 +613,7 @@ def _instructions(kind: str, where: str) -> Change:
     """A sentence that gives orders, at the "start", "beside" the main person, or at the "end"."""
 
     def change(filled: Filled, rng: random.Random) -> Filled:
-        sentence = rng.choice(_SENTENCES[kind])
+        sentence = rng.choice(read_tables("sentences")[kind])
         if where == "start":
             return Filled(f"{sentence}\n\n") + filled
         if where == "end":
@@ -804,12 +633,13 @@ def _sentences(kind: str, label: str = "", shared: bool = False) -> Change:
     """
 
     def change(filled: Filled, rng: random.Random) -> Filled:
-        name = _surname(filled if shared else Filled(""), rng)
+        words = re.findall(r"[^\W\d_]{2,}", _writer(filled)[0]) if shared else []
+        name = words[-1].capitalize() if words else name_table().sample_surname(rng)
         places = filled.stops()
         for at in sorted(rng.sample(places, k=min(3, len(places))), reverse=True):
             sentence = f" {hard_negative(rng)[0]}"
             if kind != "numbers":
-                sentence = rng.choice(_SENTENCES[kind])
+                sentence = rng.choice(read_tables("sentences")[kind])
             filled = filled.put(_with(sentence, (name, label)), at)
         return filled
 
@@ -824,46 +654,9 @@ DOCUMENT: dict[str, Callable[..., Any]] = {
     "page header": _page_header,
     "sentences": _sentences,
     "signature block": _signature_block,
-    "substitute": _substitute,
     "with others": _with_others,
+    "without": _without,
 }
-
-
-def prose(paragraphs: Sequence[str], length: int, rng: random.Random) -> Filled:
-    """RETURNS (Filled): Clean prose of at least that many characters; empty for 0 and less."""
-    order: list[str] = []
-    left: list[str] = []
-    while sum(len(paragraph) + 2 for paragraph in order) < length:
-        if not left:
-            left = rng.sample(paragraphs, len(paragraphs))
-        order.append(left.pop(0))
-    return Filled("\n\n".join(order))
-
-
-def _padded(paragraphs: Sequence[str], before: float, after: float) -> Change:
-    """Lengthens a text to `LONG` characters, these shares of what is added before and after it."""
-
-    def change(filled: Filled, rng: random.Random) -> Filled:
-        missing = LONG - len(filled.text)
-        if missing > 0 and after:
-            filled = filled + Filled("\n\n") + prose(paragraphs, int(missing * after), rng)
-        if missing > 0 and before:
-            filled = prose(paragraphs, int(missing * before), rng) + Filled("\n\n") + filled
-        return filled
-
-    return change
-
-
-def _far_below(paragraphs: Sequence[str]) -> Change:
-    """`FAR` characters set in after the sentence with the main name: it comes again far below."""
-
-    def change(filled: Filled, rng: random.Random) -> Filled:
-        main = main_span(filled)
-        after = [at for at in filled.stops() if main is None or at >= main[1]]
-        text = Filled("\n\n") + prose(paragraphs, FAR, rng) + Filled("\n\n")
-        return filled.put(text, after[0] if after else len(filled.text))
-
-    return change
 
 
 def _perturbation(
@@ -877,56 +670,21 @@ def _perturbation(
         change = DOCUMENT[what](*arguments) if arguments else DOCUMENT[what]
         return Perturbation(name, kind, about, change, of)
     if scope == "people":
-        change = on("names", _in_script(*arguments))
-        return Perturbation(name, kind, about, change, "names", rewrites=True)
-    value_change = change_of(what, *arguments)
-    on_spans = scope not in ("prose", "text")
-    counts = ("names" if scope == "names" else "details") if on_spans else "all"
-    return Perturbation(
-        name, kind, about, on(where, lambda rng: value_change), counts, rewrites=on_spans
-    )
+        return Perturbation(name, kind, about, _in_script(*arguments), "names", rewrites=True)
+    change = on(where, change_of(what, *arguments))
+    if scope in ("prose", "text"):
+        return Perturbation(name, kind, about, change)
+    counts = "names" if scope == "names" else "details"
+    return Perturbation(name, kind, about, change, counts, rewrites=True)
 
 
-_ROWS = [
-    _perturbation(kind, name, *row)
-    for kind, rows in read_tables("perturbations").items()
-    for name, row in rows.items()
-]
-
-
-def perturbations(paragraphs: Sequence[str] = PARAGRAPHS) -> dict[str, Perturbation]:
-    """RETURNS (dict[str, Perturbation]): All by name, class by class.
-
-    paragraphs (Sequence[str]): Clean prose that long essays are padded with.
-    """
-    found = list(_ROWS)
-    for place, about, before in (
-        ("early", "first", 0),
-        ("middle", "amid", 0.5),
-        ("late", "last", 1),
-    ):
-        about = f"20,000 characters, the text {about}"
-        change = _padded(paragraphs, before, 1 - before)
-        found.append(Perturbation(f"long_people_{place}", LENGTH, about, change))
-    about = "10,000 characters after the first name"
-    found.append(Perturbation("name_again_far_below", LENGTH, about, _far_below(paragraphs)))
-    found.sort(key=lambda perturbation: CLASSES.index(perturbation.kind))
-    return {perturbation.name: perturbation for perturbation in found}
-
-
-def choose(found: dict[str, Perturbation], names: Iterable[str]) -> dict[str, Perturbation]:
-    """RETURNS (dict[str, Perturbation]): Some of the perturbations, in their order.
-
-    names (Iterable[str]): Names of perturbations or of classes; none for all.
-    RAISES (PiiError): E519, for a name that is neither.
-    """
-    wanted = set(names)
-    for name in sorted(wanted - found.keys() - set(CLASSES)):
-        allowed = ", ".join((*CLASSES, *found))
-        raise PiiError(Errors.E519, value=name, what="perturbation", allowed=allowed)
-    return {
-        name: p for name, p in found.items() if not wanted or name in wanted or p.kind in wanted
-    }
+def perturbations() -> list[Perturbation]:
+    """RETURNS (list[Perturbation]): Those of perturbations.toml, class by class."""
+    return [
+        _perturbation(kind, name, *row)
+        for kind, rows in read_tables("perturbations").items()
+        for name, row in rows.items()
+    ]
 
 
 # Those to train on: everybody's names are changed alike.
@@ -948,15 +706,15 @@ BESIDE = Perturbation("beside", LAYOUT, "Ana Lopez / Budi Santoso", _beside, "na
 
 def training_perturbations() -> list[Perturbation]:
     """RETURNS (list[Perturbation]): Those that tell nothing of who is private."""
-    found = [p for p in perturbations().values() if p.kind in TRAINING_CLASSES]
+    found = [p for p in perturbations() if p.kind in TRAINING_CLASSES]
     return [BESIDE, *(p for p in found if p.name not in _ONLY_PRIVATE)]
 
 
 def training_change(share: float) -> Change:
     """RETURNS (Change): Changes a share of the texts, for `build_corpus`; classes are equally frequent."""
-    by_class: dict[str, list[Perturbation]] = {kind: [] for kind in TRAINING_CLASSES}
+    by_class: dict[str, list[Change]] = {kind: [] for kind in TRAINING_CLASSES}
     for perturbation in training_perturbations():
-        by_class[perturbation.kind].append(perturbation)
+        by_class[perturbation.kind].append(perturbation.change)
 
     def change(filled: Filled, rng: random.Random) -> Filled:
         if rng.random() >= share:

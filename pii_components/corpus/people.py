@@ -13,7 +13,6 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from ..errors import Errors, PiiError
 from ..names.table import REGIONS, NameTable
 from ..surrogates.keys import Chance
 from ..surrogates.numbers import surrogate_id_num, surrogate_phone
@@ -38,39 +37,18 @@ GROUPS: tuple[tuple[str, str], ...] = tuple(
 )
 # Surnames have no gender in the source: both genders of a culture share them.
 SURNAMES = "S"
-MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
+MONTHS = tuple(
+    "January February March April May June July August September October November December".split()
 )
 
 
-def check_group(gender: str, culture: str) -> None:
-    """RAISES (PiiError): E519, if the gender or the culture is unknown."""
-    if gender not in GENDERS:
-        raise PiiError(Errors.E519, value=gender, what="gender", allowed=", ".join(GENDERS))
-    if culture not in CULTURES:
-        raise PiiError(Errors.E519, value=culture, what="culture", allowed=", ".join(CULTURES))
-
-
 def given_names(gender: str, culture: str) -> tuple[str, ...]:
-    """RETURNS (tuple[str, ...]): Given names of a group, sorted. RAISES (PiiError): E519, if there is no such group."""
-    check_group(gender, culture)
+    """RETURNS (tuple[str, ...]): Given names of one of `GROUPS`, sorted."""
     return _lists()[culture, gender]
 
 
 def surnames(culture: str) -> tuple[str, ...]:
-    """RETURNS (tuple[str, ...]): Surnames of a culture, sorted. RAISES (PiiError): E519, if there is no such culture."""
-    check_group("F", culture)
+    """RETURNS (tuple[str, ...]): Surnames of one of `CULTURES`, sorted."""
     return _lists()[culture, SURNAMES]
 
 

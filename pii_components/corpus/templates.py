@@ -5,11 +5,13 @@
 ('Hi, ', Slot(who='friend2', what='first', case='upper', text=''), '!')
 """
 
+import gzip
+import json
 import re
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from itertools import chain, combinations
@@ -19,7 +21,7 @@ from typing import Any
 from .. import labels
 from ..errors import Errors, PiiError
 from ..files.record import reason_of
-from ..labels import LABELS, ROLES, label_for_role
+from ..labels import INDIRECT_LABELS, LABELS, ROLES, label_for_role
 from ..names.table import NameTable, name_table
 
 WHO_ROLES = {
@@ -79,6 +81,15 @@ def read_tables(name: str) -> dict[str, Any]:
     )
 
 
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """YIELDS (dict[str, Any]): Each row of a (gzipped) JSON Lines file. RAISES (PiiError): E501."""
+    try:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf8") as file:
+            yield from map(json.loads, file)
+    except (OSError, ValueError) as err:
+        raise PiiError(Errors.E501, what=f"'{path.name}'", reason=reason_of(err)) from err
+
+
 @dataclass(frozen=True, slots=True)
 class Slot:
     """A place where a person's name or detail goes.
@@ -108,6 +119,114 @@ class Slot:
 
 
 Part = str | Slot
+
+
+# Texts with labelled spans: what becomes of a template.
+
+Span = tuple[int, int, str]
+# A stretch of text and its label, empty for what stands between spans.
+Piece = tuple[str, str]
+UNLABELLED = "UNLABELLED"
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """Text with labelled spans: characters, end exclusive, sorted and apart.
+
+    unlabelled (tuple[tuple[int, int], ...]): Stretches that nobody has labelled.
+    annotated (Mapping[str, Sequence[str]]): The labels that somebody looked for, and which of ours
+        each may be (ner/loss.py); empty for all.
+    """
+
+    text: str
+    spans: tuple[Span, ...] = ()
+    unlabelled: tuple[tuple[int, int], ...] = ()
+    annotated: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def direct(self) -> bool:
+        """Whether there is a name or a direct identifier in it."""
+        return any(label not in INDIRECT_LABELS for _, _, label in self.spans)
+
+    def __add__(self, other: "Filled") -> "Filled":
+        shift = len(self.text)
+        return Filled(
+            self.text + other.text,
+            self.spans + tuple((s + shift, e + shift, label) for s, e, label in other.spans),
+            self.unlabelled + tuple((s + shift, e + shift) for s, e in other.unlabelled),
+            self.annotated or other.annotated,
+        )
+
+    def cut(self, start: int, end: int) -> "Filled":
+        """RETURNS (Filled): Characters start to end; spans that the cut would split are unlabelled."""
+        spans, rest = [], [u for u in self.unlabelled if u[1] > start and u[0] < end]
+        for s, e, label in self.spans:
+            if s >= start and e <= end:
+                spans.append((s - start, e - start, label))
+            elif e > start and s < end:
+                rest.append((s, e))
+        clipped = tuple((max(s, start) - start, min(e, end) - start) for s, e in sorted(rest))
+        return Filled(self.text[start:end], tuple(spans), clipped, self.annotated)
+
+    def put(self, addition: "Filled", start: int, end: int | None = None) -> "Filled":
+        """RETURNS (Filled): With an addition at `start`, in the place of what stands up to `end`."""
+        rest = self.cut(start if end is None else end, len(self.text))
+        return self.cut(0, start) + addition + rest
+
+    def stops(self, *, at_end: bool = True) -> list[int]:
+        """RETURNS (list[int]): Where a sentence has ended, outside of every span and unlabelled
+        stretch.
+
+        at_end (bool): Whether the text's own end may be one.
+        """
+        pattern = r"[.!?](?=\s|$)" if at_end else r"[.!?](?=\s)"
+        ends = (match.end() for match in re.finditer(pattern, self.text))
+        return [at for at in ends if not self.is_marked(at, at)]
+
+    def is_marked(self, start: int, end: int) -> bool:
+        """RETURNS (bool): Whether characters are in a span or an unlabelled stretch, or a place between
+        two characters is (start = end)."""
+        marked = [*(span[:2] for span in self.spans), *self.unlabelled]
+        return any(first < end and last > start for first, last in marked)
+
+    def pieces(self) -> list[Piece]:
+        """RETURNS (list[Piece]): Prose, span, prose and so on, to the end of the text."""
+        untold = [(start, end, UNLABELLED) for start, end in self.unlabelled]
+        pieces, at = [], 0
+        for start, end, label in sorted([*self.spans, *untold]):
+            pieces += [(self.text[at:start], ""), (self.text[start:end], label)]
+            at = end
+        return [*pieces, (self.text[at:], "")]
+
+    def with_pieces(self, pieces: Iterable[Piece]) -> "Filled":
+        """RETURNS (Filled): A text of pieces, annotated as this one."""
+        text, spans = "", []
+        for piece, label in pieces:
+            if label and piece:
+                spans.append((len(text), len(text) + len(piece), label))
+            text += piece
+        untold = tuple((start, end) for start, end, label in spans if label == UNLABELLED)
+        named = tuple(span for span in spans if span[2] != UNLABELLED)
+        return Filled(text, named, untold, self.annotated)
+
+    def with_units(self) -> "Filled":
+        """RETURNS (Filled): Each age with the unit behind its number ("17 years old"), as one span."""
+        spans = (
+            (start, end_of_age(self.text, end) if label == labels.AGE else end, label)
+            for start, end, label in self.spans
+        )
+        return replace(self, spans=tuple(spans))
+
+    def map_prose(self, change: Callable[[str], str]) -> "Filled":
+        """RETURNS (Filled): Each piece between spans changed.
+
+        Where there are unlabelled stretches the text stays: they cannot be followed.
+        """
+        if self.unlabelled:
+            return self
+        return self.with_pieces(
+            (value if label else change(value), label) for value, label in self.pieces()
+        )
 
 
 @dataclass(frozen=True, slots=True)

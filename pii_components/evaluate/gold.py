@@ -6,7 +6,6 @@
 Texts are needed to compare by text; they stay in memory and out of `repr`, messages and files.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
@@ -15,6 +14,7 @@ from typing import Any
 
 import spacy
 
+from ..corpus.split import check_ids
 from ..errors import Errors, PiiError
 from ..files.formats.base import LabelledText, ReadStats
 from ..files.formats.tokens import kaggle_labelled
@@ -140,7 +140,7 @@ def read_gold(
     form (str): Name of a form in `files.labelled.FORMS`; empty to guess.
     text_source (Path | None): As in `read_corpus`.
     tally (ReadStats | None): Gets what is masked, since it cannot be used.
-    RAISES (PiiError): E703 for an empty file, E702 for two equal ids, E5xx and E6xx for a corpus
+    RAISES (PiiError): E762 for an empty file, E627 for two equal ids, E5xx and E6xx for a corpus
         that cannot be read.
     """
     if not path.exists():
@@ -152,10 +152,8 @@ def read_gold(
     else:
         documents = list(_read_other(path, form, text_source, tally))
     if not documents:
-        raise PiiError(Errors.E703, file=path.name)
-    for ident, n in Counter(doc.id for doc in documents).items():
-        if n > 1:
-            raise PiiError(Errors.E702, document=ident)
+        raise PiiError(Errors.E762, what=path.name, needed="document")
+    check_ids([doc.id for doc in documents])
     return documents
 
 
@@ -193,12 +191,13 @@ def _read_other(
 def choose_splits(documents: Sequence[GoldDocument], splits: Sequence[str]) -> list[GoldDocument]:
     """RETURNS (list[GoldDocument]): Those of some parts of the data set, all if none is named.
 
-    RAISES (PiiError): E704, if a part holds none.
+    RAISES (PiiError): E519, if a part holds none.
     """
     allowed = sorted({doc.split for doc in documents})
-    missing = [split for split in splits if split not in allowed]
-    if missing:
-        raise PiiError(Errors.E704, got=", ".join(missing), allowed=", ".join(allowed))
+    for split in splits:
+        if split not in allowed:
+            what = "split of the gold file"
+            raise PiiError(Errors.E519, value=split, what=what, allowed=", ".join(allowed))
     return [doc for doc in documents if not splits or doc.split in splits]
 
 
@@ -210,11 +209,9 @@ def masks(documents: Iterable[GoldDocument]) -> dict[str, Offsets]:
 def file_sha256(path: Path) -> str:
     """RETURNS (str): SHA-256 of a file, or of a folder's files by name: which data a number is of."""
     digest = sha256()
-    if not path.is_dir():
-        with open_binary(path) as file:
-            return file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # an open file
-    for part in sorted(part for part in path.rglob("*") if part.is_file()):
-        digest.update(part.relative_to(path).as_posix().encode() + b"\0")
+    for part in sorted(part for part in path.rglob("*") if part.is_file()) or [path]:
+        if part != path:
+            digest.update(part.relative_to(path).as_posix().encode() + b"\0")
         with open_binary(part) as file:
             file_digest(file, lambda: digest)  # type: ignore[arg-type]  # an open file
     return digest.hexdigest()

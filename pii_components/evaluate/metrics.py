@@ -1,25 +1,300 @@
-"""Precision, recall, F1, F5 and their intervals from counts; what stays visible; recall by group of names.
+"""Counts of right, wrong and missed entities, and what is computed from them. Pure functions.
 
+    table = match_bag(gold, predicted, documents=["1", "2"], labels=["EMAIL"])
+    table.counts                                            # (n_documents, n_labels, 3): right, wrong, missed
     weights = resample(n_documents, seed=1)                 # (1000, n_documents)
-    score(table.per_document, weights).f5                   # Estimate(value=0.9377, low=0.926, high=0.948)
+    score(table.per_document, weights)["f5"]                # Estimate(value=0.9377, low=0.926, high=0.948)
+
+All counts take entities with their texts in any order, the ids of all documents, also of those without entities, and the labels that
+count. Gold has masked stretches where nobody knows what stands there (`GoldDocument.masked`): `judged` leaves out predictions that touch one;
+functions with `masked` do so themselves.
 
 Intervals are percentile bootstraps over documents: entities of one essay stand or fall together. A resample is a vector of how often each
 document was drawn, so that all resamples are one matrix product. With the same weights two systems are compared in pairs (`difference`).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cache, partial
+from itertools import compress
 from typing import NamedTuple
 
 import numpy
 
 from ..errors import Errors, PiiError
+from ..labels import NAME_STUDENT, ROLES, is_name, role_of
+from ..names.table import name_table
 from .gold import Entity
-from .match import ALARMS, CHARACTERS, COVERED, ENTITIES, FN, FP, HIDDEN, TOUCHED, TP, WORDS
 
 N_RESAMPLES = 1000
 SEED = 20240117  # any fixed number; the same for every system, so that differences are paired
 LEVEL = 0.95
+TP, FP, FN = 0, 1, 2
+# Columns of `expose`.
+ENTITIES, COVERED, TOUCHED, CHARACTERS, HIDDEN, ALARMS, WORDS = range(7)
+# Masked stretches, (first character, end), by document.
+Masks = Mapping[str, Sequence[tuple[int, int]]]
+NO_MASKS: Masks = {}
+_Keys = list[tuple[str, str, Hashable]]
+
+
+class CountTable(NamedTuple):
+    """Right, wrong and missed entities: `counts` has the shape (n_documents, n_labels, 3)."""
+
+    documents: tuple[str, ...]
+    labels: tuple[str, ...]
+    counts: numpy.ndarray
+
+    def select(self, *, labels: Sequence[str]) -> "CountTable":
+        """RETURNS (CountTable): The columns of some labels."""
+        columns = [label in labels for label in self.labels]
+        kept = tuple(compress(self.labels, columns))
+        return CountTable(self.documents, kept, self.counts[:, columns])
+
+    @property
+    def per_document(self) -> numpy.ndarray:
+        """Sums over labels, shape (n_documents, 3)."""
+        return self.counts.sum(axis=1)
+
+
+def _tabulate(
+    gold: _Keys, predicted: _Keys, documents: Sequence[str], labels: Sequence[str]
+) -> CountTable:
+    """Count what two bags of (document, label, key) share; other documents and labels are left out."""
+    row = {document: i for i, document in enumerate(documents)}
+    column = {label: i for i, label in enumerate(labels)}
+
+    def bag(keys: _Keys) -> Counter[tuple[str, str, Hashable]]:
+        return Counter(key for key in keys if key[0] in row and key[1] in column)
+
+    in_gold, in_predicted = bag(gold), bag(predicted)
+    shared = in_gold & in_predicted
+    counts = numpy.zeros((len(row), len(column), 3), dtype="i8")
+    for keys, kind in ((shared, TP), (in_predicted - shared, FP), (in_gold - shared, FN)):
+        for (document, label, _), n in keys.items():
+            counts[row[document], column[label], kind] += n
+    return CountTable(tuple(documents), tuple(labels), counts)
+
+
+def match_by(
+    key: Callable[[Entity], Hashable],
+    gold: Iterable[Entity],
+    predicted: Iterable[Entity],
+    *,
+    documents: Sequence[str],
+    labels: Sequence[str],
+) -> CountTable:
+    """Exact match of (document, label, key) as bags: what is there twice must be predicted twice."""
+    wanted: _Keys = [(e.document, e.label, key(e)) for e in gold]
+    found: _Keys = [(e.document, e.label, key(e)) for e in predicted]
+    return _tabulate(wanted, found, documents, labels)
+
+
+# By text, wherever it stands (JEDM paper, section 3.4, and its notebook); and by offsets.
+match_bag = partial(match_by, lambda entity: entity.text)
+match_position = partial(match_by, lambda entity: (entity.start, entity.end))
+
+
+def touches(entity: Entity, stretches: Iterable[tuple[int, int]]) -> bool:
+    """RETURNS (bool): Whether the entity shares a character with one of the stretches."""
+    return any(start < entity.end and end > entity.start for start, end in stretches)
+
+
+def judged(predicted: Iterable[Entity], masked: Masks) -> list[Entity]:
+    """RETURNS (list[Entity]): Predictions that touch no masked stretch: they can be called wrong."""
+    return [entity for entity in predicted if not touches(entity, masked.get(entity.document, ()))]
+
+
+def pair_overlaps(
+    gold: Iterable[Entity], predicted: Iterable[Entity]
+) -> list[tuple[Entity, Entity]]:
+    """Pair gold with predictions that share a character, whatever their labels, each at most once.
+
+    From left to right, each gold entity takes the first prediction that is free; one with its very
+    offsets comes first. Where neither side overlaps with itself, no other choice makes more pairs.
+    """
+    by_document: dict[str, list[Entity]] = defaultdict(list)
+    for entity in sorted(predicted, key=lambda e: (e.end, e.start, e.label)):
+        by_document[entity.document].append(entity)
+    pairs = []
+    for entity in sorted(gold, key=lambda e: (e.end, e.start, e.label)):
+        place = (entity.start, entity.end)
+        free = by_document[entity.document]
+        near = [other for other in free if touches(other, [place])]
+        if near:
+            best = max(near, key=lambda other: (other.start, other.end) == place)
+            free.remove(best)
+            pairs.append((entity, best))
+    return pairs
+
+
+def _tabulate_pairs(
+    pairs: list[tuple[Entity, Entity]],
+    documents: Sequence[str],
+    labels: Sequence[str],
+    *,
+    missed: Iterable[Entity] = (),
+    wrong: Iterable[Entity] = (),
+    roles: bool = False,
+) -> CountTable:
+    """Count pairs with one label (or role) as right, others as wrong and missed.
+
+    missed, wrong (Iterable[Entity]): Gold and predictions without a partner.
+    """
+
+    def label(entity: Entity) -> str:
+        return believed_role(entity) if roles else entity.label
+
+    wanted: _Keys = [(e.document, label(e), i) for i, (e, _) in enumerate(pairs)]
+    found: _Keys = [(e.document, label(e), i) for i, (_, e) in enumerate(pairs)]
+    wanted += [(e.document, label(e), "missed") for e in missed]
+    found += [(e.document, label(e), "wrong") for e in wrong]
+    return _tabulate(wanted, found, documents, labels)
+
+
+def _without_partner(
+    entities: Iterable[Entity], pairs: list[tuple[Entity, Entity]], side: int
+) -> list[Entity]:
+    paired = {id(pair[side]) for pair in pairs}
+    return [entity for entity in entities if id(entity) not in paired]
+
+
+def match_overlap(
+    gold: Iterable[Entity],
+    predicted: Iterable[Entity],
+    *,
+    documents: Sequence[str],
+    labels: Sequence[str],
+    masked: Masks = NO_MASKS,
+) -> CountTable:
+    """One gold entity with one prediction of the same label that shares a character with it.
+
+    masked (Masks): A prediction without a partner is no error if it touches one of these.
+    """
+    gold, predicted = list(gold), list(predicted)
+    pairs = []
+    for label in labels:
+        wanted = [entity for entity in gold if entity.label == label]
+        pairs += pair_overlaps(wanted, [entity for entity in predicted if entity.label == label])
+    missed = _without_partner(gold, pairs, 0)
+    wrong = judged(_without_partner(predicted, pairs, 1), masked)
+    return _tabulate_pairs(pairs, documents, labels, missed=missed, wrong=wrong)
+
+
+def match_roles(
+    gold: Iterable[Entity],
+    predicted: Iterable[Entity],
+    *,
+    documents: Sequence[str],
+    masked: Masks = NO_MASKS,
+    missed: bool = True,
+) -> CountTable:
+    """Names by role: the labels of the table are `labels.ROLES`; other labels than names are left out.
+
+    missed (bool): Whether names count that only one of the two sides has.
+    """
+    names = [entity for entity in gold if is_name(entity.label)]
+    found = [entity for entity in predicted if is_name(entity.label)]
+    pairs = pair_overlaps(names, found)
+    alone: dict[str, list[Entity]] = {}
+    if missed:
+        alone["missed"] = _without_partner(names, pairs, 0)
+        alone["wrong"] = judged(_without_partner(found, pairs, 1), masked)
+    return _tabulate_pairs(pairs, documents, ROLES, roles=True, **alone)
+
+
+def has_roles(gold: Iterable[Entity]) -> bool:
+    """RETURNS (bool): Whether gold tells a student's name from another one."""
+    return any(is_name(entity.label) and entity.label != NAME_STUDENT for entity in gold)
+
+
+def believed_role(entity: Entity) -> str:
+    """RETURNS (str): Whose name a name is taken for.
+
+    A name that is hidden only to be safe has a label that says so, and its likeliest role.
+    """
+    return entity.role or role_of(entity.label)
+
+
+def match_tokens(
+    gold: Iterable[Entity],
+    predicted: Iterable[Entity],
+    *,
+    documents: Sequence[str],
+    labels: Sequence[str],
+    tokens: Mapping[str, Sequence[tuple[int, int]]],
+    masked: Masks = NO_MASKS,
+) -> CountTable:
+    """Tokens as sets of (document, token, BIO label): the metric of CRAPII's Kaggle task.
+
+    B- against I- is an error. Where two predictions share a token, both count; tokens that touch
+    one of `masked` do not.
+
+    tokens (Mapping[str, Sequence[tuple[int, int]]]): First character and end (exclusive) of the
+        tokens of each document.
+    """
+
+    def keys(entities: Iterable[Entity]) -> _Keys:
+        found: set[tuple[str, str, Hashable]] = set()
+        for entity in entities:
+            inside = [t for t in tokens.get(entity.document, ()) if touches(entity, [t])]
+            for n, (start, end) in enumerate(inside):
+                token = Entity(entity.document, start, end, entity.label)
+                if judged([token], masked):
+                    found.add((entity.document, entity.label, (start, "I" if n else "B")))
+        return list(found)
+
+    return _tabulate(keys(gold), keys(predicted), documents, labels)
+
+
+def expose(
+    gold: Iterable[Entity],
+    hidden: Iterable[Entity],
+    *,
+    documents: Sequence[str],
+    words: Sequence[int] = (),
+    known: Iterable[Entity] | None = None,
+    masked: Masks = NO_MASKS,
+) -> numpy.ndarray:
+    """What a reader would still see, and what was hidden for nothing, whatever the labels.
+
+    hidden (Iterable[Entity]): What the system would hide.
+    words (Sequence[int]): Lengths of the documents; none where nobody knows them.
+    known (Iterable[Entity] | None): Everything that is no false alarm; `gold` if None.
+    RETURNS (numpy.ndarray): Shape (n_documents, 7): gold entities, those wholly covered, those
+        touched; characters of gold without white space, those hidden; false alarms; words.
+    """
+    gold = list(gold)
+    row = {document: i for i, document in enumerate(documents)}
+    counts = numpy.zeros((len(row), WORDS + 1), dtype="i8")
+    if words:
+        counts[:, WORDS] = words
+    no_alarm = defaultdict(list, {document: list(places) for document, places in masked.items()})
+    for entity in gold if known is None else known:
+        no_alarm[entity.document].append((entity.start, entity.end))
+    covered: dict[str, set[int]] = defaultdict(set)
+    for entity in hidden:
+        if entity.document in row:
+            covered[entity.document].update(range(entity.start, entity.end))
+            alarm = not touches(entity, no_alarm[entity.document])
+            counts[row[entity.document], ALARMS] += alarm
+    for entity in gold:
+        if entity.document in row:
+            clear, length = in_clear(entity, covered[entity.document]), in_clear(entity, set())
+            counts[row[entity.document], :ALARMS] += numpy.asarray(
+                [1, clear == 0, clear < length, length, length - clear]
+            )
+    return counts
+
+
+def in_clear(entity: Entity, hidden: set[int]) -> int:
+    """RETURNS (int): Characters of the entity, white space aside, that are not in `hidden`."""
+    text = entity.text or "x" * (entity.end - entity.start)
+    return sum(entity.start + i not in hidden and not char.isspace() for i, char in enumerate(text))
+
+
+# --- scores and their intervals
+
 Shares = dict[str, "int | Estimate | None"]
 
 
@@ -29,23 +304,6 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
-
-
-class Score(NamedTuple):
-    """Counts over some documents and labels, and scores; None where no gold entity stands behind them."""
-
-    tp: int
-    fp: int
-    fn: int
-    precision: Estimate | None = None
-    recall: Estimate | None = None
-    f1: Estimate | None = None
-    f5: Estimate | None = None
-
-    @property
-    def support(self) -> int:
-        """Number of gold entities."""
-        return self.tp + self.fn
 
 
 def _divide(upper: numpy.ndarray, lower: numpy.ndarray) -> numpy.ndarray:
@@ -90,20 +348,21 @@ def _estimate(value: numpy.ndarray, draws: numpy.ndarray) -> Estimate | None:
     return Estimate(float(value), float(low), float(high))
 
 
-def score(per_document: numpy.ndarray, weights: numpy.ndarray) -> Score:
-    """Scores of summed counts with intervals; only counts, if there is no gold entity.
+def score(per_document: numpy.ndarray, weights: numpy.ndarray) -> Shares:
+    """Support, counts and scores with intervals of summed counts; counts alone, if there is no gold entity.
 
     per_document (numpy.ndarray): Counts, shape `(n_documents, 3)`.
     weights (numpy.ndarray): From `resample`.
     """
     total = per_document.sum(axis=0)
     tp, fp, fn = (int(n) for n in total)
-    if tp + fn == 0:
-        return Score(tp, fp, fn)
-    draws = weights @ per_document
-    with_gold = draws[:, TP] + draws[:, FN] > 0
-    drawn, values = measures(draws[with_gold] if with_gold.any() else draws), measures(total)
-    return Score(tp, fp, fn, **{name: _estimate(values[name], drawn[name]) for name in values})
+    found: Shares = {"support": tp + fn, "tp": tp, "fp": fp, "fn": fn}
+    if tp + fn:
+        draws = weights @ per_document
+        with_gold = draws[:, TP] + draws[:, FN] > 0
+        drawn, values = measures(draws[with_gold] if with_gold.any() else draws), measures(total)
+        found |= {name: _estimate(values[name], drawn[name]) for name in values}
+    return found
 
 
 def difference(
@@ -188,6 +447,7 @@ def exposure(counts: numpy.ndarray, weights: numpy.ndarray) -> Shares:
 # --- recall by gender and culture of a name, and whether a group differs from the rest (two-tailed Mann-Whitney U)
 
 MALE, FEMALE = "Male", "Female"
+STARS = {"***": 0.01, "**": 0.05, "*": 0.1}
 CATEGORIES: dict[str, tuple[str, ...]] = {
     "gender": (MALE, FEMALE),
     "culture": ("Europe", "Americas", "Asia", "Africa", "Oceania"),
@@ -199,20 +459,6 @@ class NameGroup(NamedTuple):
 
     gender: str = ""
     culture: str = ""
-
-
-class NameSource(NamedTuple):
-    """gender_of says Male, Female or nothing for a first name, country_of a code of two letters or nothing for a last name."""
-
-    name: str
-    gender_of: Callable[[str], str]
-    country_of: Callable[[str], str]
-
-    def group(self, text: str) -> NameGroup:
-        """Of a person's name as it stands in a text."""
-        first, last = first_and_last(text)
-        country = self.country_of(last) if last else ""
-        return NameGroup(self.gender_of(first) if first else "", cultures().get(country, ""))
 
 
 class GroupTest(NamedTuple):
@@ -233,38 +479,31 @@ class GroupTest(NamedTuple):
 
 def significance(p: float) -> str:
     """`***` below .01, `**` below .05, `*` below .1, else `n.s.`, as the paper has it."""
-    for level, stars in ((0.01, "***"), (0.05, "**"), (0.1, "*")):
-        if p < level:
-            return stars
-    return "n.s."
+    return next((stars for stars, level in STARS.items() if p < level), "n.s.")
 
 
-def first_and_last(text: str) -> tuple[str, str]:
-    """First and last name as nameparser sees them in Title Case; a lone name is a first name."""
+def name_group(text: str) -> NameGroup:
+    """RETURNS (NameGroup): Of a person's name as it stands in a text, by the table of names that ships.
+
+    First and last name are those that nameparser sees in Title Case; a lone name is a first name.
+    """
     from nameparser import HumanName
 
-    parsed = HumanName(text.strip().title())
-    return parsed.first, parsed.last
+    parsed, table = HumanName(text.strip().title()), name_table()
+    gender = table.gender(parsed.first) if parsed.first else None
+    countries = table.countries(parsed.last) if parsed.last else ()
+    return NameGroup(
+        {"M": MALE, "F": FEMALE}.get(gender or "", ""),
+        cultures().get(countries[0], "") if countries else "",
+    )
 
 
 @cache
 def cultures() -> dict[str, str]:
-    """Code of a country -> region of the UN, for the countries that names-dataset knows."""
+    """Code of a country -> region of the UN."""
     from ..corpus.people import CULTURES
 
     return {code: culture for culture, codes in CULTURES.items() for code in codes.split()}
-
-
-def name_source() -> NameSource:
-    """The compact table that ships (most frequent names only)."""
-    from ..names.table import name_table
-
-    table, genders = name_table(), {"M": MALE, "F": FEMALE, None: ""}
-    return NameSource(
-        "table",
-        lambda first: genders[table.gender(first)],
-        lambda last: (table.countries(last) or ("",))[0],
-    )
 
 
 def found_in_document(gold: Sequence[Entity], predicted: Iterable[Entity]) -> list[bool]:
@@ -283,9 +522,8 @@ def mann_whitney(hits: int, total: int, rest_hits: int, rest_total: int) -> tupl
     try:
         from scipy.stats import mannwhitneyu
     except ImportError as err:
-        raise PiiError(
-            Errors.E005, package="scipy", what="the Mann-Whitney test", extra="corpus"
-        ) from err
+        what = "the Mann-Whitney test"
+        raise PiiError(Errors.E005, package="scipy", what=what, extra="corpus") from err
     if hits + rest_hits in (0, total + rest_total):
         return total * rest_total / 2, 1.0  # all found or none: nothing to rank
     group = numpy.repeat([1, 0], [hits, total - hits])

@@ -74,7 +74,7 @@ def read_predictions(
     data_sha256 (str): Checksum of the gold file; predictions that were saved for another one are
         refused. Not checked if empty.
     RETURNS (Run): With `stored` set. Predictions that overlap count each by itself.
-    RAISES (PiiError): E501, E701, E705, E724, E729.
+    RAISES (PiiError): E501, E701, E002, E705, E729.
     """
     if not path.exists():
         raise PiiError(Errors.E501, what=path.name, reason="it does not exist")
@@ -174,12 +174,10 @@ def _corpus(path: Path, documents: Mapping[str, GoldDocument]) -> Iterator[Entit
 
 
 def check_labels(labels: Iterable[str], *, what: str) -> None:
-    """RAISES (PiiError): E724, for the first label that is not ours. what (str): Where it stands."""
-    for label in sorted(set(labels)):
-        if label not in LABELS:
-            raise PiiError(
-                Errors.E724, label=show_label(label), what=what, allowed=", ".join(LABELS)
-            )
+    """RAISES (PiiError): E002, for the first label that is not ours. what (str): Where it stands."""
+    for label in sorted(set(labels) - set(LABELS)):
+        shown = f"{show_label(label)} of {what}"
+        raise PiiError(Errors.E002, label=shown, allowed=", ".join(LABELS))
 
 
 def show_id(ident: str) -> str:

@@ -23,10 +23,9 @@ from ..files.formats.base import ReadStats
 from ..files.writers import writing
 from ..labels import LABELS, NAME_STUDENT, ROLES
 from ..profiles import Profile
-from . import match, metrics
+from . import metrics
 from .gold import CRAPII_LABELS, FOUR_LABELS, GoldDocument, Protects, Run, masks
-from .match import CountTable
-from .metrics import N_RESAMPLES, SEED, Estimate, GroupTest, Score
+from .metrics import N_RESAMPLES, SEED, CountTable, Estimate, GroupTest
 from .systems import crapii_label, package_version
 
 FORMAT = 1
@@ -57,11 +56,7 @@ def score_report(
     runs (Sequence[Run]): Predictions with labels as they are, the system of interest first.
     profile (Profile): Says what is hidden.
     resamples (int), seed (int): Of the bootstrap.
-    RAISES (PiiError): E709, if two systems have one name.
     """
-    for name, n in Counter(run.name for run in runs).items():
-        if n > 1:
-            raise PiiError(Errors.E709, name=name)
     gold = as_hidden(documents, profile.protects)
     hidden = [run_as_hidden(run, profile.protects) for run in runs]
     views = views_of(gold)
@@ -72,7 +67,7 @@ def score_report(
     systems = {
         run.name: system_report(run, gold, tables[run.name], views, weights) for run in hidden
     }
-    if match.has_roles(entity for doc in documents for entity in doc.entities):
+    if metrics.has_roles(entity for doc in documents for entity in doc.entities):
         for run in runs:
             systems[run.name]["roles"] = roles_report(run, documents, weights)
     for name, found in names_reports(hidden, gold, weights).items():
@@ -120,14 +115,14 @@ def count_tables(
 ) -> dict[str, CountTable]:
     """RETURNS (dict[str, CountTable]): By way of matching, over all documents and these labels."""
     gold, masked = [entity for doc in documents for entity in doc.entities], masks(documents)
-    found = match.judged(run.entities, masked)
+    found = metrics.judged(run.entities, masked)
     common: dict[str, Any] = {"documents": [doc.id for doc in documents], "labels": labels}
     tokens = {doc.id: doc.tokens for doc in documents}
     return {
-        "bag": match.match_bag(gold, found, **common),
-        "position": match.match_position(gold, found, **common),
-        "overlap": match.match_overlap(gold, run.entities, masked=masked, **common),
-        "tokens": match.match_tokens(gold, run.entities, tokens=tokens, masked=masked, **common),
+        "bag": metrics.match_bag(gold, found, **common),
+        "position": metrics.match_position(gold, found, **common),
+        "overlap": metrics.match_overlap(gold, run.entities, masked=masked, **common),
+        "tokens": metrics.match_tokens(gold, run.entities, tokens=tokens, masked=masked, **common),
     }
 
 
@@ -142,6 +137,7 @@ def system_report(
     # "Clean" means: nobody annotated anything in it, whatever labels a view counts, and nobody had
     # to leave anything open.
     clean = numpy.asarray([not doc.entities and not doc.masked for doc in documents])
+    known = [entity for doc in documents for entity in doc.entities]
 
     def scores(labels: Sequence[str]) -> dict[str, Any]:
         found = {}
@@ -152,7 +148,14 @@ def system_report(
 
     shown = {}
     for view, labels in views.items():
-        seen = _expose(run, documents, labels)
+        seen = metrics.expose(
+            [entity for entity in known if entity.label in labels],
+            run.hidden,
+            documents=[doc.id for doc in documents],
+            words=[doc.n_words for doc in documents],
+            known=known,
+            masked=masks(documents),
+        )
         shown[view] = {
             **scores(labels),
             "coverage": plain(metrics.coverage(seen, clean, weights)),
@@ -171,18 +174,6 @@ def system_report(
         },
         "views": shown,
     }
-
-
-def _expose(run: Run, documents: Sequence[GoldDocument], labels: Sequence[str]) -> numpy.ndarray:
-    known = [entity for doc in documents for entity in doc.entities]
-    return match.expose(
-        [entity for entity in known if entity.label in labels],
-        run.hidden,
-        documents=[doc.id for doc in documents],
-        words=[doc.n_words for doc in documents],
-        known=known,
-        masked=masks(documents),
-    )
 
 
 def differences(
@@ -212,16 +203,16 @@ def roles_report(
     """F1 per role and over all roles, and the share of found names with the right role."""
     sides = [entity for doc in documents for entity in doc.entities], run.entities
     ids = [doc.id for doc in documents]
-    table = match.match_roles(*sides, documents=ids, masked=masks(documents))
-    among_found = match.match_roles(*sides, documents=ids, missed=False).per_document
-    found = among_found[:, match.TP] + among_found[:, match.FN]
+    table = metrics.match_roles(*sides, documents=ids, masked=masks(documents))
+    among_found = metrics.match_roles(*sides, documents=ids, missed=False).per_document
+    found = among_found[:, metrics.TP] + among_found[:, metrics.FN]
     per_role = {}
     for role in ROLES:
         counts = table.select(labels=[role]).per_document
         per_role[role] = plain(metrics.score(counts, weights))
     return {
         "found": int(found.sum()),
-        **plain({"accuracy": metrics.rate(among_found[:, match.TP], found, weights)}),
+        **plain({"accuracy": metrics.rate(among_found[:, metrics.TP], found, weights)}),
         "all": plain(metrics.score(table.per_document, weights)),
         "per_role": per_role,
     }
@@ -236,12 +227,11 @@ def names_reports(
     students = [e for doc in documents for e in doc.entities if e.label == NAME_STUDENT]
     if not students:
         return {}
-    source = metrics.name_source()
-    groups = [source.group(entity.text) for entity in students]
+    groups = [metrics.name_group(entity.text) for entity in students]
     found = {run.name: metrics.found_in_document(students, run.entities) for run in runs}
     rule = "the same string predicted as a name anywhere in the document"
     reports: dict[str, Any] = {
-        run.name: {"source": source.name, "rule": rule, "rows": []} for run in runs
+        run.name: {"source": "table", "rule": rule, "rows": []} for run in runs
     }
     ids = [doc.id for doc in documents]
     for test in metrics.recall_by_group(students, groups, found, documents=ids, weights=weights):
@@ -294,13 +284,11 @@ def machine() -> dict[str, Any]:
     }
 
 
-def plain(value: Score | Mapping[str, Any]) -> dict[str, Any]:
-    """Plain data from a score or a dictionary of estimates, rounded to four digits.
+def plain(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Plain data from counts and estimates, rounded to four digits.
 
     A value stands under its name, its interval under `<name>_95`; what is None is left out.
     """
-    if isinstance(value, Score):
-        value = {"support": value.support, **value._asdict()}
     out: dict[str, Any] = {}
     for name, item in value.items():
         if isinstance(item, Estimate):

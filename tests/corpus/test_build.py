@@ -13,7 +13,7 @@ from pii_components.corpus.build import (
     Filled,
     Recipe,
     build_corpus,
-    crapii_split,
+    crapii_splits,
     from_essays,
     split_of,
     to_doc,
@@ -34,10 +34,9 @@ def assets(tmp_path_factory):
     folder = tmp_path_factory.mktemp("assets")
     shutil.copytree(ASSETS / "fragments", folder / "fragments")
     (folder / "essays").mkdir()
+    paths = sorted((ASSETS / "essays").glob("*.txt"))
     for split, number in (("train", 16), ("dev", 2), ("test", 2)):
-        for path in [
-            p for p in sorted((ASSETS / "essays").glob("*.txt")) if split_of(p.stem) == split
-        ][:number]:
+        for path in [path for path in paths if split_of(path.stem) == split][:number]:
             shutil.copy(path, folder / "essays")
     return folder
 
@@ -67,11 +66,16 @@ def test_uncut_texts_are_as_long_as_those_of_dev(built, assets, tmp_path):
     out, stats, _ = built
     uncut, _ = build_corpus(assets, tmp_path, seed=1, scale=0.2, uncut=True)
     assert uncut["dev"] == stats["dev"] and uncut["test"] == stats["test"]
+    means = [one["train"]["tokens"] / one["train"]["documents"] for one in (uncut, stats)]
+    assert means[0] > 1.5 * means[1]
 
-    def length(split):
-        return split["tokens"] / split["documents"]
 
-    assert length(uncut["train"]) > 1.5 * length(stats["train"])
+def test_only_training_texts_are_perturbed(assets, tmp_path):
+    how = {"seed": 1, "scale": 0.1, "uncut": True, "crapii": False}
+    build_corpus(assets, tmp_path, change=lambda filled, rng: Filled("CHANGED"), **how)
+    for split in (*SPLITS, "dev_worn"):
+        changed = {text == "CHANGED" for text in texts_of(tmp_path / f"{split}.spacy")}
+        assert changed in ({split in ("train", "dev_worn")}, set())
 
 
 def test_carriers_are_added_to_train_only_and_short_texts_left_out(assets, tmp_path):
@@ -86,20 +90,14 @@ def test_carriers_are_added_to_train_only_and_short_texts_left_out(assets, tmp_p
     (folder / "scenes").mkdir()
     short = "%%\nid: s_{0}\n---\nI met {{{{friend.full}}}} at gate {0}, and we spoke of the rain there.\n"
     (folder / "scenes" / "s.txt").write_text("".join(short.format(n) for n in range(40)), "utf8")
-    made = {
-        name: build_corpus(folder, tmp_path / name, seed=1, scale=0.02, uncut=True, **how)[0]
-        for name, how in {
-            "plain": {},
-            "more": {"carriers": 4.0},
-            "essays": {"scenes": False},
-        }.items()
-    }
+    how = {"seed": 1, "scale": 0.02, "uncut": True}
+    kinds = {"plain": {}, "more": {"carriers": 4.0}, "essays": {"scenes": False}}
+    made = {kind: build_corpus(folder, tmp_path / kind, **how | kinds[kind])[0] for kind in kinds}
     assert made["more"]["train"]["documents"] > made["plain"]["train"]["documents"] + 40
     assert all(made["more"][split] == made["plain"][split] for split in ("dev", "test"))
-    texts = {name: " ".join(texts_of(tmp_path / name / "train.spacy")) for name in made}
-    assert (
-        "we spoke of the rain" in texts["plain"] and "we spoke of the rain" not in texts["essays"]
-    )
+    texts = {kind: " ".join(texts_of(tmp_path / kind / "train.spacy")) for kind in kinds}
+    assert "we spoke of the rain" in texts["plain"]
+    assert "we spoke of the rain" not in texts["essays"]
 
 
 def test_the_same_seed_builds_the_same_corpus(built, assets, tmp_path):
@@ -138,31 +136,20 @@ def test_the_report_counts_what_was_filled_in(built):
     out, stats, distribution = built
     assert json.loads((out / "distribution.json").read_text("utf8")) == distribution
     train = distribution["train"]
-    assert {
-        "label",
-        "role",
-        "form",
-        "region",
-        "noise",
-        "hard negative",
-        "set in",
-        "linked to the name",
-    } <= set(train)
+    kinds = {"label", "role", "form", "region", "noise", "hard negative", "set in"}
+    assert kinds | {"linked to the name"} <= set(train)
     assert set(train["role"]) == set(ROLES)
     # What was filled in was written or cut away or masked; nothing is written that was not filled in.
     for label in LABELS:
         assert stats["train"].get(label, 0) <= train["label"].get(label, 0)
-    assert "noise" not in distribution["dev"] and "wear" not in distribution["test"]
+    assert "noise" not in distribution["dev"]
 
 
 def test_crapii_goes_where_the_paper_has_it(assets, tmp_path):
     numbers = {part: ids[0] for part, ids in paper_split(CRAPII_DOCUMENTS).items()}
-    assert {part: crapii_split(str(n)) for part, n in numbers.items()} == {
-        "base_train": "train",
-        "verifier_train": "dev",
-        "test": "test",
-    }
-    assert [crapii_split(name) for name in ("", "essay", "22688", "-1", "99999")] == ["test"] * 5
+    splits = {part: crapii_splits().get(str(n), "test") for part, n in numbers.items()}
+    assert splits == {"base_train": "train", "verifier_train": "dev", "test": "test"}
+    assert not {"", "essay", "22688", "-1"} & set(crapii_splits())
     folder = tmp_path / "assets"
     shutil.copytree(assets, folder)
     (folder / "crapii").mkdir()
@@ -173,35 +160,21 @@ def test_crapii_goes_where_the_paper_has_it(assets, tmp_path):
     ]
     (folder / "crapii" / "train.json").write_text(json.dumps(rows), "utf8")
     build_corpus(folder, tmp_path / "out", seed=1, scale=0.1)
-    where = {
-        split: [
-            text for text in texts_of(tmp_path / f"out/{split}.spacy") if text.startswith("Zyx")
-        ]
-        for split in SPLITS
-    }
-    assert where == {
-        "train": ["Zyx base_train"],
-        "dev": ["Zyx verifier_train"],
-        "test": ["Zyx test"],
-    }
+
+    def found(name):
+        texts = {split: texts_of(tmp_path / name / f"{split}.spacy") for split in SPLITS}
+        return {split: [t for t in texts[split] if t.startswith("Zyx")] for split in SPLITS}
+
+    here = {"train": "Zyx base_train", "dev": "Zyx verifier_train", "test": "Zyx test"}
+    assert found("out") == {split: [text] for split, text in here.items()}
     build_corpus(folder, tmp_path / "without", seed=1, scale=0.1, crapii=False)
-    assert not any(
-        text.startswith("Zyx")
-        for split in SPLITS
-        for text in texts_of(tmp_path / f"without/{split}.spacy")
-    )
+    assert not any(found("without").values())
 
 
 def test_gold_between_token_boundaries_is_masked():
     nlp = spacy.blank("en")
-    doc = to_doc(
-        nlp,
-        Filled(
-            "Ana Roesler is 41", ((0, 3, "NAME_STUDENT"), (4, 7, "NAME_STUDENT"), (15, 17, "AGE"))
-        ),
-    )
-    assert [(s.text, s.label_) for s in doc.spans["pii"]] == [
-        ("Ana", "NAME_STUDENT"),
-        ("41", "AGE"),
-    ]
+    spans = ((0, 3, "NAME_STUDENT"), (4, 7, "NAME_STUDENT"), (15, 17, "AGE"))
+    doc = to_doc(nlp, Filled("Ana Roesler is 41", spans))
+    kept = [(s.text, s.label_) for s in doc.spans["pii"]]
+    assert kept == [("Ana", "NAME_STUDENT"), ("41", "AGE")]
     assert [s.text for s in doc.spans["pii_unlabelled"]] == ["Roesler"]

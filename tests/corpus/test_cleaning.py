@@ -20,49 +20,42 @@ from pii_components.corpus.clean import (  # noqa: E402
     check_corpus,
     check_record,
     choose_submissions,
-    detect_language,
     find_anomalies,
-    step_of,
 )
 from pii_components.errors import PiiError  # noqa: E402
-from pii_components.files.record import Record, Skip  # noqa: E402
-from pii_components.files.sources import open_submissions, read_pdf  # noqa: E402
+from pii_components.files.record import Record  # noqa: E402
 from scripts.common import make_pdf  # noqa: E402
 
 CASES = json.loads(
     (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")
 )
 PARTS = CASES["words of essays"]
-SPANISH = (
-    "Este ensayo describe cómo nuestro equipo preparó la reunión con los clientes y qué aprendimos en la semana. "
-    * 5
-)
+SPANISH = "Este ensayo describe cómo nuestro equipo preparó la reunión y qué aprendimos. " * 8
 
 
 def essay(seed: int, n: int = 12) -> str:
     rng = random.Random(seed)
-    sentences = [
-        " ".join(rng.choice(words) for words in PARTS) + rng.choice("..!") for _ in range(n)
-    ]
-    return " ".join(sentence[0].upper() + sentence[1:] for sentence in sentences)
+    made = (" ".join(map(rng.choice, PARTS)) + rng.choice("..!") for _ in range(n))
+    return " ".join(sentence[0].upper() + sentence[1:] for sentence in made)
 
 
-def write_pdf(path: Path, text: str, *, pages: int = 1, password: str = "") -> Path:
+def write_pdf(path: Path, text: str, *, pages: int = 1) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(make_pdf(*[text] * pages, locked=bool(password)))
+    path.write_bytes(make_pdf(*[text] * pages))
     return path
 
 
 def put_jsonl(path: Path, texts: list[str]) -> Path:
-    path.write_text(
-        "".join(json.dumps({"id": f"e{i}", "text": text}) + "\n" for i, text in enumerate(texts)),
-        "utf8",
-    )
+    rows = [json.dumps({"id": f"e{i}", "text": text}) + "\n" for i, text in enumerate(texts)]
+    path.write_text("".join(rows), "utf8")
     return path
 
 
-def run(*args: object):
-    return CliRunner().invoke(app, ["corpus", "clean", *map(str, args)])
+def run(source: Path, out: Path, *settings: str, overwrite: bool = False):
+    config = [word for setting in settings for word in ("--config", setting)]
+    more = ["--overwrite"] if overwrite else []
+    command = ["corpus", "clean", str(source), "--out", str(out), *config, *more]
+    return CliRunner().invoke(app, command)
 
 
 def lines(path: Path) -> list[dict]:
@@ -108,54 +101,33 @@ def test_what_goes_and_why(name, text, options, code):
 
 
 def test_bad_thresholds():
-    for options in (
-        {"max_bytes": -1},
-        {"max_pages": -1},
-        {"min_words": -5},
-        {"similarity": 1.0},
-        {"similarity": float("nan")},
-        {"contamination": 0.6},
-        {"contamination": -0.1},
-        {"pool_below": 2},
-        {"keep": "last"},
-        {"per_student": "first"},
-        {"language": "English"},
-    ):
-        assert next(iter(options)) in refuses("E650", CleaningOptions, **options)
+    bad = {"max_bytes": -1, "max_pages": -1, "min_words": -5, "similarity": 1.0, "pool_below": 2}
+    bad |= {"contamination": 0.6, "keep": "last", "per_student": "first", "language": "English"}
+    for name, value in (*bad.items(), ("similarity", float("nan")), ("contamination", -0.1)):
+        assert name in refuses("E650", CleaningOptions, **{name: value})
 
 
 def test_table_counts_every_record_once(tmp_path):
     texts = [essay(i) for i in range(30)] + [essay(3), SPANISH, "short", essay(4) + " Twice."]
     path, out = put_jsonl(tmp_path / "in.jsonl", texts), tmp_path / "o.jsonl"
     path.write_text(path.read_text("utf8") + "{broken\n", "utf8")
-    run(path, "--out", out, "--config", "contamination=0")
+    run(path, out, "contamination=0")
     _, table = report_of(out)
     assert list(table) == [name for name, *_ in STEPS]
     assert table["records"] == (0, 35) and table["text"] == (1, 34) and table["language"] == (2, 32)
-    assert (
-        table["duplicates"] == (4, 28) and table["anomalies"] == (0, 28) and len(lines(out)) == 28
-    )
-    once = put_jsonl(tmp_path / "once.jsonl", [essay(n) for n in (1, 2, 1, 1)])
-    run(
-        once,
-        "--out",
-        tmp_path / "first.jsonl",
-        "--config",
-        "contamination=0",
-        "--config",
-        "keep=first",
-    )
-    assert [row["text"] for row in lines(tmp_path / "first.jsonl")] == [essay(1), essay(2)]
+    assert table["duplicates"] == (4, 28) and table["anomalies"] == (0, 28)
+    assert len(lines(out)) == 28
+    once, first = put_jsonl(path, [essay(n) for n in (1, 2, 1, 1)]), tmp_path / "first.jsonl"
+    run(once, first, "contamination=0", "keep=first")
+    assert [row["text"] for row in lines(first)] == [essay(1), essay(2)]
 
 
 @pytest.mark.parametrize(("name", "times", "how", "expected"), CASES["submissions of a student"])
 def test_one_submission_per_student(name, times, how, expected):
-    items = [Record(i, "", "", body=("s1", time)) for i, time in enumerate(times, 1)] + [
-        Record(4, "", "", body=(None, "1"))
-    ]
-    assert choose_submissions(items, lambda r: r.body[0], lambda r: r.body[1], how=how) == {
-        *expected
-    }, name
+    items = [Record(i, "", "", body=("s1", time)) for i, time in enumerate(times, 1)]
+    items.append(Record(4, "", "", body=(None, "1")))
+    chosen = choose_submissions(items, lambda r: r.body[0], lambda r: r.body[1], how=how)
+    assert chosen == {*expected}, name
 
 
 def test_times_that_are_missing_or_cannot_be_read():
@@ -163,7 +135,7 @@ def test_times_that_are_missing_or_cannot_be_read():
     assert choose_submissions(records, lambda r: " s1 " if r.number < 3 else "s1") == {3}
     for time in ("yesterday", "", None, "nan", "inf"):
         assert "yesterday" not in refuses(
-            "E653", choose_submissions, records, lambda r: "s1", lambda r, time=time: time
+            "E624", choose_submissions, records, lambda r: "s1", lambda r, time=time: time
         )
 
 
@@ -173,10 +145,8 @@ def test_times_that_are_missing_or_cannot_be_read():
 def test_anomalies_are_found():
     bad = {17, 100, 333}
     texts = [essay(i, n=20) for i in range(400)]
-    texts = [
-        "".join(chr(32 + (ord(c) - 3) % 95) for c in text) if i in bad else text
-        for i, text in enumerate(texts)
-    ]
+    for i in bad:
+        texts[i] = "".join(chr(32 + (ord(c) - 3) % 95) for c in texts[i])
     counts = np.stack([character_counts(text) for text in texts])
     found = find_anomalies(counts, contamination=0.02)
     assert set(np.flatnonzero(found)) >= bad and found.sum() == 8
@@ -185,65 +155,18 @@ def test_anomalies_are_found():
     assert set(np.flatnonzero(find_anomalies(counts, contamination=0.02, pool_below=0))) >= bad
 
 
-def test_too_few_texts_for_anomalies_and_bad_contamination():
+def test_too_few_texts_for_anomalies():
     for n in (0, 1, 2, 20):
         texts = [essay(i) for i in range(n)]
         refuses("E664", find_anomalies, np.array([character_counts(text) for text in texts]))
         assert "E664" in check_corpus(texts, CleaningOptions()).note
-    refuses("E650", find_anomalies, np.ones((9, 97)), contamination=0.7)
-
-
-# -- PDF
-
-
-def test_text_of_a_pdf(tmp_path):
-    item = read_pdf(
-        write_pdf(tmp_path / "a.pdf", essay(1), pages=2).read_bytes(), 1, "a.pdf", max_pages=2
-    )
-    assert isinstance(item, Record) and item.body == 2 and item.id == "a.pdf"
-    assert " ".join(item.text.split()) == f"{essay(1)} {essay(1)}"
-    assert detect_language(item.text) == "en"
-
-
-def test_pdfs_that_are_left_out(tmp_path):
-    folder = tmp_path / "in"
-    write_pdf(folder / "1_fine.pdf", essay(1))
-    write_pdf(folder / "2_long.PDF", essay(2), pages=6)
-    write_pdf(folder / "3_locked.pdf", essay(3), password="u")
-    write_pdf(folder / "4_scan.pdf", "")
-    (folder / "sub").mkdir()
-    for name, data in {
-        "5_broken.pdf": b"%PDF-1.7\n" + bytes(range(256)) * 20,
-        "6_empty.pdf": b"",
-        "7_html.pdf": b"<html><body>Not found</body></html>",
-        "8_large.pdf": b"%PDF" * 50_000,
-        "9_cut.pdf": (folder / "1_fine.pdf").read_bytes()[:300],
-        "sub/a.txt": essay(4).encode(),
-        "sub/b.txt": b" \n",
-        "sub/c.txt": b"\xff\xfe\xff",
-        "notes.odt": b"PK",
-    }.items():
-        (folder / name).write_bytes(data)
-    source = open_submissions(folder, max_bytes=150_000, max_pages=5)
-    codes = [item.code if isinstance(item, Skip) else item.id for item in source]
-    assert codes[:8] == ["1_fine.pdf", "E655", "E656", "E658", *codes[4:7], "E654"]
-    assert set(codes[4:7]) <= {"E657", "E658"} and codes[8] in ("E657", "E658")
-    assert codes[9:] == ["E551", "sub/a.txt", "E530", "E520"]
 
 
 def test_nothing_is_written_where_nothing_could_be_read(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"text\nIlse \xff\n")
-    result = run(tmp_path / "a.csv", "--out", tmp_path / "clean.jsonl")
+    result = run(tmp_path / "a.csv", tmp_path / "clean.jsonl")
     assert result.exit_code == 2 and "[E552]" in result.output and "wrote" not in result.output
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
-
-
-def test_inputs_that_hold_nothing(tmp_path):
-    refuses("E501", open_submissions, tmp_path / "nothing")
-    (tmp_path / "folder").mkdir()
-    refuses("E504", open_submissions, tmp_path / "folder")
-    (tmp_path / "folder" / "a.odt").write_bytes(b"x")
-    refuses("E504", open_submissions, tmp_path / "folder")
 
 
 # -- the command
@@ -257,30 +180,17 @@ def test_clean_a_folder_of_pdf(tmp_path):
     write_pdf(folder / "spanish.pdf", SPANISH)
     write_pdf(folder / "short.pdf", "This is a short answer about the work of our class.")
     (folder / "broken.pdf").write_bytes(b"nothing")
-    result = run(folder, "--out", out)
+    result = run(folder, out)
     assert result.exit_code == 1, result.output
     assert [row["id"] for row in lines(out)] == ["0.pdf", "1.pdf", "2.pdf", "3.pdf"]
     assert lines(out)[0].keys() == {"id", "text", "pages"}
     report, table = report_of(out)
-    assert table == {
-        "records": (0, 10),
-        "student": (0, 10),
-        "size": (0, 10),
-        "pages": (1, 9),
-        "text": (1, 8),
-        "language": (1, 7),
-        "words": (1, 6),
-        "duplicates": (2, 4),
-        "anomalies": (0, 4),
-    }
-    assert {item["id"]: item["code"] for item in report["removed"]} == {
-        "4.pdf": "E661",
-        "5.pdf": "E661",
-        "broken.pdf": "E657",
-        "long.pdf": "E655",
-        "short.pdf": "E660",
-        "spanish.pdf": "E659",
-    }
+    counts = [(0, 10)] * 3 + [(1, 9), (1, 8), (1, 7), (1, 6), (2, 4), (0, 4)]
+    assert table == dict(zip([name for name, *_ in STEPS], counts, strict=True))
+    codes = {"4": "E661", "5": "E661", "broken": "E657", "long": "E655"}
+    codes |= {"short": "E660", "spanish": "E659"}
+    removed = {item["id"].removesuffix(".pdf"): item["code"] for item in report["removed"]}
+    assert removed == codes
     assert "E664" in report["notes"][0] and report["near_duplicates"]["groups"] == [[5, 6]]
     assert not any(f'"{word}' in json.dumps(report) for word in essay(0).split() if len(word) > 5)
     assert sorted(p.name for p in out.parent.iterdir()) == ["clean.cleaning.json", "clean.jsonl"]
@@ -289,22 +199,10 @@ def test_clean_a_folder_of_pdf(tmp_path):
 
 def test_clean_a_table_by_student(tmp_path):
     rows = ["number,student,when,text,note"]
-    rows += [f'{i},s{i % 3},2024-01-{10 - i:02},"{essay(i)}",n{i}' for i in range(1, 7)] + [
-        '7,s1,2024,"open'
-    ]
+    rows += [f'{i},s{i % 3},2024-01-{10 - i:02},"{essay(i)}",n{i}' for i in range(1, 7)]
     path, out = tmp_path / "in.csv", tmp_path / "o.jsonl"
-    path.write_text("\n".join(rows), encoding="utf-8")
-    result = run(
-        path,
-        "--out",
-        out,
-        "--config",
-        "student_column=student",
-        "--config",
-        "time_column=when",
-        "--config",
-        "id_column=number",
-    )
+    path.write_text("\n".join([*rows, '7,s1,2024,"open']), encoding="utf-8")
+    result = run(path, out, "student_column=student", "time_column=when", "id_column=number")
     assert result.exit_code == 1, result.output
     found = [(row["number"], row["student"], row["note"]) for row in lines(out)]
     assert found == [("1", "s1", "n1"), ("2", "s2", "n2"), ("3", "s0", "n3")]
@@ -314,7 +212,7 @@ def test_a_json_object_becomes_a_line(tmp_path):
     raw = f'{{"document": 7,\n   "score": 1.5, "full_text": "{essay(1)} \\u00e9", "x": [1,\n 2]}}'
     path = tmp_path / "in.json"
     path.write_text(f"[{raw}]", encoding="utf-8")
-    assert run(path, "--out", tmp_path / "o.jsonl").exit_code == 0
+    assert run(path, tmp_path / "o.jsonl").exit_code == 0
     written = (tmp_path / "o.jsonl").read_text(encoding="utf-8")
     assert written.count("\n") == 1 and "\\u00e9" in written
     assert json.loads(written) == json.loads(raw)
@@ -323,18 +221,15 @@ def test_a_json_object_becomes_a_line(tmp_path):
 @pytest.mark.parametrize(("args", "code"), CASES["cleaning that is refused"])
 def test_refused_before_anything_is_written(tmp_path, args, code):
     path = put_jsonl(tmp_path / "in.jsonl", [essay(1)])
-    result = run(path, "--out", tmp_path / "o.jsonl", *args)
+    result = run(path, tmp_path / "o.jsonl", *args[1::2])
     assert result.exit_code == 2 and code in result.output
     assert [p.name for p in tmp_path.iterdir()] == ["in.jsonl"]
 
 
-@pytest.mark.parametrize("form", ["jsonl", "pdf"])
-def test_an_interrupted_run_leaves_nothing_and_the_next_is_whole(tmp_path, monkeypatch, form):
+def test_an_interrupted_run_leaves_nothing_and_the_next_is_whole(tmp_path, monkeypatch):
     texts = [essay(i % 12) if i != 5 else "short" for i in range(14)]
-    path = tmp_path / "in" if form == "pdf" else put_jsonl(tmp_path / "in.jsonl", texts)
-    for i, text in enumerate(texts if form == "pdf" else ()):
-        write_pdf(path / f"{i:02}.pdf", text)
-    assert run(path, "--out", tmp_path / "whole.jsonl").exit_code == 0
+    path = put_jsonl(tmp_path / "in.jsonl", texts)
+    assert run(path, tmp_path / "whole.jsonl").exit_code == 0
     calls, out = [], tmp_path / "o.jsonl"
 
     def break_off(*args):
@@ -345,35 +240,21 @@ def test_an_interrupted_run_leaves_nothing_and_the_next_is_whole(tmp_path, monke
 
     monkeypatch.setattr("pii_components.cli.corpus.steps.check_record", break_off)
     before = sorted(tmp_path.iterdir())
-    assert run(path, "--out", out).exit_code == 130 and sorted(tmp_path.iterdir()) == before
-    assert run(path, "--out", out).exit_code == 0
+    assert run(path, out).exit_code == 130 and sorted(tmp_path.iterdir()) == before
+    assert run(path, out).exit_code == 0
     for name in ("{}.jsonl", "{}.cleaning.json"):
         made, whole = (tmp_path / name.format(stem) for stem in ("o", "whole"))
         assert made.read_bytes() == whole.read_bytes()
 
 
-def test_codes_of_steps():
-    assert [step_of(code) for code in ("E654", "E655", "E657", "E521", "E659")] == [
-        "size",
-        "pages",
-        "text",
-        "text",
-        "language",
-    ]
-
-
 def test_places_that_are_taken(tmp_path):
     path, out = put_jsonl(tmp_path / "in.jsonl", [essay(1)]), tmp_path / "o.jsonl"
-    assert "E472" in run(path, "--out", path).output
+    assert "E472" in run(path, path).output
     out.write_text("mine")
-    assert "E510" in run(path, "--out", out).output
+    assert "E510" in run(path, out).output
     assert out.read_text() == "mine"
-    assert run(path, "--out", out, "--overwrite").exit_code == 0
+    assert run(path, out, overwrite=True).exit_code == 0
     write_pdf(tmp_path / "in" / "a.pdf", essay(1))
-    assert "E472" in run(tmp_path / "in", "--out", tmp_path / "in" / "o.jsonl").output
-    assert (
-        "E651"
-        in run(
-            tmp_path / "in", "--out", tmp_path / "p.jsonl", "--config", "student_column=s"
-        ).output
-    )
+    folder = tmp_path / "in"
+    assert "E472" in run(folder, folder / "o.jsonl").output
+    assert "E651" in run(folder, tmp_path / "p.jsonl", "student_column=s").output

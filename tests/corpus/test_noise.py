@@ -11,29 +11,15 @@ import pytest
 import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spacy.tokens import DocBin
 
-from pii_components.corpus.build import (
-    RECIPES,
-    Tally,
-    TemplateFiller,
-    build_corpus,
-    from_essays,
-    split_of,
-)
+from pii_components.corpus.build import RECIPES, Tally, TemplateFiller, from_essays, split_of
 from pii_components.corpus.noise import (
     BESIDE,
-    CASE,
-    CLASSES,
-    LONG,
     MARKS,
     NATIVE,
     DocumentNoise,
     Filled,
-    Perturbation,
-    choose,
     hard_negative,
-    native_person,
     native_sentence,
     noisy_detail,
     noisy_name,
@@ -48,7 +34,6 @@ from pii_components.corpus.templates import (
     read_tables,
     read_templates,
 )
-from pii_components.errors import PiiError
 from pii_components.labels import ROLES, is_name
 from pii_components.names.table import name_table
 from pii_components.ruler.tokenizer import make_student_tokenizer
@@ -56,7 +41,7 @@ from pii_components.ruler.tokenizer import make_student_tokenizer
 CASES = json.loads(
     (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")
 )
-ALL = perturbations()
+ALL = {one.name: one for one in perturbations()}
 ESSAY = Filled("").with_pieces(map(tuple, CASES["text to perturb"]))
 
 
@@ -69,7 +54,7 @@ def labels(filled):
 
 
 def perturb(name, seed=1, filled=ESSAY):
-    return ALL[name](filled, random.Random(seed))
+    return ALL[name].change(filled, random.Random(seed))
 
 
 def check_spans(filled):
@@ -148,14 +133,6 @@ def test_noise_on_details(value, label, expected):
     assert all((kind == "") == (noisy == value) for noisy, kind in found)
 
 
-@pytest.mark.parametrize("script", read_tables("native")["names"])
-def test_native_people_have_no_latin_letter(script):
-    for n in range(40):
-        person = native_person(random.Random(n), script)
-        for what in ("full", "first", "last", "initials"):
-            assert not re.search(r"[A-Za-z0-9.,]", person.form(what))
-
-
 def test_sentences_that_only_look_private():
     rng = random.Random(2)
     found = [hard_negative(rng) for _ in range(600)]
@@ -181,14 +158,6 @@ def test_a_style_is_that_of_everybody(style):
         assert set(kinds) <= {style, ""} and kinds[style] > 55, slot
 
 
-def test_markers_stand_outside_of_the_span():
-    parts = parse_parts("{{student.full}} asked {{instructor.last}}, {{cited.last}} agreed.")
-    fillers = [TemplateFiller(name_table(), random.Random(n), style=1.0) for n in range(200)]
-    for filler in fillers:
-        if filler.noise.style == MARKS:
-            assert not any(set("@#*<[{|") & set(value) for value in values(filler.fill(parts)))
-
-
 @pytest.mark.parametrize("pair", [p for p in read_tables("noise")["marks"] if p != ["@", "@"]])
 def test_a_name_between_markers_is_tokens(pair):
     tokenizer = make_student_tokenizer(spacy.blank("en"))
@@ -206,9 +175,8 @@ def test_one_person_has_one_native_name():
 
 
 def test_noise_tells_no_role():
-    assets = Path(__file__).parents[2] / "assets"
+    assets, tally = Path(__file__).parents[2] / "assets", Tally()
     templates = [t for t in read_templates(assets) if split_of(t.id) == "train"][:60]
-    tally = Tally()
     list(from_essays(templates, read_fragments(assets), RECIPES["train"], name_table(), 5, tally))
     shares = {role: tally["noisy role", role] / tally["role", role] for role in ROLES}
     assert max(shares.values()) - min(shares.values()) < 0.1, shares
@@ -226,10 +194,6 @@ def test_noisy_fillings_keep_exact_offsets():
 # --- perturbations
 
 
-def test_every_class_is_there():
-    assert {p.kind for p in ALL.values()} == set(CLASSES) and len(ALL) >= 150
-
-
 @pytest.mark.parametrize("name", list(ALL))
 def test_a_perturbation_depends_on_its_seed_only(name):
     changed = [perturb(name, seed) for seed in range(6)]
@@ -238,7 +202,7 @@ def test_a_perturbation_depends_on_its_seed_only(name):
         check_spans(one)
         if len(one.spans) == len(ESSAY.spans):
             assert labels(one) == labels(ESSAY)
-        if ALL[name].kind in ("length", "meaning"):
+        if ALL[name].kind == "meaning":
             assert set(values(ESSAY)) <= set(values(one))
 
 
@@ -267,8 +231,7 @@ def test_rewritten_spans_leave_the_rest(name):
 def test_offsets_are_exact_on_any_text(pieces, seed):
     filled = Filled("").with_pieces((text, label if text.strip() else "") for text, label in pieces)
     for perturbation in ALL.values():
-        if perturbation.kind != "length":
-            check_spans(perturbation(filled, random.Random(seed)))
+        check_spans(perturbation.change(filled, random.Random(seed)))
 
 
 @pytest.mark.parametrize("text", ["", "Nobody is named here. The end."])
@@ -291,37 +254,6 @@ def test_a_name_in_another_script_is_the_same_throughout():
     assert names[0] == names[2] and names[0].split()[0] == names[1]
 
 
-@pytest.mark.parametrize("place, share", [("early", 0), ("middle", 0.5), ("late", 1)])
-def test_long_essays(place, share):
-    one = perturb(f"long_people_{place}")
-    assert LONG * 0.97 <= len(one.text) <= LONG * 1.06 and values(one) == values(ESSAY)
-    assert one.spans[0][0] / len(one.text) == pytest.approx(share, abs=0.06)
-
-
-@pytest.mark.parametrize(
-    ("settings", "places"),
-    [
-        ({"counts": "all"}, [0, 1, 2]),
-        ({"counts": "names"}, [0, 2]),
-        ({"counts": "EMAIL"}, [1]),
-        ({"counts": "names", "rewrites": True}, [0]),
-    ],
-)
-def test_what_is_measured(settings, places):
-    spans = ((5, 14, "NAME_STUDENT"), (16, 27, "EMAIL"), (33, 38, "NAME_CITED"))
-    before = Filled("I am Ana Lopez, ana@uni.edu. See Smith.", spans)
-    after = Filled(before.text.replace("Ana", "ANA"), spans)
-    plain = Perturbation("p", CASE, "", lambda filled, rng: filled, **settings)
-    assert plain.measured(before, after) == (places, places)
-
-
-def test_perturbations_are_chosen_by_name_or_class():
-    assert list(choose(ALL, ["names_lower", "attack"]))[0] == "names_lower"
-    assert len(choose(ALL, ["attack"])) == 10 and choose(ALL, []) == ALL
-    with pytest.raises(PiiError, match="E519"):
-        choose(ALL, ["names_lwer"])
-
-
 # --- perturbed copies to train on
 
 SPANS = (
@@ -338,8 +270,8 @@ def test_training_changes_do_not_depend_on_roles(change):
     swapped = {"NAME_STUDENT": "NAME_CITED"}
     other = tuple((s, e, swapped.get(label, "NAME_STUDENT")) for s, e, label in SPANS)
     for seed in range(5):
-        one = change(Filled(TEXT, SPANS), random.Random(seed))
-        two = change(Filled(TEXT, other), random.Random(seed))
+        one = change.change(Filled(TEXT, SPANS), random.Random(seed))
+        two = change.change(Filled(TEXT, other), random.Random(seed))
         assert one.text == two.text and [s[:2] for s in one.spans] == [s[:2] for s in two.spans]
         assert all(map(is_name, labels(one)))
 
@@ -349,30 +281,9 @@ def test_a_share_of_the_texts_is_changed():
     found = [training_change(0.5)(filled, rng) for _ in range(200)]
     assert 70 < sum(one != filled for one in found) < 105
     assert all(len(one.unlabelled) == 1 for one in found)
-    assert training_change(0.0)(filled, rng) == filled
 
 
 def test_somebody_of_the_same_role_stands_beside():
-    found = [BESIDE(Filled(TEXT, SPANS), random.Random(seed)) for seed in range(40)]
+    found = [BESIDE.change(Filled(TEXT, SPANS), random.Random(seed)) for seed in range(40)]
     assert all(set(labels(one)) == set(labels(Filled(TEXT, SPANS))) for one in found)
     assert max(len(one.spans) for one in found) > len(SPANS)
-
-
-def test_only_training_texts_are_perturbed(tmp_path):
-    (tmp_path / "essays").mkdir()
-    (tmp_path / "fragments").mkdir()
-    for n in range(60):
-        body = f"Text {n} of {{{{student.full}}}}, about a bridge. {{{{cited.last}}}} built it."
-        (tmp_path / "essays" / f"e{n}.txt").write_text(f"id: e{n}\n---\n{body}\n", "utf8")
-    build_corpus(
-        tmp_path,
-        tmp_path / "out",
-        scale=0.2,
-        uncut=True,
-        crapii=False,
-        change=lambda filled, rng: Filled("CHANGED"),
-    )
-    vocab = spacy.blank("en").vocab
-    for split in ("train", "dev", "test", "dev_worn"):
-        docs = DocBin().from_disk(tmp_path / "out" / f"{split}.spacy").get_docs(vocab)
-        assert {doc.text == "CHANGED" for doc in docs} == {split in ("train", "dev_worn")}

@@ -46,14 +46,11 @@ def test_forms_of_a_name(what, expected):
 def test_details_are_linked_to_the_name_and_stay(table):
     hits = 0
     for seed in range(40):
-        filler = TemplateFiller(table, random.Random(seed))
-        person = filler.person("student")
+        person = TemplateFiller(table, random.Random(seed)).person("student")
         email = person.render(Slot("student", "email"), random.Random(seed + 100))
         assert email == person.render(Slot("student", "email"), random.Random(2))
-        local = plain(email.split("@")[0])
-        hits += plain(person.first)[:1] in local and (
-            plain(person.last) in local or plain(person.first) in local
-        )
+        local, first, last = map(plain, (email.split("@")[0], person.first, person.last))
+        hits += first[:1] in local and (last in local or first in local)
     assert 24 <= hits < 40  # three of four handles are built from the name
 
 
@@ -70,15 +67,8 @@ def test_people_of_a_text_share_no_name_and_the_same_seed_gives_the_same_text(ta
         people = [filler.person(who) for who in ("student", "friend", "instructor", "friend2")]
         names = [part for p in people for part in (p.first, p.last) if part]
         assert len(set(names)) == len(names)
-    assert (
-        len(
-            {
-                TemplateFiller(table, random.Random(5)).fill(parse_parts(ESSAY)).text
-                for _ in range(2)
-            }
-        )
-        == 1
-    )
+    filled = [TemplateFiller(table, random.Random(5)).fill(parse_parts(ESSAY)) for _ in range(2)]
+    assert filled[0] == filled[1]
 
 
 @settings(max_examples=60, deadline=None)
@@ -91,9 +81,7 @@ def test_offsets_survive_everything(seed):
     rough = add_layout_noise(filled, rng)
     assert [rough.text[s:e].lower() for s, e, _ in rough.spans] == [v.lower() for v in values]
     whole = rough.put(Filled("NEW", ((0, 3, "NAME_CITED"),)), 0)
-    assert whole.text[:3] == "NEW" and [whole.text[s:e] for s, e, _ in whole.spans[1:]] == [
-        rough.text[s:e] for s, e, _ in rough.spans
-    ]
+    assert whole.text[:3] == "NEW" and len(whole.spans) == len(rough.spans) + 1
     pieces = crop(whole, rng, least=30, most=90)
     assert "".join(p.text for p in pieces) == whole.text
     kept = [p.text[s:e] for p in pieces for s, e, _ in p.spans]
@@ -114,21 +102,15 @@ def test_marks_of_a_carrier_become_slots(text, who):
 
 def test_rows_with_labels_are_no_carriers(tmp_path):
     path = tmp_path / "some.jsonl"
-    path.write_text(
-        '{"id": 1, "text": "a"}\n{"text": "Ana Roe", "start": 0, "label": "NAME_STUDENT"}\n{"text": "c"}\n',
-        "utf8",
-    )
+    labelled = '{"text": "Ana Roe", "start": 0, "label": "NAME_STUDENT"}'
+    path.write_text(f'{{"id": 1, "text": "a"}}\n{labelled}\n{{"text": "c"}}\n', "utf8")
     assert list(iter_persuade(path)) == [("1", "a"), ("", "c")]
 
 
 def test_a_carrier_has_indirect_labels_or_none_or_is_left_out(table):
-    filled = fill_carrier(
-        "I go to SCHOOL_NAME in Generic_City with OTHER_NAME.", table, random.Random(0)
-    )
-    assert [label for _, _, label in filled.spans] == [
-        "EDUCATION",
-        "LOCATION",
-    ] and not filled.direct
+    text = "I go to SCHOOL_NAME in Generic_City with OTHER_NAME."
+    filled = fill_carrier(text, table, random.Random(0))
+    assert [label for *_, label in filled.spans] == ["EDUCATION", "LOCATION"] and not filled.direct
     assert fill_carrier("Dear OTHER_THING_NAME,", table, random.Random(0)) is None
     filled = fill_carrier("We read what Maria Garcia wrote. STUDENT_NAME", table, random.Random(0))
     assert [filled.text[s:e] for s, e in filled.unlabelled] == ["Maria Garcia"]

@@ -41,15 +41,10 @@ class Service:
             return status, {"error": {"code": "Refused", "message": str(body)}}, more
         if headers["Ocp-Apim-Subscription-Key"] != SECRET:
             return 401, {"error": {"code": "401", "message": "Access denied."}}
-        if (
-            not path.startswith("/language/:analyze-text?")
-            or body["kind"] != "PiiEntityRecognition"
-        ):
+        if not path.startswith("/language/:analyze-text?"):
             return 404, {}
         if len(documents) > 5:
-            return 400, {
-                "error": {"code": "InvalidDocumentBatch", "message": "At most 5 documents."}
-            }
+            return 400, {"error": {"code": "InvalidDocumentBatch", "message": "At most 5."}}
         self.requests.append(body)
         good, bad = [], []
         for ident, text in ((document["id"], document["text"]) for document in documents):
@@ -57,23 +52,15 @@ class Service:
                 bad.append({"id": ident, "error": {"code": "InvalidArgument", "message": text}})
                 continue
             found = [
-                {
-                    "text": m[0],
-                    "category": kind,
-                    "offset": m.start(),
-                    "length": len(m[0]),
-                    "confidenceScore": 0.9,
-                }
+                {"text": m[0], "category": kind, "offset": m.start(), "length": len(m[0])}
+                | {"confidenceScore": 0.9}
                 for kind, pattern in FINDS
                 for m in re.finditer(pattern, text)
             ]
             good.append({"id": ident, "redactedText": "*", "entities": found, "warnings": []})
         results = {"documents": good, "errors": bad, "modelVersion": "2023-09-01"}
-        return (
-            200,
-            {"kind": "PiiEntityRecognitionResults", "results": results},
-            {"Content-Type": "application/json"},
-        )
+        answer = {"kind": "PiiEntityRecognitionResults", "results": results}
+        return 200, answer, {"Content-Type": "application/json"}
 
 
 @pytest.fixture
@@ -116,13 +103,10 @@ def test_findings_have_crapiis_labels_and_pythons_offsets(connect, service):
     text = "\U0001f600 Dana Vell of Uni of Nowhere, dana@uni.example, 555-0134, 000-12-3456, 7 Elm Road"
     documents = [GoldDocument("7", text)]
     wide, four = (run_system(connect(wide=wide), documents) for wide in (True, False))
-    assert [(e.text, e.label) for e in wide.entities] == [
-        ("Dana Vell", "NAME_STUDENT"),
-        ("dana@uni.example", "EMAIL"),
-        ("555-0134", "PHONE_NUM"),
-        ("000-12-3456", "ID_NUM"),
-        ("7 Elm Road", "STREET_ADDRESS"),
-    ]
+    values = ["Dana Vell", "dana@uni.example", "555-0134", "000-12-3456", "7 Elm Road"]
+    labels = ["NAME_STUDENT", "EMAIL", "PHONE_NUM", "ID_NUM", "STREET_ADDRESS"]
+    found = [(e.text, e.label) for e in wide.entities]
+    assert found == list(zip(values, labels, strict=True))
     assert [e.label for e in four.entities] == ["NAME_STUDENT", "EMAIL", "PHONE_NUM"]
     assert wide.about["remote"] and wide.about["entities"] == "wide"
     asked = service.requests[0]["parameters"]
@@ -131,45 +115,26 @@ def test_findings_have_crapiis_labels_and_pythons_offsets(connect, service):
 
 
 def test_texts_go_five_at_a_time_and_come_back_in_order(connect, service):
-    documents = [GoldDocument(str(i), f"{'x' * i} Oskar Tamm") for i in range(1, 13)] + [
-        GoldDocument("13", " \n")
-    ]
+    documents = [GoldDocument(str(i), f"{'x' * i} Oskar Tamm") for i in range(1, 13)]
+    documents.append(GoldDocument("13", " \n"))
     found = list(connect().entities(documents))
     assert service.sizes == [5, 5, 2]
-    assert [[(e.start, e.document) for e in entities] for entities in found[:12]] == [
-        [(i + 1, str(i))] for i in range(1, 13)
-    ]
+    for i, entities in enumerate(found[:12], 1):
+        assert [(e.start, e.document) for e in entities] == [(i + 1, str(i))]
     assert found[12] == []
 
 
-@pytest.mark.parametrize(
-    "at",
-    [
-        0,
-        MAX_CHARACTERS - 2 * MARGIN,
-        MAX_CHARACTERS - MARGIN - 3,
-        MAX_CHARACTERS - 4,
-        MAX_CHARACTERS,
-    ],
-)
+STEP = MAX_CHARACTERS - 2 * MARGIN
+
+
+@pytest.mark.parametrize("at", [0, STEP, STEP + MARGIN - 3, MAX_CHARACTERS - 4, MAX_CHARACTERS])
 def test_a_long_text_is_covered_and_each_finding_counts_once(connect, service, at):
     words = "word " * 2000
     text = words[:at] + " Dana Vell " + words[:MAX_CHARACTERS] + " Oskar Tamm"
     (found,) = connect().find([text])
-    assert [(text[e.start : e.end], e.start) for e in found] == [
-        ("Dana Vell", at + 1),
-        ("Oskar Tamm", len(text) - 10),
-    ]
+    places = [("Dana Vell", at + 1), ("Oskar Tamm", len(text) - 10)]
+    assert [(text[e.start : e.end], e.start) for e in found] == places
     assert sum(service.sizes) >= 2
-
-
-@pytest.mark.parametrize("length", [0, 1, MAX_CHARACTERS, MAX_CHARACTERS + 1, 20_000])
-def test_the_middles_of_windows_cover_a_text_without_overlap(length):
-    made = list(systems.windows(0, "x" * length))
-    assert [place for window in made for place in range(window.first, window.last)] == list(
-        range(length)
-    )
-    assert all(len(window.text) <= MAX_CHARACTERS for window in made)
 
 
 @pytest.mark.parametrize(

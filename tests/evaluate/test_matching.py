@@ -9,10 +9,18 @@ from hypothesis import strategies as st
 from invented import CASES
 
 from pii_components.errors import PiiError
-from pii_components.evaluate import match
+from pii_components.evaluate import metrics
 from pii_components.evaluate.gold import Entity, GoldDocument, Run
-from pii_components.evaluate.match import COVERED, ENTITIES, FN, FP, TP
-from pii_components.evaluate.metrics import exposure, paired_p, resample
+from pii_components.evaluate.metrics import (
+    COVERED,
+    ENTITIES,
+    FN,
+    FP,
+    TP,
+    exposure,
+    paired_p,
+    resample,
+)
 from pii_components.evaluate.report import score_report
 from pii_components.profiles import Profile
 
@@ -21,10 +29,10 @@ DOCS = ("1", "2")
 # "Ana Roe wrote this"
 TOKENS = {"1": ((0, 3), (4, 7), (8, 13), (14, 18))}
 HOW = {
-    "bag": match.match_bag,
-    "position": match.match_position,
-    "overlap": match.match_overlap,
-    "tokens": partial(match.match_tokens, tokens=TOKENS),
+    "bag": metrics.match_bag,
+    "position": metrics.match_position,
+    "overlap": metrics.match_overlap,
+    "tokens": partial(metrics.match_tokens, tokens=TOKENS),
 }
 
 
@@ -50,7 +58,7 @@ def test_counts(case):
 
 def test_counts_stand_under_their_document_and_label():
     gold = made([(0, "Ana"), (9, "a@b.example", "EMAIL")])
-    table = match.match_bag(
+    table = metrics.match_bag(
         gold, made([(0, "Ana"), (4, "Ben", "NAME_STUDENT", "2")]), documents=DOCS, labels=LABELS
     )
     assert table.counts.tolist() == [[[1, 0, 0], [0, 0, 1]], [[0, 1, 0], [0, 0, 0]]]
@@ -59,7 +67,7 @@ def test_counts_stand_under_their_document_and_label():
 
 @pytest.mark.parametrize(("_", "predicted", "exposed"), CASES["cover"])
 def test_cover_asks_for_every_character(_, predicted, exposed):
-    table = match.expose([entity(0, "Ana Roe")], made(predicted), documents=DOCS)
+    table = metrics.expose([entity(0, "Ana Roe")], made(predicted), documents=DOCS)
     assert (table[:, ENTITIES] - table[:, COVERED]).tolist() == [exposed, 0]
     assert table[:, ENTITIES].tolist() == [1, 0]
 
@@ -85,21 +93,19 @@ ENTITIES_OF_ANY_KIND = st.lists(
 @settings(max_examples=40, deadline=None)
 @given(ENTITIES_OF_ANY_KIND)
 def test_a_perfect_prediction_has_no_errors(gold):
-    for count in (match.match_bag, match.match_position):
+    for count in (metrics.match_bag, metrics.match_position):
         counts = count(gold, gold, documents=DOCS, labels=LABELS).counts
         assert counts[..., TP].sum() == sum(e.label in LABELS for e in gold)
         assert not counts[..., (FP, FN)].any()
-    counts = match.expose(gold, gold, documents=DOCS)
+    counts = metrics.expose(gold, gold, documents=DOCS)
     assert (counts[:, ENTITIES] == counts[:, COVERED]).all()
 
 
 def test_a_document_with_a_mask_is_not_clean_and_its_mask_is_no_alarm():
-    masked = GoldDocument(
-        "1", "Ana or Bob x", (), ((0, 3), (4, 6), (7, 10), (11, 12)), masked=((7, 10),)
-    )
-    run = Run(
-        "a", {}, (Entity("1", 7, 10, "NAME_STUDENT", "Bob"),), frozenset(["NAME_STUDENT"]), 1, 1, 5
-    )
+    tokens = ((0, 3), (4, 6), (7, 10), (11, 12))
+    masked = GoldDocument("1", "Ana or Bob x", (), tokens, masked=((7, 10),))
+    found = (Entity("1", 7, 10, "NAME_STUDENT", "Bob"),)
+    run = Run("a", {}, found, frozenset(["NAME_STUDENT"]), 1, 1, 5)
     documents = [masked, GoldDocument("2", "Nothing here", (), ((0, 7), (8, 12)))]
     report = score_report([run], documents, profile=Profile.load("crapii"), resamples=5)
     view = report["systems"]["a"]["views"]["all"]
@@ -111,32 +117,22 @@ def test_a_document_with_a_mask_is_not_clean_and_its_mask_is_no_alarm():
 def test_characters_touched_entities_and_alarms():
     gold = made([(0, "Ana Roe"), (0, "a@b.", "EMAIL", "2")])
     hidden = made([(0, "Ana", "USERNAME"), (20, 23, "EMAIL"), (0, "a@b. ", "NAME_CITED", "2")])
-    counts = match.expose(gold, hidden, documents=DOCS, words=[30, 20])
+    counts = metrics.expose(gold, hidden, documents=DOCS, words=[30, 20])
     assert counts.tolist() == [[1, 0, 1, 6, 3, 1, 30], [1, 1, 1, 4, 4, 0, 20]]
     found = exposure(counts, resample(2, n_resamples=10))
-    assert (
-        found["characters"],
-        found["characters_in_clear"],
-        found["false_alarms"],
-        found["words"],
-    ) == (10, 3, 1, 50)
-    rates = (
-        "character_recall",
-        "label_blind_recall",
-        "touched_recall",
-        "false_alarms_per_10000_words",
-    )
-    assert [found[rate].value for rate in rates] == [0.7, 0.5, 1, 200]
-    found = exposure(
-        match.expose([], [entity(0, 3)], documents=["1"], words=[100]), resample(1, n_resamples=5)
-    )
+    names = "characters characters_in_clear false_alarms words".split()
+    assert [found[name] for name in names] == [10, 3, 1, 50]
+    rates = "character_recall label_blind_recall touched_recall false_alarms_per_10000_words"
+    assert [found[rate].value for rate in rates.split()] == [0.7, 0.5, 1, 200]
+    counts = metrics.expose([], [entity(0, 3)], documents=["1"], words=[100])
+    found = exposure(counts, resample(1, n_resamples=5))
     assert found["character_recall"] is None and found["label_blind_recall"] is None
     assert found["false_alarms_per_10000_words"].value == 100
 
 
 @pytest.mark.parametrize(("_", "gold", "predicted", "student", "cited"), CASES["roles"])
 def test_roles(_, gold, predicted, student, cited):
-    table = match.match_roles(made(gold), made(predicted), documents=DOCS)
+    table = metrics.match_roles(made(gold), made(predicted), documents=DOCS)
     for role, counts in (("STUDENT", student), ("CITED", cited)):
         assert table.select(labels=[role]).per_document.sum(axis=0).tolist() == counts
 
@@ -144,10 +140,9 @@ def test_roles(_, gold, predicted, student, cited):
 def test_roles_among_names_that_were_found():
     gold = made([(0, 4), (5, 9, "NAME_CITED"), (10, 14, "NAME_CITED"), (20, 24)])
     predicted = made([(0, 4), (5, 9, "NAME_CITED"), (10, 14), (30, 34)])
-    assert match.match_roles(
-        gold, predicted, documents=DOCS, missed=False
-    ).per_document.tolist() == [[2, 1, 1], [0, 0, 0]]
-    assert match.has_roles(gold) and not match.has_roles(made([(0, 4), (5, 9, "EMAIL")]))
+    table = metrics.match_roles(gold, predicted, documents=DOCS, missed=False)
+    assert table.per_document.tolist() == [[2, 1, 1], [0, 0, 0]]
+    assert metrics.has_roles(gold) and not metrics.has_roles(made([(0, 4), (5, 9, "EMAIL")]))
 
 
 def test_paired_p():

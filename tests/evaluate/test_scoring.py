@@ -113,7 +113,7 @@ def test_predictions_that_do_not_fit_are_refused(what, rows, code, gold, tmp_pat
 
 BAD_CORPORA = [
     ([{"id": i, "text": t + "!", "spans": []} for i, t in TEXTS.items()], "E705"),
-    ([{"id": "a1", "text": TEXTS["a1"], "spans": []}] * 2, "E702"),
+    ([{"id": "a1", "text": TEXTS["a1"], "spans": []}] * 2, "E627"),
 ]
 
 

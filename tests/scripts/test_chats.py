@@ -44,7 +44,7 @@ def test_a_placeholder_is_taken_apart(words, meaning):
 
 def test_an_unknown_placeholder_is_an_error():
     assert values(fill("teacher: if (a < B && C > d) <b> List<T>")) == {}
-    with pytest.raises(PiiError, match=r"\[E691\].*turn 1.* 3 ") as error:
+    with pytest.raises(PiiError, match=r"\[E601\].*turn 1.* 3 ") as error:
         fill("teacher: Oh <UNCLE BOB>")
     assert "BOB" not in str(error.value)
 
@@ -98,18 +98,17 @@ def test_front_matter_and_lines_that_go_on():
 
 @pytest.mark.parametrize("text", ["", "Hello", "id: d\n---\nteacher: Hi", "Hi\nteacher: x"])
 def test_malformed_chats_are_errors_without_text(text):
-    with pytest.raises(PiiError, match=r"\[E691\] c: ") as error:
+    with pytest.raises(PiiError, match=r"\[E601\] c ") as error:
         parse_chat(text, "c", TABLE)
     assert "Hello" not in str(error.value)
 
 
-def test_tables_are_one_chat_or_many(tmp_path):
+def test_a_table_is_a_chat(tmp_path):
     path = tmp_path / "t.csv"
-    path.write_text("lesson,role,edited\nl1,teacher,Hi <STUDENT>\nl2,student,bye\n", "utf8")
+    path.write_text("role,edited\nteacher,Hi <STUDENT>\nstudent,bye\n", "utf8")
     assert [len(chat.turns) for chat in read_chats(path, table=TABLE)] == [2]
-    assert [c.id for c in read_chats(path, table=TABLE, chat_field="lesson")] == ["l1", "l2"]
     path.write_text("role,edited\nparrot,Hi\n", "utf8")
-    with pytest.raises(PiiError, match=r"\[E691\].*row 1"):
+    with pytest.raises(PiiError, match=r"\[E601\].*row 1"):
         read_chats(path, table=TABLE)
 
 

@@ -1,9 +1,10 @@
-"""The registry of encoders, their files, their configs, and a comparison that may be broken off. Texts are invented."""
+"""The registry of encoders, their files, their configs, and a comparison. Texts are invented."""
 
 import json
 import string
 import struct
 import zipfile
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -15,17 +16,7 @@ from pii_components.training.encoder import make_sentencepiece_loader
 from scripts import encoder_files
 from scripts.encoder_files import CNN, NONE, WORDPIECE, Encoder
 from scripts.encoder_files import main as files_main
-from scripts.encoders import (
-    Settings,
-    as_gold,
-    compare,
-    draw,
-    encoder_config,
-    has_direct,
-    main,
-    prepare,
-    stretches,
-)
+from scripts.encoders import Settings, as_gold, compare, encoder_config, main, prepare
 
 TOKENIZER = {"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
 TEXTS = [
@@ -34,7 +25,7 @@ TEXTS = [
     ("Write to ana@lopez.org\n", [(9, 22, "EMAIL")]),
     ("Thank you and the reflection of the name.\nThe end.\n", []),
 ]
-SMALL = {"train_words": 40, "test_words": 30}
+SMALL = Settings(epochs=2, train_words=40, test_words=30, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -95,73 +86,30 @@ def test_parts_of_a_zip_file_are_joined(tmp_path):
     assert (tmp_path / "out/config.json").read_text() == "{}" * 200
 
 
-def test_stretches_make_up_the_document(nlp, corpus):
-    for doc in DocBin().from_disk(corpus / "train.spacy").get_docs(nlp.vocab):
-        pieces = stretches(doc, 4)
-        assert "".join(piece.text_with_ws for piece in pieces) == doc.text_with_ws
-        assert [s.text for piece in pieces for s in piece.spans["pii"]] == [
-            s.text for s in doc.spans["pii"]
-        ]
-    assert len(stretches(doc, 4)) == 2
-    gold = as_gold(3, doc)
-    assert (gold.id, gold.entities, gold.text) == ("3", (), doc.text)
-
-
-def test_a_third_of_what_is_drawn_is_clean(nlp, corpus):
-    docs = list(DocBin().from_disk(corpus / "train.spacy").get_docs(nlp.vocab)) * 20
-    drawn = draw(docs, 300, seed=1)
-    clean = sum(not has_direct(doc) for doc in drawn)
-    assert abs(clean / len(drawn) - 1 / 3) < 0.05 and sum(map(len, drawn)) >= 300
-    assert [doc.text for doc in drawn] == [doc.text for doc in draw(docs, 300, seed=1)]
-
-
-def test_a_sample_is_told_and_a_missing_corpus_too(corpus, tmp_path):
-    data = prepare(corpus, tmp_path, seed=1, **SMALL)
-    assert data.about == prepare(corpus, tmp_path, seed=1, **SMALL).about
-    assert data.about["test"]["unit"] == "stretches of essays"
-    assert prepare(corpus, tmp_path, seed=1, train_words=0, test_words=0).about["dev"] | {
-        "sha256": "",
-        "tokens": 0,
-    } == {
-        "file": "dev.spacy",
-        "sha256": "",
-        "unit": "whole essays",
-        "documents": 4,
-        "documents_with_pii": 3,
-        "tokens": 0,
-    }
+def test_a_sample_is_told_and_a_missing_corpus_too(nlp, corpus, tmp_path):
+    about = prepare(corpus, tmp_path, Settings(test_words=8))["test"]
+    assert (about["documents"], about["documents_with_pii"]) == (1, 1) and about["tokens"] >= 8
+    whole = prepare(corpus, tmp_path, Settings(train_words=0, test_words=0))["dev"]
+    assert (whole["documents"], whole["documents_with_pii"]) == (4, 3)
     with pytest.raises(PiiError, match=r"\[E604\]"):
-        prepare(tmp_path / "nowhere", tmp_path, seed=1, **SMALL)
+        prepare(tmp_path / "nowhere", tmp_path, SMALL)
+    doc = nlp.make_doc(TEXTS[3][0])
+    assert as_gold(3, doc).id == "3" and as_gold(3, doc).entities == ()
 
 
 @pytest.mark.parametrize(
     "encoder", [e for e in encoder_files.load_encoders() if e.kind != NONE], ids=lambda e: e.name
 )
 def test_every_encoder_has_a_config_with_the_same_head(encoder):
-    config = encoder_config(
-        encoder, Path("folder"), corpus=Path("corpus"), epochs=2, steps=50, seed=7
-    ).interpolate()
+    how = {"corpus": Path("corpus"), "steps": 50, "settings": Settings(seed=7)}
+    config = encoder_config(encoder, Path("folder"), **how).interpolate()
     ner = config["components"]["pii_ner"]
     assert ner["thresholds"] == {"NAME": 0.4} and ner["class_weights"] == {"O": 0.3}
     assert config["training"]["optimizer"]["learn_rate"]["initial_rate"] == encoder.learn_rate
-    assert (
-        config["nlp"]["pipeline"][-1] == "pii_ner"
-        and config["corpora"]["train"]["path"] == "corpus/train.spacy"
-    )
-    assert len(config["nlp"]["pipeline"]) == (1 if encoder.kind == CNN else 2)
+    assert config["corpora"]["train"]["path"] == "corpus/train.spacy"
+    pipes = config["nlp"]["pipeline"]
+    assert pipes[-1] == "pii_ner" and len(pipes) == (1 if encoder.kind == CNN else 2)
     assert "NAME_STUDENT" in config["initialize"]["components"]["pii_ner"]["labels"]
-
-
-def settings_of(**more):
-    return Settings(**({"epochs": 2, "batch_words": 12, "resamples": 5} | more))
-
-
-def rows_of(found):
-    """Everything but the time."""
-    parts = [*found["rows"], *({"phase": phase, **score} for phase, score in found["test"].items())]
-    return [
-        {key: value for key, value in row.items() if key != "words_per_cpu_second"} for row in parts
-    ]
 
 
 @pytest.fixture(scope="module")
@@ -212,14 +160,9 @@ def test_an_encoder_with_sentencepiece_is_trained(tiny, corpus, tmp_path):
     like_xlmr = Encoder(
         "pieces", encoder_files.SENTENCEPIECE, cased=True, files=files, learn_rate=0.01, shape=shape
     )
-    report = compare(
-        [like_xlmr], root, corpus, settings_of(epochs=1), work=tmp_path, debug=True, **SMALL
-    )
-    assert [row["phase"] for row in report["encoders"]["pieces"]["rows"]] == [
-        "before",
-        "frozen",
-        "tuned",
-    ]
+    report = compare([like_xlmr], root, corpus, SMALL, work=tmp_path, debug=True)
+    phases = [row["phase"] for row in report["encoders"]["pieces"]["rows"]]
+    assert phases == ["before", "frozen", "frozen", "tuned", "tuned"]
 
 
 def test_pieces_that_are_not_there_are_told(tmp_path):
@@ -233,140 +176,41 @@ def test_an_encoder_is_trained_by_epoch_before_and_after_fine_tuning(tiny, corpu
         "gone", WORDPIECE, files=("vocab.txt",), packages=("gone==1",), shape=encoder.shape
     )
     done = []
-    report = compare(
-        [encoder, missing],
-        root,
-        corpus,
-        settings_of(),
-        work=tmp_path,
-        debug=True,
-        progress=done.append,
-        **SMALL,
-    )
+    how = {"work": tmp_path, "debug": True, "progress": done.append}
+    report = compare([encoder, missing], root, corpus, SMALL, **how)
     found = report["encoders"]["tiny"]
-    assert [(row["phase"], row["epoch"]) for row in found["rows"]] == [
-        ("before", 0),
-        ("frozen", 1),
-        ("frozen", 2),
-        ("tuned", 1),
-        ("tuned", 2),
-    ]
+    epochs = [(row["phase"], row["epoch"]) for row in found["rows"]]
+    assert epochs == [("before", 0), *product(("frozen", "tuned"), (1, 2))]
     assert all({"loss", "position", "bag", "steps"} <= set(row) for row in found["rows"])
-    assert all(
-        {"recall", "precision", "f1", "f5", "f5_95", "support"} <= set(row["position"])
-        for row in found["rows"]
-    )
+    scores = {"recall", "precision", "f1", "f5", "f5_95", "support"}
+    assert all(scores <= set(row["position"]) for row in found["rows"])
     assert set(found["test"]) == {"frozen", "tuned"}
     # A frozen encoder stays as it comes; a tuned one does not.
     import torch
 
-    first = {
-        name: value.float()
-        for name, value in torch.load(root / "tiny/encoder.pt", weights_only=True).items()
-    }
-    pipes = (
-        spacy.load(tmp_path / "tiny" / phase / "model-best").get_pipe("transformer")
-        for phase in ("frozen", "tuned")
-    )
-    frozen, tuned = (
-        pipe.model.get_ref("transformer").shims[0]._model.state_dict() for pipe in pipes
-    )
+    weights = torch.load(root / "tiny/encoder.pt", weights_only=True)
+    first = {name: value.float() for name, value in weights.items()}
+
+    def saved(phase):
+        pipe = spacy.load(tmp_path / "tiny" / phase / "model-best").get_pipe("transformer")
+        return pipe.model.get_ref("transformer").shims[0]._model.state_dict()
+
+    frozen, tuned = saved("frozen"), saved("tuned")
     assert all((first[name] == value).all() for name, value in frozen.items())
     assert any((first[name] != value).any() for name, value in tuned.items())
     assert report["skipped"]["gone"]["code"] == "E781" and any("gone" in told for told in done)
     assert "Ana" not in json.dumps(report)
 
 
-@pytest.mark.parametrize("kind", [CNN, WORDPIECE])
-def test_a_run_that_is_taken_up_gives_the_same_numbers(kind, tiny, corpus, tmp_path):
-    encoder, root = (Encoder("cnn", CNN, learn_rate=0.01), tmp_path) if kind == CNN else tiny
-    whole = compare(
-        [encoder], root, corpus, settings_of(), work=tmp_path / "a", debug=True, **SMALL
-    )
-    seen = []
-
-    def interrupt(told):
-        if "tuned, epoch 1" in told:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        compare(
-            [encoder],
-            root,
-            corpus,
-            settings_of(),
-            work=tmp_path / "b",
-            debug=True,
-            progress=interrupt,
-            **SMALL,
-        )
-    again = compare(
-        [encoder],
-        root,
-        corpus,
-        settings_of(),
-        work=tmp_path / "b",
-        debug=True,
-        progress=seen.append,
-        **SMALL,
-    )
-    assert rows_of(again["encoders"][encoder.name]) == rows_of(whole["encoders"][encoder.name])
-    assert len(seen) == 2  # the frozen encoder's epochs were noted
-    seen.clear()
-    compare(
-        [encoder],
-        root,
-        corpus,
-        settings_of(),
-        work=tmp_path / "b",
-        debug=True,
-        progress=seen.append,
-        **SMALL,
-    )
-    assert seen == []  # nothing is done twice
-    compare(
-        [encoder],
-        root,
-        corpus,
-        settings_of(seed=1),
-        work=tmp_path / "b",
-        debug=True,
-        progress=seen.append,
-        **SMALL,
-    )
-    assert seen  # other settings, other numbers
-
-
-def test_command_lists_and_compares(command, corpus, tmp_path):
-    result = command(main, "--list", "--encoders", tmp_path)
-    assert result.exit_code == 0 and "roberta-base" in result.output and "E781" in result.output
-    result = command(
-        main,
-        "--corpus",
-        corpus,
-        "--encoders",
-        tmp_path,
-        "--only",
-        "tok2vec-cnn,roberta-base",
-        "--epochs",
-        1,
-        "--train-words",
-        40,
-        "--test-words",
-        30,
-        "--resamples",
-        5,
-        "--work",
-        tmp_path / "w",
-        "--out",
-        tmp_path / "m.json",
-        "--debug",
-    )
-    assert result.exit_code == 0
-    report = json.loads((tmp_path / "m.json").read_text())
-    assert list(report["encoders"]) == ["tok2vec-cnn"] and list(report["skipped"]) == [
-        "roberta-base"
-    ]
+def test_command_compares(command, corpus, tmp_path):
+    out = tmp_path / "m.json"
+    folders = ["--corpus", corpus, "--encoders", tmp_path, "--work", tmp_path / "w", "--out", out]
+    options = "--only tok2vec-cnn,roberta-base --epochs 1 --train-words 40 --test-words 30 --debug"
+    result = command(main, *folders, *options.split())
+    assert result.exit_code == 0, result.output
+    report = json.loads(out.read_text())
+    assert list(report["encoders"]) == ["tok2vec-cnn"]
+    assert list(report["skipped"]) == ["roberta-base"]
     assert "tuned, epoch 1" in result.output and "roberta-base [E781]" in result.output
     assert str(tmp_path) not in json.dumps(report)
 

@@ -22,14 +22,7 @@ HEAD = "file_idx,entity_text,type,positions\n"
 
 
 def test_the_print_is_whole():
-    assert [len(jedm_tables.printed(table)) for table in (6, 7, 8, 9, 10, 11)] == [
-        5,
-        35,
-        7,
-        6,
-        18,
-        6,
-    ]
+    assert [len(jedm_tables.printed(n)) for n in range(6, 12)] == [5, 35, 7, 6, 18, 6]
     assert {row["system"] for row in jedm_tables.printed(7)} == set(SYSTEMS)
 
 
@@ -56,10 +49,6 @@ def test_the_print_contradicts_itself():
     # The two U of two groups that are all there is sum to the product of their sizes.
     u = {(row["group"], row["system"]): row["u"] for row in rows}
     assert u["Male", "azure"] + u["Female", "azure"] == 1582 * 1002
-    slips = list(jedm_tables.slips())
-    assert ("Table 6", "total of all: printed 4871, its rows sum to 4875") in slips
-    assert ("Table 10", "Female, azure: u printed 796480, from Table 9 796276.0") in slips
-    assert len(slips) == 11
 
 
 def test_mann_whitney_by_hand_and_the_papers_stars():
@@ -68,35 +57,15 @@ def test_mann_whitney_by_hand_and_the_papers_stars():
     assert u == 2 * 1 + (2 * 1 + 1 * 1) / 2 and p > 0.5
     assert metrics.mann_whitney(3, 3, 2, 2) == (3.0, 1.0)
     assert metrics.mann_whitney(90, 100, 50, 100)[1] < 0.01
-    assert [metrics.significance(p) for p in (0.001, 0.02, 0.07, 0.1, 0.9)] == [
-        "***",
-        "**",
-        "*",
-        "n.s.",
-        "n.s.",
-    ]
+    stars = [metrics.significance(p) for p in (0.001, 0.02, 0.07, 0.1, 0.9)]
+    assert stars == ["***", "**", "*", "n.s.", "n.s."]
 
 
-def test_groups_come_from_first_and_last_name_in_title_case():
-    texts = ("dana VELL", "Vell, Dana", "Dana", " Dana M. Vell ")
-    vell = ("Dana", "Vell")
-    assert [metrics.first_and_last(text) for text in texts] == [vell, vell, ("Dana", ""), vell]
-    genders, countries = {"Dana": "Female"}, {"Vell": "NG", "Tamm": "XX"}
-    source = metrics.NameSource(
-        "made up", lambda n: genders.get(n, ""), lambda n: countries.get(n, "")
-    )
-    groups = {text: source.group(text) for text in ("Dana Vell", "Oskar Tamm", "Dana")}
-    assert groups == {
-        "Dana Vell": ("Female", "Africa"),
-        "Oskar Tamm": ("", ""),
-        "Dana": ("Female", ""),
-    }
-
-
-def test_the_table_that_ships_knows_frequent_names():
-    source = metrics.name_source()
-    assert source.group("Maria Rossi") == NameGroup("Female", "Europe")
-    assert set(metrics.cultures().values()) == {"Africa", "Americas", "Asia", "Europe", "Oceania"}
+@pytest.mark.parametrize("text", ["Maria Rossi", "maria ROSSI", "Rossi, Maria", " Maria M. Rossi "])
+def test_groups_come_from_the_table_of_names(text):
+    assert metrics.name_group(text) == NameGroup("Female", "Europe")
+    assert metrics.name_group("Maria") == NameGroup("Female", "")
+    assert metrics.name_group("Zzyx Qqrt") == NameGroup("", "")
 
 
 def test_recall_by_group_by_hand():
@@ -106,19 +75,10 @@ def test_recall_by_group_by_hand():
     predicted = [Entity(document, start, start + 7, NAME, text) for document, start, text in places]
     found = metrics.found_in_document(gold, predicted)
     assert found == [True, False, True, False]  # wherever in the document, and not in another one
-    groups = [
-        NameGroup("Female"),
-        NameGroup("Female", "Asia"),
-        NameGroup("Male", "Europe"),
-        NameGroup(),
-    ]
-    tests = metrics.recall_by_group(
-        gold,
-        groups,
-        {"a": found},
-        documents=["0", "1"],
-        weights=metrics.resample(2, n_resamples=20),
-    )
+    kinds = (("Female",), ("Female", "Asia"), ("Male", "Europe"), ())
+    groups = [NameGroup(*kind) for kind in kinds]
+    how = {"documents": ["0", "1"], "weights": metrics.resample(2, n_resamples=20)}
+    tests = metrics.recall_by_group(gold, groups, {"a": found}, **how)
     rows = {t.group: (t.total, t.hits, t.rest_total, t.rest_hits) for t in tests}
     assert rows == {
         "Female": (2, 1, 1, 1),
@@ -164,11 +124,11 @@ def test_rows_that_are_not_as_printed_are_told(command, folder):
     [
         ('22687000,Dana Vell,PERSON,"(0, 9)"', "E705"),
         ('7,Dana Vell,PERSON,"0 to 9"', "E729"),
-        ('7,Dana Vell,PLANET,"(0, 9)"', "E724"),
+        ('7,Dana Vell,PLANET,"(0, 9)"', "E002"),
     ],
 )
 def test_rows_that_do_not_fit_are_refused(folder, row, code):
-    with pytest.raises(PiiError, match=r"\[E730\].*true_entities.csv"):
+    with pytest.raises(PiiError, match=r"\[E501\].*true_entities.csv"):
         read_peers(folder / "nowhere")
     (folder / "3_azure.csv").write_text(HEAD + row + "\n", encoding="utf8")
     with pytest.raises(PiiError, match=rf"\[{code}\]") as error:
@@ -180,12 +140,6 @@ def test_rows_that_do_not_fit_are_refused(folder, row, code):
     not SHARED.is_dir(), reason="the stored predictions of the JEDM paper are not at hand"
 )
 def test_table_7_comes_out_as_printed():
-    report = jedm_tables.paper_report(read_peers(SHARED), names=metrics.name_source(), resamples=5)
-    assert [(report[f"table{n}"]["equal"], report[f"table{n}"]["of"]) for n in (6, 7, 11)] == [
-        (4, 5),
-        (35, 35),
-        (6, 6),
-    ]
-    found = report["beside"]["finetuned"]
-    assert found["position"]["f5"] == 0.9232
-    assert found["coverage"]["documents_with_pii"] == 1867
+    report = jedm_tables.paper_report(read_peers(SHARED), resamples=5)
+    equal = [(report[f"table{n}"]["equal"], report[f"table{n}"]["of"]) for n in (6, 7, 11)]
+    assert equal == [(4, 5), (35, 35), (6, 6)]

@@ -2,12 +2,11 @@
 
 import json
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
 from pii_components.evaluate.gold import Entity, GoldDocument
-from scripts.llm_study import BEGIN, END, draw, measure, table
+from scripts.llm_study import BEGIN, END, measure, table
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "Ana Lopez cites Buzan on Gatsby; Ana agrees."
@@ -39,17 +38,6 @@ def test_counts(hidden, expected):
     made = measure([entity(value, "NAME_STUDENT") for value in hidden], [DOCUMENT], [ATTACK])
     assert {key: made.get(key) for key in expected} == expected
     assert (made["support"], made["cited_support"], made["characters_support"]) == (1, 1, 1)
-
-
-def test_the_picture_names_every_system():
-    rows = {
-        "ours": {"recall": 0.9, "precision": 0.8, "usd_at": 0.0},
-        "any T protects": {"recall": 1.0, "precision": None},
-    }
-    shown = [
-        node.text for node in ElementTree.fromstring(draw(rows)).iter() if node.tag.endswith("text")
-    ]
-    assert set(rows) <= set(shown)
 
 
 def test_the_page_shows_what_was_measured():

@@ -15,24 +15,7 @@ CASES = json.loads(
     (Path(__file__).parents[1] / "data/regression_cases/studies.json").read_text("utf8")
 )
 NAME = NAME_STUDENT
-SYLLABLES = (
-    "ba",
-    "den",
-    "fi",
-    "gor",
-    "hal",
-    "jo",
-    "kel",
-    "lu",
-    "mir",
-    "na",
-    "pol",
-    "ri",
-    "sa",
-    "tun",
-    "ves",
-    "wil",
-)
+SYLLABLES = "ba den fi gor hal jo kel lu mir na pol ri sa tun ves wil".split()
 USUAL = (
     "My name is {} and I study rivers.\n",
     "Essay by {}\n",
@@ -69,22 +52,18 @@ def synthetic_release(missed, *, n=40, odd=0.0):
             frame = rng.choice(ODD if rng.random() < odd else USUAL)
             before, after = frame.split("{}")
             name, surrogate = person(rng), person(rng)
-            while set(name.split()) & set(
-                surrogate.split()
-            ):  # no surrogate shares a part with its original
+            # No surrogate shares a part with its original.
+            while set(name.split()) & set(surrogate.split()):
                 surrogate = person(rng)
             original, released = original + filling + before, released + filling + before
             gold.append((len(original), len(original) + len(name), NAME))
             clear = frame in ODD if missed is None else rng.random() < missed
-            original, released = (
-                original + name + after,
-                released + (name if clear else surrogate) + after,
-            )
+            original += name + after
+            released += (name if clear else surrogate) + after
         mail = f"{person(rng).split()[0].lower()}@uni.example"
         gold.append((len(original), len(original) + len(mail), EMAIL))
-        documents.append(
-            Document(f"d{number}", original + mail, released + "kai@example.edu", tuple(gold))
-        )
+        texts = original + mail, released + "kai@example.edu"
+        documents.append(Document(f"d{number}", *texts, tuple(gold)))
     return documents
 
 
@@ -98,12 +77,9 @@ def test_items_are_surrogates_and_leaks(original, released, gold, expected):
 
 
 def test_texts_that_do_not_belong_together_are_a_coded_error():
-    with pytest.raises(PiiError, match=r"\[E771\]"):
+    with pytest.raises(PiiError, match=r"\[E705\]"):
         _ = Document(
-            "1",
-            "one two three four five six seven " * 4,
-            "Someone else wrote about other things. " * 4,
-            (),
+            "1", "one two three four five six " * 4, "Others wrote this, too. " * 4, ()
         ).items
 
 
@@ -125,7 +101,7 @@ def test_a_release_without_leaks_gives_nothing_away():
     row = report["attack"]
     assert (report["leaks"], row["found"], row["p_value"], row["chance_precision"]) == (0, 0, 1, 0)
     assert "auc" not in row
-    with pytest.raises(PiiError, match=r"\[E771\]"):
+    with pytest.raises(PiiError, match=r"\[E762\]"):
         release_report(synthetic_release(0, n=3))
 
 
@@ -138,18 +114,12 @@ def files(tmp_path):
     documents = synthetic_release(0.1, n=16)
 
     def write(name, rows):
-        (tmp_path / name).write_text(
-            "".join(json.dumps(row) + "\n" for row in rows), encoding="utf8"
-        )
+        lines = [json.dumps({"id": d.id, "text": text, "spans": d.gold}) for d, text in rows]
+        (tmp_path / name).write_text("\n".join(lines), encoding="utf8")
         return tmp_path / name
 
-    before = write(
-        "essays.jsonl", [{"id": d.id, "text": d.original, "spans": d.gold} for d in documents]
-    )
-    return before, write(
-        "released.jsonl",
-        [{"id": d.id, "text": d.released, "spans": d.gold} for d in documents[::-1]],
-    )
+    before = write("essays.jsonl", [(d, d.original) for d in documents])
+    return before, write("released.jsonl", [(d, d.released) for d in documents[::-1]])
 
 
 def test_texts_are_joined_by_id_and_only_what_the_profile_hides_can_leak(files, tmp_path):
@@ -159,7 +129,7 @@ def test_texts_are_joined_by_id_and_only_what_the_profile_hides_can_leak(files, 
     assert any(item.leak for document in everything for item in document.items)
     fewer = tmp_path / "fewer.jsonl"
     fewer.write_text("".join(line + "\n" for line in files[1].read_text().splitlines()[:-2]))
-    with pytest.raises(PiiError, match=r"\[E770\] 2 documents"):
+    with pytest.raises(PiiError, match=r"\[E705\].*2 documents"):
         study.read_release(files[0], fewer, hides=lambda label: True)
 
 

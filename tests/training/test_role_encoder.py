@@ -104,12 +104,10 @@ def learned(encoder, tmp_path_factory):
             doc.spans[SPANS_KEY] = [Span(doc, t.i, t.i + 1, label) for t in doc if t.text == name]
             docs.append(doc)
         DocBin(docs=docs).to_disk(folder / f"{part}.spacy")
-    options = {"epochs": 40, "learn-rate": 3e-3, "head-rate": 1, "batch-pieces": 200}
-    options |= dict.fromkeys(("masked", "lost", "strangers", "dropout"), 0)
-    options |= {"corpus": folder, "encoder": encoder, "out": folder / "out"}
-    arguments = [f"--{name}={value}" for name, value in options.items()]
-    result = CliRunner().invoke(app, ["role-encoder", *arguments])
-    assert result.exit_code == 0, result.output
+    how = dict.fromkeys(("masked", "lost", "strangers", "dropout"), 0.0)
+    how |= {"epochs": 40, "learn_rate": 3e-3, "head_rate": 1.0, "batch_pieces": 200}
+    settings = training.Settings(**how)
+    training.train_reader([folder], folder / "out", settings, encoder=encoder, device="cpu")
     model, vocabulary = training.new_model(encoder), training.read_vocabulary(encoder)
     model.load_state_dict(torch.load(folder / "out" / "checkpoint.pt", weights_only=True)["model"])
     pieces = training.pieces_of(vocabulary)
