@@ -99,7 +99,7 @@ def score(
 class Job:
     """Gold and profile of one command, read and checked, and what becomes of its results.
 
-    RAISES (PiiError): E501, E512 for an output that cannot be written, E7xx, E724 for labels that are not ours.
+    RAISES (PiiError): E501, E512 for an output that cannot be written, E7xx, E002 for labels that are not ours.
     """
 
     def __init__(self, gold: str, out: str, settings: ScoreSettings) -> None:
