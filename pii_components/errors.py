@@ -53,7 +53,7 @@ class Errors(metaclass=_Codes):
     )
     # 4 surrogates
     E401 = "Key file {path} cannot be read ({reason}); give a file with at least {least} bytes, made by: pii-edu keygen, or any random bytes."
-    E402 = 'The key from {source} has {length} bytes; use at least {least}, for example: python -c "import secrets; print(secrets.token_hex(32))"'
+    E402 = 'The key from {source} has {length} bytes, {different} different; use {least} of chance: python -c "import secrets; print(secrets.token_hex(32))"'
     E403 = (
         "{name} cannot protect: doc.spans['{key}'] is missing, or written only afterwards (by: {late}), so the text would stay as it is. Put "
         "{name} behind all that find personal information, and give it their spans_key."
@@ -124,7 +124,7 @@ class Errors(metaclass=_Codes):
         "These columns would be released in clear: {columns}. Name each of them with --text-column (to have it de-identified), --drop "
         "(to leave it out) or --keep (to release it as it is); the one of --id-column goes with --config ids=pseudonym, too."
     )
-    E544 = "Record {number} holds {what} in column '{column}', which looked harmless before; use --text-column, --drop or --keep for it."
+    E544 = "Record {number} holds {what} in {column}, which looked harmless before; use --text-column, --drop or --keep for it."
     E545 = "The texts of record {number} cannot be told apart: one of them holds the sign \u241e, which is put between them."
     E546 = "'{key}' of {where} is no setting; use one of: {allowed}."
     E550 = "The header cannot be read as {encoding}; if this is a table, save it as UTF-8, or name its encoding: --config encoding=cp1252."
@@ -253,6 +253,7 @@ class Warnings(metaclass=_Codes):
         "For the same ones again, keep a secret in a file (key_file) or in the environment variable {env}."
     )
     W402 = "{n} values in this batch got their tag, because no surrogate could be made for them."
+    W403 = "The key file {path} is open to other users of this machine; close it: chmod 600 {path}"
     W450 = "The last record of vault {path} was cut off in the middle and is dropped; {documents} documents before it are whole."
     W451 = "Vault {path} was not closed: a run was broken off, or its end was removed. It holds {documents} documents."
     # 6 corpus

@@ -214,7 +214,8 @@ def load_key(key_file: str = "") -> Key:
 
     RAISES (PiiError): E401 or E402, if the key cannot be used.
     """
-    secret = read_key(path=key_file or None)
+    with told():
+        secret = read_key(path=key_file or None)
     if secret is None:
         return Key(random_key(), "random")
     return Key(secret, "file" if key_file else "environment")
@@ -238,7 +239,8 @@ def vault_key(path: Path | None, *, key_file: str = "", shared: Key | None = Non
     RAISES (PiiError): E464, if there is none; what the vault's header or the key raises.
     """
     if key_file:
-        return VaultKey.from_file(key_file)
+        with told():
+            return VaultKey.from_file(key_file)
     kind = vault_kind(path) if path is not None else ""
     key = VaultKey.from_env(kind=kind, shared=shared is None)
     if key is not None:
@@ -311,8 +313,10 @@ def locked(out: Path) -> Iterator[None]:
 
     path = out.resolve().with_name(out.resolve().name + ".lock")
     made = [folder for folder in path.parents if not folder.exists()]
-    lock = FileLock(path)
+    lock = FileLock(path, mode=0o600)
     with writing(path):
+        if path.is_symlink():  # what it leads to is not emptied
+            path.unlink()
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             lock.acquire(blocking=False)

@@ -18,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
@@ -36,8 +36,8 @@ from ..profiles import HEADERS, Profile
 from ..release.audit import BOUNDS, review_plan
 from ..release.columns import KEEP_IDS, NO_THREAD, PSEUDONYM, THREAD, Columns, Ids, ThreadOf
 from ..release.engine import KEEP, Engine, load_engine, read_roster, use_roster
-from ..release.report import Report, digest, page_path, provenance, write_report
-from ..release.review import Decisions, decisions_path
+from ..release.report import Report, digest, input_digest, page_path, provenance, write_report
+from ..release.review import Decisions, decisions_path, review_key
 from ..release.run import (
     HeadersOut,
     LabelsOut,
@@ -59,6 +59,9 @@ from ..vault.vault import Vault
 from . import common
 from .common import tell
 from .settings import HIDE, OFF, RunSettings, need, read_settings
+
+if TYPE_CHECKING:
+    from ..ruler.roster import Roster
 
 EPILOG = (
     "Further settings stand in a run file, which `pii-edu init run.toml` writes with a comment on each; --config run.toml uses it. "
@@ -120,8 +123,8 @@ def deidentify(
 ) -> None:
     """Replace personal information in INPUT; write OUTPUT and report.json.
 
-    Other columns and fields pass through unchanged; those that hold prose or look like names, e-mail addresses or ID numbers only
-    with --keep. A record that is skipped is not in OUTPUT.
+    Other columns and fields pass through unchanged; those that hold prose or look personal (names, addresses, numbers, birth dates,
+    coordinates, ...) only with --keep. A record that is skipped is not in OUTPUT.
     """
     with common.guard(), ExitStack() as stack:
         settings = read_settings(
@@ -177,6 +180,7 @@ class Job:
         if settings.decisions:
             self.decided = decisions_path(review_file(settings.decisions))
             self.decisions = Decisions.load(self.decided)
+            self.decisions.key = review_key(self.decisions.path)
         self.data = common.input_data(source)
         self.writes_stdout = source == "-" and settings.out in ("", "-")
         # What goes to standard output is written to a file before: half of a text is never printed.
@@ -224,7 +228,7 @@ class Job:
         need(settings.headers_out, "headers_out", removes, "headers = remove")
         use_roster(engine.nlp, self.roster)
         if self.decisions:
-            engine.decisions = self.decisions.by_text()
+            engine.decisions, engine.decisions_key = self.decisions.by_text(), self.decisions.key
         if settings.engine == LOCAL:
             return engine
         spreading = spread(
@@ -275,6 +279,7 @@ class Job:
             settings.strict,
             prepare=self.prepare,
             safe_id=self.naming.safe,
+            key=self.key.secret,
             vault=vault,
             labels=labels,
             map=MapOut(self.beside["map"]) if "map" in self.beside else None,
@@ -284,6 +289,7 @@ class Job:
         if settings.sweep != OFF and self.data is None:
             run.sweep = SweepLog(self.target, self.key.secret, roster=self.roster)
         tell_start(source, self.key, old)
+        tell_roster(self.roster)
         process(run, resume=settings.resume)
         return self.finish(run, report_path)
 
@@ -382,7 +388,7 @@ class Job:
         content = json.dumps(profile.to_dict(), sort_keys=True).encode()
         same = {k: str(value) for k, value in vars(settings).items() if k not in CHANGEABLE}
         same |= {
-            "input": source.fingerprint(),
+            "input": json.dumps(input_digest(source, self.key.secret)),
             "text column": " ".join(source.text_fields),
             "model": engine.name,
             "version of pii-edu": __version__,
@@ -413,7 +419,7 @@ class Job:
             "actions": dict(engine.profile.actions),
         }
         places = {"input": self.path, "output": self.target, "report": report}
-        return ReviewOut(self.beside["review"], about, **places)
+        return ReviewOut(self.beside["review"], about, self.key.secret, **places)
 
     def rehearse(self, source: Source) -> int:
         """`--dry-run`: read and check, say what would be done. RETURNS (int): The exit code of a run, as far as it is known."""
@@ -461,7 +467,8 @@ class Job:
             head["sweep"] = swept.as_json(self.settings.sweep)
         spans = sum(n for key, n in counts.spans.items() if not key.endswith(f"|{KEEP}"))
         plan = review_plan(BOUNDS, documents=counts.documents, spans=spans)
-        content = counts.as_json(head, run.source.others)
+        shown = {name: run.source.shown(name) for name in run.source.others}
+        content = counts.as_json(head, shown)
         write_report(report_path, content | {"review_plan": plan, "leak_estimate": None})
         run.end()
         if self.writes_stdout:
@@ -483,15 +490,16 @@ class Job:
             "model": engine.name,
             "profile": engine.profile.name,
             "headers": engine.profile.header,
-            "class_list": self.roster is not None,
+            "class_list": taken_of(self.roster),
             "scope": engine.profile.scope,
             "key": self.key.origin,
             "ids": self.naming.how or "pseudonym where they hold a name",
             "format": source.kind,
             "encoding": source.encoding,
         }
-        read = run.state.settings["input"]
-        head |= provenance(engine.nlp, engine.profile, source, run.writer.out, fingerprint=read)
+        read = input_digest(source, self.key.secret)
+        read = read if json.dumps(read) == run.state.settings["input"] else None
+        head |= provenance(engine.nlp, engine.profile, run.writer.out, source=read)
         if isinstance(source, FolderSource):
             head["hidden_files_passed_over"] = source.hidden
         if run.vault is not None:
@@ -547,12 +555,32 @@ def _signals(run: Run) -> Iterator[None]:
 def tell_start(source: Source, key: common.Key, old: RunState | None) -> None:
     """What is read as text, and which key is used."""
     if source.text_field:
-        unchanged = ", ".join(source.others) or "nothing else"
-        tell(f"text: {', '.join(source.text_fields)}; unchanged: {unchanged}")
+        texts = ", ".join(map(source.shown, source.text_fields))
+        others = ", ".join(map(source.shown, source.others))
+        tell(f"text: {texts}; unchanged: {others or 'nothing else'}")
     if not key.kept:
         tell(key.note, "dim")
     if old is not None:
         tell(f"going on after record {old.items}")
+
+
+def taken_of(roster: "Roster | None") -> dict[str, Any] | None:
+    """For the report: how many people a class list has, what was read of them, and the columns that nobody understood."""
+    if roster is None:
+        return None
+    shown = [
+        safe_name(name, i) for i, (name, kind) in enumerate(roster.columns, 1) if name and not kind
+    ]
+    return {"people": roster.people, "read": roster.kinds, "not_understood": shown}
+
+
+def tell_roster(roster: "Roster | None") -> None:
+    """What was taken of a class list: "24 people: given, family, e-mail"."""
+    if taken := taken_of(roster):
+        tell(f"class list: {taken['people']} people: {', '.join(taken['read'])}")
+    if taken and taken["not_understood"]:
+        names = ", ".join(taken["not_understood"][:20])
+        tell(f"columns of the class list that are not understood, and not used: {names}")
 
 
 def tell_end(run: Run, report_path: Path, swept: SweepResult | None) -> None:
@@ -576,17 +604,15 @@ def _to_review(run: Run, report: Report, swept: SweepResult | None) -> Iterator[
     if run.headers is not None:
         yield f"'{run.headers.out}' holds the headers as they were; it is not to be released"
     yield from _not_read(report.unread, report.notes[NO_THREAD])
-    if report.n_left_over:
-        yield f"in {report.n_left_over} documents a value that was replaced stands once more in clear"
     if swept is not None and swept.n_found:
         risks = ", ".join(f"{risk}: {swept.by_risk[risk]}" for risk in RISKS)
         yield (
             f"what was hidden somewhere stands in clear in {swept.n_found} places ({swept.n_documents} documents), risk {risks}. "
             "pii-edu review shows them (--review-dir), --config sweep=hide hides surnames too"
         )
-    for i, name in enumerate(run.source.others, 1):
+    for name in run.source.others:
         if n := report.in_fields[name]:
-            yield f"in {n} records a value that was replaced stands in '{safe_name(name, i)}' too, which stays unchanged"
+            yield f"in {n} records a value that was replaced stands in {run.source.shown(name)} too, which stays unchanged"
 
 
 def _not_read(unread: Mapping[str, int], without: int) -> Iterator[str]:

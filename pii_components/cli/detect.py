@@ -18,7 +18,7 @@ from ..files.writers import Output
 from ..release.engine import Engine, Found, Result, load_engine, read_roster, use_roster
 from ..release.run import batches
 from . import common
-from .deidentify import INPUT_HELP
+from .deidentify import INPUT_HELP, tell_roster
 from .settings import RunSettings, read_settings
 
 EPILOG = "Exit codes: 0 all done; 1 done, but records were skipped (each is told); 2 refused, nothing was written."
@@ -51,6 +51,7 @@ def detect(
             given = None if data is not None else Path(source)
             common.check_outputs(given, Path(out), overwrite=settings.overwrite)
         listed = read_roster(settings.roster)
+        tell_roster(listed)
         engine = load_engine(
             settings.model,
             replace=False,

@@ -94,6 +94,7 @@ def _fields(source: Source, record: Record, old: str, entry: Entry) -> dict[str,
 def _write(source: Source, writer: Writer, vault: Vault) -> int:
     """RETURNS (int): Number of documents. Whatever goes wrong, the partial file goes, and OUTPUT stays as it was."""
     n = 0
+    writer.mode = writer.file.mode = 0o600
     try:
         writer.start()
         for record, old, fields in originals(source, vault):
@@ -160,5 +161,9 @@ def rotate(
     """Encrypt VAULT anew with another key. Copies of the old file still open with the old one: delete them."""
     with common.guard():
         old = common.vault_key(vault, key_file=key_file)
-        new = VaultKey.from_file(new_key_file) if new_key_file else common.ask_passphrase(new=True)
+        if new_key_file:
+            with common.told():
+                new = VaultKey.from_file(new_key_file)
+        else:
+            new = common.ask_passphrase(new=True)
         common.console().print(f"{vault_tools.rotate(vault, old, new)} documents under the new key")

@@ -12,7 +12,7 @@ FastAPI and uvicorn are imported when the page is asked for, and not before.
 import secrets
 import socket
 import webbrowser
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +21,7 @@ from typer import Argument, Option
 from ..errors import Errors, PiiError, reason_of
 from ..files.formats.base import ReadStats
 from ..files.labelled import check_places, open_corpus_writer, write_corpus
+from ..files.writers import replace_file
 from ..release import audit as proof
 from ..release.engine import KEEP
 from ..release.report import digest, find_report, number, page_path, write_report
@@ -71,7 +72,11 @@ def _serve(path: Path, kept: Path, port: int, *, browser: bool) -> None:
         ) from err
     with locked(kept), _listen(port) as sock:
         say("reading INPUT and OUTPUT once")
-        with closing(Review.open(path, kept)) as opened:
+        # The address has a secret in it, and the arguments of a browser's process are for all to see.
+        page = path.with_name(path.name + ".open.html")
+        with ExitStack() as stack:
+            opened = stack.enter_context(closing(Review.open(path, kept)))
+            stack.callback(page.unlink, missing_ok=True)
             if opened.decisions.torn:
                 say("the last decision was cut off when the page was killed; make it again")
             if opened.lacks_report:
@@ -85,10 +90,12 @@ def _serve(path: Path, kept: Path, port: int, *, browser: bool) -> None:
                 f"{len(opened.entries)} documents; decisions go to '{kept}'. The page shows students' texts; Ctrl+C ends it:"
             )
             print(address, flush=True)
+            if browser:
+                replace_file(page, f'<meta http-equiv="refresh" content="0;url={address}">')
             answer(
                 create_app(opened, token, host),
                 sock,
-                ready=lambda: webbrowser.open(address) if browser else None,
+                ready=lambda: webbrowser.open(page.resolve().as_uri()) if browser else None,
             )
 
 

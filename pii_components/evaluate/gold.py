@@ -21,6 +21,7 @@ from ..files.formats.tokens import kaggle_labelled
 from ..files.json_text import open_json
 from ..files.labelled import form_of, read_corpus
 from ..files.record import Skip, open_binary
+from ..files.sources import files_below
 from ..labels import EMAIL, ID_NUM, NAME_STUDENT, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME
 
 Offsets = tuple[tuple[int, int], ...]  # first character and end (exclusive) of each
@@ -209,9 +210,11 @@ def masks(documents: Iterable[GoldDocument]) -> dict[str, Offsets]:
 def file_sha256(path: Path) -> str:
     """RETURNS (str): SHA-256 of a file, or of a folder's files by name: which data a number is of."""
     digest = sha256()
-    for part in sorted(part for part in path.rglob("*") if part.is_file()) or [path]:
-        if part != path:
-            digest.update(part.relative_to(path).as_posix().encode() + b"\0")
+    if not path.is_dir():
+        with open_binary(path) as file:
+            return file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # an open file
+    for part in sorted(p for p in map(path.joinpath, files_below(path)[0]) if p.is_file()):
+        digest.update(part.relative_to(path).as_posix().encode() + b"\0")
         with open_binary(part) as file:
             file_digest(file, lambda: digest)  # type: ignore[arg-type]  # an open file
     return digest.hexdigest()

@@ -9,21 +9,34 @@ number and no text. Sources are read as they are used; none keeps more than one 
 """
 
 import codecs
+import errno
+import os
 import re
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO
+from unicodedata import normalize
 
 from ..errors import Errors, PiiError, reason_of
+from ..names import word_list
+from ..names.letters import norm
+from ..names.table import name_table
+from ..names.wordlists import words
 
 # Where the user names no column: the first of these that the file has.
 USUAL_TEXT_FIELDS = ("full_text", "text", "essay", "essay_text", "content", "body")
 # Between the texts of one record: a line of its own, which no name, address or header reaches over.
 FIELD_SEPARATOR = "\n\n\u241e\n\n"
 _JOINED = re.compile("\n{0,2}\u241e\n{0,2}")
+WORD, CAMEL = re.compile(r"[^\W\d_]+"), re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
+_NOT_LATIN = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
+# How rare a name may be (see `TableRow`) to be one though it is a word, too (Jose, Smith); to be one alone, without another beside
+# it; and to be one beside another where both have capitals and may be words.
+_ALWAYS, _ALONE, _PAIRED = 1, 8, 8
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 # UTF-32 first: its mark begins as that of UTF-16 does.
 _WIDE = {
@@ -97,7 +110,7 @@ class Source:
     encoding (str): Of the file, without its byte order mark. bom (bytes): That mark, or nothing.
     text_field, id_field (str): Columns or fields of text and id; empty if there are none. more (tuple[str, ...]): Of further texts.
     drop (frozenset[str]): Columns or fields that are left out of the output.
-    others (list[str]): Columns or fields that pass through unchanged, as far as they are known.
+    fields, others (list[str]): All columns or fields; those that pass through unchanged, as far as they are known.
     size (int): Bytes, or files of a folder: the length of a progress bar. raw (BinaryIO | None): The open file.
     spreadsheet_safe (bool): Whether cells of a table are read and written by `tables.safe_cell`.
     """
@@ -110,6 +123,7 @@ class Source:
     more: tuple[str, ...] = ()
     id_field: str = ""
     drop: frozenset[str] = frozenset()
+    fields: list[str] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
     size: int = 0
     spreadsheet_safe: bool = False
@@ -133,11 +147,18 @@ class Source:
 
         RAISES (PiiError): E505 to E507.
         """
+        self.fields = list(fields)
         self.text_field, *more = [choose_text_field(fields, name) for name in self.text_fields]
         self.more = tuple(more)
         check_fields(fields, self.id_field, *self.drop)
+        check_once(fields, self.id_field)
         hidden = {*self.text_fields, *self.drop}
         self.others = [name for name in fields if name not in hidden]
+
+    def shown(self, name: str) -> str:
+        """A column or field as `safe_name` gives it; one that came late counts as the next one."""
+        at = self.fields.index(name) if name in self.fields else len(self.fields)
+        return safe_name(name, at + 1)
 
     def position(self) -> int:
         """How much of `size` has been read."""
@@ -147,11 +168,6 @@ class Source:
         """Close the file behind it."""
         if self.raw is not None:
             self.raw.close()
-
-    def fingerprint(self) -> str:
-        """Changes when the input does (size and time of change); a run is only taken up on the same input."""
-        stat = self.path.stat()
-        return f"{self.kind}:{stat.st_size}:{stat.st_mtime_ns}"
 
 
 def split_texts(text: str, n: int, number: int) -> list[str]:
@@ -222,10 +238,21 @@ def _is_utf8(head: bytes, file: BinaryIO, *, ascii_too: bool) -> bool:
     return found
 
 
+def open_regular(path: Path, *, follow: bool = True) -> BinaryIO:
+    """Open a file for reading. follow (bool): Whether it may be a link. RAISES (OSError): If that fails, or if it is a pipe, a device or
+    another thing that may never end."""
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+    number = os.open(path, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise OSError(errno.EINVAL, "it is no file")
+    return os.fdopen(number, "rb")
+
+
 def open_binary(path: Path) -> BinaryIO:
     """Open a file for reading. RAISES (PiiError): E501, if that fails."""
     try:
-        return open(path, "rb")
+        return open_regular(path)
     except OSError as err:
         raise PiiError(Errors.E501, what=f"'{path}'", reason=reason_of(err)) from err
 
@@ -248,15 +275,54 @@ def open_decoded(
             yield stream, codec, bom
 
 
+def is_common(word: str) -> bool:
+    """Whether a folded surname says too little alone: an English word, or one of two letters."""
+    is_word = word in word_list("surrogates/words", "word_surnames") or words().is_common(word)
+    return len(word) <= 2 or is_word
+
+
+def holds_name(text: str) -> bool:
+    """Whether a file name or an ID holds the name of a person, as far as the name table knows: "Ilse_Okoro_essay2", "okoro3"."""
+    parts = CAMEL.sub(" ", " ".join(WORD.findall(normalize("NFC", text)))).split()
+    table = name_table()
+    before, was_name = (10, 10), False
+    for i, word in enumerate(parts):
+        given, surname = now = table.rarity(word)
+        is_name = len(word) > 2 and (
+            min(now) <= _ALWAYS or (min(now) < 10 and not is_common(norm(word)))
+        )
+        if (is_name and (was_name or min(now) <= _ALONE)) or (
+            len(word) > 1 and _NOT_LATIN.search(word)
+        ):
+            return True
+        capitals = (
+            i > 0
+            and min(len(word), len(parts[i - 1])) > 1
+            and word[0].isupper()
+            and parts[i - 1][0].isupper()
+        )
+        if capitals and min(max(before[0], surname), max(given, before[1])) <= _PAIRED:
+            return True
+        before, was_name = now, is_name
+    return False
+
+
 def show_fields(fields: Iterable[str]) -> str:
-    """Names of columns for a message: "id, essay, (column 3)"."""
+    """Names of columns for a message: "id, essay, column 3"."""
     names = [safe_name(name, i) for i, name in enumerate(fields, 1)]
     return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
 
 
 def safe_name(name: str, number: int) -> str:
-    """The name of a column, or "(column 3)" for a long one: a file without a header has a student's text there."""
-    return name if 0 < len(name) <= 40 and name.isprintable() else f"(column {number})"
+    """The name of a column, or "column 3" for one that is long, as a text is, or holds a name."""
+    fits = 0 < len(name) <= 40 and name.isprintable() and not header_holds_name(name)
+    return name if fits else f"column {number}"
+
+
+def header_holds_name(header: str) -> bool:
+    """Whether a person's name stands in the name of a column or a key; "ell_status", in small letters, is no Ell's."""
+    parts = WORD.findall(normalize("NFC", header))
+    return holds_name(" ".join(word for word in parts if len(word) > 3 or not word.islower()))
 
 
 def choose_text_field(fields: list[str], wanted: str) -> str:
@@ -271,9 +337,14 @@ def choose_text_field(fields: list[str], wanted: str) -> str:
     if not chosen:
         raise PiiError(Errors.E506, fields=show_fields(fields))
     check_fields(fields, chosen)
-    if fields.count(chosen) > 1:
-        raise PiiError(Errors.E507, name=chosen)
+    check_once(fields, chosen)
     return chosen
+
+
+def check_once(fields: list[str], name: str) -> None:
+    """Check that only one column has this name. RAISES (PiiError): E507, if another copy would stay as it is."""
+    if fields.count(name) > 1:
+        raise PiiError(Errors.E507, name=safe_name(name, fields.index(name) + 1))
 
 
 def check_fields(fields: list[str], *names: str) -> None:

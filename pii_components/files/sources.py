@@ -15,7 +15,6 @@ import stat
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,7 @@ from .record import (
     detect_encoding,
     is_no_text,
     open_binary,
+    open_regular,
     reason_of,
 )
 from .tables import open_csv, open_parquet
@@ -39,6 +39,8 @@ from .tables import open_csv, open_parquet
 DOCUMENT_SUFFIXES = (".txt", ".docx", ".pdf")
 TABLE_SUFFIXES = (".csv", ".tsv")
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
+# Folders within folders; a course has four or five.
+MAX_DEPTH = 50
 # What a run says of itself lies in the folder that it wrote.
 REPORT_NAME, PAGE_NAME = "report.json", "report.html"
 # Forms that hold no zero bytes, saved or renamed as .txt: PDF and RTF.
@@ -61,9 +63,6 @@ class FileSource(Source):
             return
         yield decode_text(data, 1, str(self.path.stem or "-"), encoding=self.encoding)
 
-    def fingerprint(self) -> str:
-        return Source.fingerprint(self) if self.data is None else "txt:-"
-
 
 @dataclass(slots=True)
 class FolderSource(Source):
@@ -72,11 +71,13 @@ class FolderSource(Source):
     files (list[str]): Paths of all files in it, sorted; those of another kind are skipped.
     done (int): Files read; those up to it are passed over.
     hidden (int): Files that no user wrote, never read.
+    unread (dict[str, str]): Folders and others of `files` that cannot be read, and why.
     """
 
     files: list[str] = field(default_factory=list)
     done: int = 0
     hidden: int = 0
+    unread: dict[str, str] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Record | Skip]:
         for number in range(self.done + 1, len(self.files) + 1):
@@ -89,17 +90,15 @@ class FolderSource(Source):
             yield item if isinstance(item, Record) else replace(item, id=name)
 
     def load(self, name: str) -> bytes:
-        """The content of a file of `files`. RAISES (OSError): If it cannot be read."""
-        path = self.path / name
-        if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(
-            os.path.realpath(self.path)
-        ):
-            raise OSError(errno.ELOOP, "a link that leads out of the folder is not followed")
-        return path.read_bytes()
+        """The content of a file of `files`. RAISES (OSError): If it cannot be read, or is a link, a pipe or a device."""
+        if name in self.unread:
+            raise OSError(errno.ELOOP, self.unread[name])
+        with open_regular(self.path / name, follow=False) as file:
+            return file.read()
 
     def reads(self, name: str) -> bool:
         """Whether a file is of a kind that is read. A folder that could not be looked into is: the reason is told."""
-        return name.lower().endswith(DOCUMENT_SUFFIXES) or (self.path / name).is_dir()
+        return name.lower().endswith(DOCUMENT_SUFFIXES) or name in self.unread
 
     def read(self, number: int, name: str) -> Record | Skip:
         """One file; its id is its path in the folder."""
@@ -124,18 +123,6 @@ class FolderSource(Source):
     def position(self) -> int:
         return self.done
 
-    def fingerprint(self) -> str:
-        # A link that leads nowhere will be skipped; of itself it has a size and a time, too.
-        stats = (
-            os.stat(path) if path.exists() else os.lstat(path)
-            for path in (self.path / name for name in self.files)
-        )
-        listing = "\n".join(
-            f"{name}\t{s.st_size}\t{s.st_mtime_ns}"
-            for name, s in zip(self.files, stats, strict=True)
-        )
-        return f"{self.kind}:{sha256(listing.encode('utf-8', 'surrogateescape')).hexdigest()}"
-
 
 @dataclass(slots=True)
 class ZipSource(FolderSource):
@@ -154,7 +141,12 @@ class ZipSource(FolderSource):
             raise PiiError(Errors.E567, reason=reason_of(err)) from err
         for info in self.archive.infolist():
             name, parts = info.filename, info.filename.split("/")
-            leads_out = ".." in parts or "" in parts[:-1] or any(sign in name for sign in "\\:\0")
+            leads_out = (
+                len(parts) > MAX_DEPTH
+                or ".." in parts
+                or "" in parts[:-1]
+                or any(sign in name for sign in "\\:\0")
+            )
             if not leads_out and (info.is_dir() or is_hidden(name) or parts[0] == "__MACOSX"):
                 self.hidden += not info.is_dir()
                 continue
@@ -191,9 +183,6 @@ class ZipSource(FolderSource):
                 errno.EIO, f"a broken member of the archive, {type(err).__name__}"
             ) from err
 
-    def fingerprint(self) -> str:
-        return Source.fingerprint(self)
-
     def close(self) -> None:
         if self.archive is not None:
             self.archive.close()
@@ -210,7 +199,7 @@ class SubmissionSource(FolderSource):
     max_pages: int = 0
 
     def load(self, name: str) -> bytes:
-        size = (self.path / name).stat().st_size
+        size = 0 if name in self.unread else (self.path / name).lstat().st_size
         if 0 < self.max_bytes < size:
             raise PiiError(Errors.E654, number=self.done, size=size, limit=self.max_bytes)
         return FolderSource.load(self, name)
@@ -283,6 +272,8 @@ def open_source(
         raise PiiError(Errors.E501, what=f"'{path}'", reason=reason_of(err)) from err
     if not exists:
         raise PiiError(Errors.E501, what=f"'{path}'", reason="it does not exist")
+    if not is_folder:
+        open_binary(path).close()
     if is_folder:
         source = FolderSource(path=path, kind="folder", encoding=encoding, others=["(file name)"])
         return _look_into(source)
@@ -325,16 +316,16 @@ def _open_text(path: Path, data: bytes | None, encoding: str) -> FileSource:
 def _look_into(source: FolderSource) -> FolderSource:
     """List the files of a folder. RAISES (PiiError): E501, E508; E504, if there are none of a kind that is read."""
     check_encoding(source.encoding)
-    names, problems = files_below(source.path)
+    names, source.unread = files_below(source.path)
     shown = [name for name in names if not is_hidden(name)]
     if not any(map(source.reads, shown)):
-        if problems:
-            raise PiiError(Errors.E501, what="the folder", reason=reason_of(problems[0]))
+        if source.unread:
+            raise PiiError(
+                Errors.E501, what="the folder", reason=next(iter(source.unread.values()))
+            )
         raise PiiError(Errors.E504)
     # A folder that cannot be looked into is skipped as a file that cannot be read is: counted and named.
-    source.files = sorted(
-        [*shown, *(os.path.relpath(problem.filename, source.path) for problem in problems)]
-    )
+    source.files = sorted([*shown, *source.unread])
     source.size, source.hidden = len(source.files), len(names) - len(shown)
     return source
 
@@ -367,14 +358,22 @@ def open_submissions(
     return source
 
 
-def files_below(path: Path) -> tuple[list[str], list[OSError]]:
-    """Paths of all files in a folder, relative to it; and which folders below it could not be looked into, links to folders too."""
-    problems: list[OSError] = []
+def files_below(path: Path) -> tuple[list[str], dict[str, str]]:
+    """Paths of all files in a folder, relative to it; and why folders below it could not be looked into: links to folders, and what lies deeper
+    than `MAX_DEPTH`, too."""
+    unread: dict[str, str] = {}
     found: list[str] = []
-    for folder, below, names in os.walk(path, onerror=problems.append):
-        found.extend(os.path.relpath(os.path.join(folder, name), path) for name in names)
-        links = filter(os.path.islink, (os.path.join(folder, name) for name in below))
-        problems.extend(
-            OSError(errno.ELOOP, "a link to a folder is not followed", link) for link in links
-        )
-    return found, problems
+
+    def told(err: OSError) -> None:
+        unread[os.path.relpath(err.filename, path)] = reason_of(err)
+
+    for folder, below, names in os.walk(path, onerror=told):
+        inside = os.path.relpath(folder, path)
+        found.extend(os.path.normpath(os.path.join(inside, name)) for name in names)
+        is_deep = inside.count(os.sep) >= MAX_DEPTH
+        for name in list(below):
+            if is_deep or os.path.islink(os.path.join(folder, name)):
+                below.remove(name)
+                why = "it lies too deep" if is_deep else "a link to a folder is not followed"
+                unread[os.path.normpath(os.path.join(inside, name))] = why
+    return found, unread

@@ -29,6 +29,7 @@ from .record import (
     Record,
     Skip,
     Source,
+    check_once,
     is_no_text,
     open_binary,
     open_decoded,
@@ -277,8 +278,8 @@ def open_parquet(path: Path, **columns: Any) -> ParquetSource:
         raise PiiError(Errors.E503)
     source = ParquetSource(path, "parquet", size=rows, header=schema.names, **columns)
     source.choose(source.header)
-    if twice := [name for name in source.header if source.header.count(name) > 1]:
-        raise PiiError(Errors.E507, name=twice[0])
+    for name in source.header:
+        check_once(source.header, name)
     fields = []
     for column in schema:
         kind = column.type.value_type if pyarrow.types.is_dictionary(column.type) else column.type

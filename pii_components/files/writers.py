@@ -11,6 +11,7 @@ and takes the name OUTPUT only when all is done.
 """
 
 import csv
+import hmac
 import io
 import json
 import os
@@ -26,6 +27,7 @@ from typing import Any, BinaryIO
 from ..errors import Errors, PiiError
 from .json_text import JsonBody, JsonSource
 from .record import Record, Source, reason_of, show_fields, split_texts
+from .sources import files_below
 from .tables import CsvSource, ParquetSource, safe_cell
 
 # Rows of a Parquet file that are written together, and how many times as many make a group of them.
@@ -48,13 +50,25 @@ def partial_path(out: Path) -> Path:
     return out.with_name(out.name + ".partial")
 
 
+def new_file(path: Path, mode: int = 0o600) -> BinaryIO:
+    """A file that was not there before, which only its owner can read from its first moment; a link that lies at its name is
+    removed and not followed. RAISES (OSError): If the system refuses."""
+    path.unlink(missing_ok=True)
+    return _opened(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
+
+
+def _opened(path: Path, flags: int, mode: int = 0o600) -> BinaryIO:
+    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    return os.fdopen(os.open(path, flags, mode), "r+b")
+
+
 def replace_file(path: Path, content: str) -> None:
-    """Write a file whole or not at all. RAISES (PiiError): E512."""
+    """Write a private file whole or not at all. RAISES (PiiError): E512."""
     fresh = path.with_name(path.name + ".new")
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(fresh, "w", encoding="utf-8", newline="\n") as file:
-            file.write(content)
+        with new_file(fresh) as file:
+            file.write(content.encode("utf-8"))
             sync_file(file)
         os.replace(fresh, path)
 
@@ -67,37 +81,55 @@ def sync_file(file: Any) -> int:
 
 
 class GrowingFile:
-    """A file that can be cut off at a byte that was safe, and go on from there. head (bytes): Its beginning. All methods raise E512."""
+    """A file that can be cut off at a byte that was safe, and go on from there. All methods raise E512.
+
+    head (bytes): Its beginning. mode (int): Who may read it. key (bytes), expected (str): Of the run; the `digest` of what an earlier
+    one made safe, if it is to be checked.
+    """
 
     head = b""
+    key = b""
+    expected = ""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, mode: int = 0o600) -> None:
+        self.path, self.mode = path, mode
         self._file: BinaryIO | None = None
+        self._hash = hmac.new(b"", digestmod="sha256")
 
     def start(self, done: int | None = None, head: bytes = b"") -> None:
         """Open the file.
 
         done (int | None): Bytes that an earlier run made safe; None starts anew, with `head`.
-        RAISES (PiiError): E513, if the file has fewer bytes: it was changed since.
+        RAISES (PiiError): E513, if the file has fewer bytes, or others: it was changed since.
         """
+        self._hash = hmac.new(self.key, digestmod="sha256")
         with writing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if done is None:
-                self._file = open(self.path, "wb")  # noqa: SIM115  (lives as long as the run)
-                self._file.write(head)
+                self._file = new_file(self.path, self.mode)
+                self.write(head)
                 return
             if not self.path.is_file() or self.path.stat().st_size < done:
                 raise PiiError(Errors.E513)
-            self._file = open(self.path, "r+b")  # noqa: SIM115
+            self._file = _opened(self.path, os.O_RDWR)
+            while rest := done - self._file.tell():
+                self._hash.update(self._file.read(min(rest, 1 << 20)))
+            if self.expected not in ("", self.digest):
+                self._file.close()
+                raise PiiError(Errors.E513)
             self._file.truncate(done)
-            self._file.seek(done)
+
+    @property
+    def digest(self) -> str:
+        """HMAC-SHA256 of all that was written, under the key."""
+        return self._hash.hexdigest()
 
     def write(self, data: bytes) -> None:
         """Add bytes."""
         assert self._file is not None
         with writing(self.path):
             self._file.write(data)
+        self._hash.update(data)
 
     def sync(self) -> int:
         """RETURNS (int): Bytes that are safe on disk."""
@@ -126,13 +158,14 @@ class GrowingFile:
 
 
 class Output:
-    """What grows as `<OUT>.partial`, and takes the name OUT when all is there. All methods raise E512."""
+    """What grows as `<OUT>.partial`, and takes the name OUT when all is there. All methods raise E512. mode (int): Who may read it."""
 
     bom = b""
+    mode = 0o600
 
     def __init__(self, out: Path) -> None:
         self.out, self.partial = out, partial_path(out)
-        self.file = GrowingFile(self.partial)
+        self.file = GrowingFile(self.partial, self.mode)
 
     def start(self, done: int | None = None) -> None:
         """Open the partial file. done (int | None): Bytes that an earlier run made safe; None starts anew."""
@@ -167,15 +200,14 @@ class Output:
 
     def discard(self) -> None:
         """Give up: the partial file goes, OUT stays as it was."""
-        self.file.stop()
-        if self.partial.is_dir():
-            shutil.rmtree(self.partial, ignore_errors=True)
-        else:
-            self.partial.unlink(missing_ok=True)
+        self.file.clear()
+        shutil.rmtree(self.partial, ignore_errors=True)
 
 
 class Writer(Output):
-    """Texts in the encoding and form of their source. The base of all writers."""
+    """Texts in the encoding and form of their source, for others to read. The base of all writers."""
+
+    mode = 0o666
 
     def __init__(self, source: Source, out: Path) -> None:
         super().__init__(out)
@@ -352,15 +384,12 @@ class ParquetWriter(Writer):
         from pyarrow import parquet
 
         fresh = self.out.with_name(self.out.name + ".new")
-        with (
-            open(self.partial, "rb") as file,
-            parquet.ParquetWriter(fresh, self.source.schema) as out,
-        ):
-            stream = pyarrow.ipc.open_stream(file)
-            while batches := list(islice(stream, _BATCHES)):
-                out.write_table(pyarrow.Table.from_batches(batches))
-        with open(fresh, "rb") as file:
-            os.fsync(file.fileno())
+        with open(self.partial, "rb") as file, new_file(fresh, self.mode) as target:
+            with parquet.ParquetWriter(target, self.source.schema) as out:
+                stream = pyarrow.ipc.open_stream(file)
+                while batches := list(islice(stream, _BATCHES)):
+                    out.write_table(pyarrow.Table.from_batches(batches))
+            sync_file(target)
         os.replace(fresh, self.out)
         self.partial.unlink()
 
@@ -377,15 +406,38 @@ def with_value(row: Any, name: str, value: Any) -> Any:
 
 class FolderWriter(Writer):
     """A folder with the structure of its source. The partial folder becomes OUTPUT, or its files replace those of the same
-    name there."""
+    name there. Beside it grows a list of its files, with a digest of each."""
+
+    def __init__(self, source: Source, out: Path) -> None:
+        super().__init__(source, out)
+        self.file = GrowingFile(self.partial.with_name(self.partial.name + ".list"))
 
     def start(self, done: int | None = None) -> None:
         with writing(self.partial):
-            if done is not None and not self.partial.is_dir():
+            if done is not None and (self.partial.is_symlink() or not self.partial.is_dir()):
                 raise PiiError(Errors.E513)
             if done is None and self.partial.is_dir():
                 shutil.rmtree(self.partial)
             self.partial.mkdir(parents=True, exist_ok=True)
+        self.file.start(done)
+        if done is not None:
+            with writing(self.partial):
+                self._check()
+
+    def _check(self) -> None:
+        """Only what is listed stays, and it is as it was; some may have got to OUT. RAISES (PiiError): E513."""
+        listed = dict(map(json.loads, self.file.path.read_bytes().splitlines()))
+        for name in files_below(self.partial)[0]:
+            if name not in listed:
+                (self.partial / name).unlink()
+        for name, digest in listed.items():
+            places = [place / name for place in (self.partial, self.out)]
+            path = next((path for path in places if path.is_file()), None)
+            if path is None or self._digest(path.read_bytes()) != digest:
+                raise PiiError(Errors.E513)
+
+    def _digest(self, data: bytes) -> str:
+        return hmac.new(self.file.key, data, "sha256").hexdigest()
 
     def encoding_of(self, record: Record) -> str:
         return str(record.body[1][0])
@@ -395,20 +447,26 @@ class FolderWriter(Writer):
         path = self.partial / name
         with writing(f"record {record.number}"):
             path.parent.mkdir(parents=True, exist_ok=True)
-            with open(path, "wb") as file:
+            with new_file(path, self.mode) as file:
                 file.write(bom + data)
                 sync_file(file)
+        row = str(path.relative_to(self.partial)), self._digest(bom + data)
+        self.file.write(json.dumps(row).encode("ascii") + b"\n")
+
+    def end(self) -> None:
+        super().end()
+        self.file.clear()
 
     def replace(self) -> None:
         if not self.out.exists():
             os.replace(self.partial, self.out)
-            return
         for folder, _, names in os.walk(self.partial, topdown=False):
             target = self.out / os.path.relpath(folder, self.partial)
             target.mkdir(parents=True, exist_ok=True)
             for name in names:
                 os.replace(os.path.join(folder, name), target / name)
             os.rmdir(folder)
+        self.file.clear()
 
 
 class ZipWriter(FolderWriter):
@@ -416,16 +474,16 @@ class ZipWriter(FolderWriter):
 
     def replace(self) -> None:
         fresh = self.out.with_name(self.out.name + ".new")
-        with zipfile.ZipFile(fresh, "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in sorted(path for path in self.partial.rglob("*") if path.is_file()):
-                info = zipfile.ZipInfo(path.relative_to(self.partial).as_posix())
-                info.compress_type, info.file_size = zipfile.ZIP_DEFLATED, path.stat().st_size
-                with open(path, "rb") as file, archive.open(info, "w") as target:
-                    shutil.copyfileobj(file, target)
-        with open(fresh, "rb") as file:
-            os.fsync(file.fileno())
+        with new_file(fresh, self.mode) as made:
+            with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+                for path in sorted(path for path in self.partial.rglob("*") if path.is_file()):
+                    info = zipfile.ZipInfo(path.relative_to(self.partial).as_posix())
+                    info.compress_type, info.file_size = zipfile.ZIP_DEFLATED, path.stat().st_size
+                    with open(path, "rb") as file, archive.open(info, "w") as target:
+                        shutil.copyfileobj(file, target)
+            sync_file(made)
         os.replace(fresh, self.out)
-        self.end()
+        Output.end(self)
         os.replace(self.partial, self.gone)
         self.end()
 
@@ -481,20 +539,12 @@ def check_column(source: Source, name: str, option: str) -> None:
             kind="a folder of files" if source.kind == "folder" else "a text",
         )
     if not has_column(source, name):
-        raise PiiError(Errors.E652, option=option, name=name, fields=show_fields(_columns(source)))
+        raise PiiError(Errors.E652, option=option, name=name, fields=show_fields(source.fields))
 
 
 def has_column(source: Source, name: str) -> bool:
     """Whether a source has a column or field, as far as they are known."""
-    return source.has_columns and name in _columns(source)
-
-
-def _columns(source: Source) -> list[str]:
-    return (
-        source.header
-        if isinstance(source, CsvSource | ParquetSource)
-        else [*source.text_fields, *source.others]
-    )
+    return source.has_columns and name in source.fields
 
 
 def value_of(record: Record, source: Source, name: str) -> Any:

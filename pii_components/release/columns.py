@@ -9,113 +9,196 @@ tells who somebody is.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable
 from contextlib import closing
 from dataclasses import replace
 from functools import cache
+from ipaddress import ip_address
 from itertools import islice
 from pathlib import PurePath
 from typing import Any
-from unicodedata import normalize
 
 from ..errors import Errors, PiiError
-from ..files.record import Record, Skip, Source, safe_name
+from ..files.record import (
+    CAMEL,
+    WORD,
+    Record,
+    Skip,
+    Source,
+    header_holds_name,
+    holds_name,
+)
 from ..files.sources import FolderSource, ZipSource
 from ..files.writers import check_column, renamed, value_of
-from ..labels import EMAIL
-from ..names.letters import norm
-from ..names.table import name_table
+from ..labels import EMAIL, ID_NUM
+from ..names.letters import fold
 from ..ruler.patterns import RegexRule, compile_patterns, shipped_patterns
 from ..ruler.validators import Context, is_date
 from ..surrogates.keys import Chance
-from .sweep import is_common
 
 THREAD = "thread"  # the scope, and what `span._.pii_source` says
 NO_THREAD = "no thread: a scope of its own"
 
 PSEUDONYM, KEEP_IDS = "pseudonym", "keep"
 PROSE, NAMES, MAIL, NUMBERS = "prose", "names", "e-mail addresses", "ID numbers"
+PHONES, COMPUTERS, PLACES = "telephone numbers", "addresses of computers", "coordinates"
+BIRTHS, CODES, STREETS, HANDLES = "birth dates", "postcodes", "addresses", "handles"
 FILE_NAME = "(file name)"
 SAMPLE = 500
 # A cell of so many words is prose: it may tell of anybody.
 _PROSE_WORDS = 10
-# How rare a name may be (see `TableRow`) to be one though it is a word, too (Jose, Smith); to be one alone, without another beside
-# it; and to be one beside another where both have capitals and may be words.
-_ALWAYS, _ALONE, _PAIRED = 1, 8, 8
-_WORD, _TWO_LETTERS = re.compile(r"[^\W\d_]+"), re.compile(r"[^\W\d_]{2}")
-_CAMEL = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
-_NOT_LATIN = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
+_TWO_LETTERS = re.compile(r"[^\W\d_]{2}")
 _KEY = re.compile(r'"([^"\\]{1,40})": ')
-_NUMBER = re.compile(r"[A-Za-z]{0,3}-?\d{6,12}")
 _PERSON = "student|pupil|learner|author|writer|teacher|instructor|user"
 # How Canvas, Moodle and Blackboard name the files of an export: by the student, in forms that no table of names knows ("sorelina_4711_").
 _EXPORTED = re.compile(r"_\d{4,}_\d{4,}_|_\d+_assignsubmission_|_attempt_\d{4}-\d\d-\d\d-")
-_HEADERS = {
-    NAMES: re.compile(
-        rf"(?:.*_)?(?:(?:sur|fore|nick|user|first|last|full)?names?|(?:{_PERSON})s?|first|last|login|handle)"
+_LETTER, _DIGIT, _ANY = map(re.compile, (r"[^\W\d_]", r"\d", ""))
+# "May 6" is nobody; 1716973200 in a column of times is one.
+_CALENDAR = re.compile(
+    r"(?i)\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|october|november|december)\b"
+)
+_TIME, _SECONDS = (
+    re.compile(r"time|date|stamp|access|created|changed|sent|load"),
+    re.compile(r"1\d{9}"),
+)
+# What a column is by its header (folded, words joined by "_"), where a cell has the form on the right: "long" may be a mark, "facebook" a scale.
+_HEADERS = (
+    (
+        NAMES,
+        rf"(?:sur|fore|nick|user|first|last|full)?names?|(?:{_PERSON})s?|first|last|login|handle",
+        _ANY,
     ),
-    MAIL: re.compile(r"(?:.*_)?e?_?mails?(?:_address(?:es)?)?"),
-    NUMBERS: re.compile(
-        rf"(?:.*_)?(?:{_PERSON}|person|participant|candidate|sis|login|net|matriculation|enrolment)s?_?(?:ids?|nos?|nr|num|number|code)"
-        r"|sid|uid|ssn|matriculation"
+    (MAIL, r"e?_?mails?(?:_address(?:es)?)?", _ANY),
+    (
+        NUMBERS,
+        rf"(?:{_PERSON}|person|participant|candidate|sis|login|net|matriculation|enrolment)s?_?(?:ids?|nos?|nr|num|number|code)"
+        r"|sid|uid|ssn|matriculation",
+        _ANY,
     ),
+    (COMPUTERS, r"ip(?:v[46])?|ip_?addr(?:ess)?|mac_?addr(?:ess)?", _DIGIT),
+    (
+        PHONES,
+        r"(?:tele)?(?:phone|fon)s?|telefono?|tel|mobile|cell|handy|fax|whats_?app|(?:tele)?(?:phone|fon)_?(?:no|nr|num|number)",
+        re.compile(r"(?:\d\W*){6}"),
+    ),
+    (
+        PLACES,
+        r"lat|lng|lon|(?:lat|long)itude|lat_?(?:lng|lon|long)|gps|coord(?:inate)?s?|breitengrad|langengrad|latitud|longitud",
+        re.compile(r"\d[.,]\d\d"),
+    ),
+    (
+        BIRTHS,
+        r"[dy]ob|b_?day|born(?:_on)?|(?:date|year|day)_of_birth|birth_?(?:day|date|year)?|geb|geburts(?:tag|datum|jahr)|(?:fecha_de_)?nacimiento"
+        r"|(?:date_de_)?naissance|(?:data_de_)?nascimento|(?:data_di_)?nascita|geboortedatum|f[o]?dsels?dato|fodelsedatum",
+        _DIGIT,
+    ),
+    (
+        CODES,
+        r"zip(?:_?code)?|post(?:al)?_?codes?|plz|postleitzahl|codigo_postal|code_postal|codice_postale|eircode|pin_?code",
+        _DIGIT,
+    ),
+    (
+        STREETS,
+        r"street(?:_address)?|(?:home|mail|mailing|postal|permanent)_address|address(?:_line)?|anschrift|adresse|direccion|domicilio|endereco|indirizzo",
+        _DIGIT,
+    ),
+    (
+        HANDLES,
+        r"handles?|twitter|insta(?:gram)?|tik_?tok|snap(?:chat)?|discord|git(?:hub|lab)|linked_?in|facebook|skype|telegram|wechat|reddit|gamer_?tag",
+        re.compile(r"@|[^\W\d_][._#:\d]"),
+    ),
+)
+_BY_HEADER = [(kind, re.compile(rf"(?:.*_)?(?:{form})"), cell) for kind, form, cell in _HEADERS]
+_OF_LIST = {EMAIL: MAIL, ID_NUM: NUMBERS}  # all else on a class list is a name
+# What most cells of a column look like, whatever its header: a national telephone number; a pair of degrees; a British, Canadian, American or
+# Dutch postcode ("2024 FA" is a term); a handle; digits of an ID, an SSN or an IBAN.
+_FORMS = {
+    PHONES: r"\(?0\d{1,5}\)?(?:[ /-]{1,3}\d{2,8}){1,4}|0\d(?:[ .]\d\d){4}",
+    PLACES: r"[+-]?\d{1,2}[.,]\d{3,}°? ?[NS]?[,; /]+[+-]?\d{1,3}[.,]\d{3,}°? ?[EW]?|\d{1,3}° ?\d.*[NSEW]",
+    CODES: r"[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}|[A-Z]\d[A-Z] ?\d[A-Z]\d|\d{5}-\d{4}|(?!19|20)\d{4} [A-Z]{2}",
+    HANDLES: r"@[A-Za-z\d_.]{2,30}|\w[\w.]{1,31}#\d{4}|live:\S+",
+    NUMBERS: r"[A-Za-z]{0,3}-?\d{6,12}|\d{3}-\d\d-\d{4}|[A-Z]{2}\d\d(?: ?[A-Z\d]{4}){3,7}(?: ?[A-Z\d]{1,3})?",
 }
-
-
-def holds_name(text: str) -> bool:
-    """Whether a file name or an ID holds the name of a person, as far as the name table knows: "Ilse_Okoro_essay2", "okoro3"."""
-    words = _CAMEL.sub(" ", " ".join(_WORD.findall(normalize("NFC", text)))).split()
-    table = name_table()
-    before, was_name = (10, 10), False
-    for i, word in enumerate(words):
-        given, surname = now = table.rarity(word)
-        is_name = len(word) > 2 and (
-            min(now) <= _ALWAYS or (min(now) < 10 and not is_common(norm(word)))
-        )
-        if (is_name and (was_name or min(now) <= _ALONE)) or (
-            len(word) > 1 and _NOT_LATIN.search(word)
-        ):
-            return True
-        capitals = (
-            i > 0
-            and min(len(word), len(words[i - 1])) > 1
-            and word[0].isupper()
-            and words[i - 1][0].isupper()
-        )
-        if capitals and min(max(before[0], surname), max(given, before[1])) <= _PAIRED:
-            return True
-        before, was_name = now, is_name
-    return False
+_BY_FORM = {kind: re.compile(form) for kind, form in _FORMS.items()}
+_MAC = re.compile(r"(?:[\dA-Fa-f]{2}[:-]){5}[\dA-Fa-f]{2}")
+_DAY = re.compile(
+    r"\d{1,2}[-./ ]\d{1,2}[-./ ]((?:19|20)\d\d)|((?:19|20)\d\d)[-./ ]?\d\d?[-./ ]?\d\d?"
+)
+# No platform exports anything that was written before; who was born then writes now.
+_LAST_BIRTH = 2005
 
 
 @cache
-def _mail_rules() -> tuple[RegexRule, ...]:
-    return compile_patterns(
-        entry for entry in shipped_patterns() if entry["label"] == EMAIL
-    ).regexes
+def _rules() -> tuple[tuple[str, RegexRule], ...]:
+    """What says enough of a column by one cell: an e-mail address; a telephone number with its country, or in American form."""
+    enough = ("phone-international", "phone-american")
+    used = (e for e in shipped_patterns() if e["label"] == EMAIL or e["id"] in enough)
+    rules = compile_patterns(used).regexes
+    return tuple((MAIL if rule.label == EMAIL else PHONES, rule) for rule in rules)
 
 
 def kind_of_cell(cell: str) -> str:
-    """What one cell says of its column, whatever the others hold: `PROSE`, `MAIL` or nothing."""
+    """What one cell says of its column, whatever the others hold; empty for nothing."""
     if len([word for word in cell.split() if _TWO_LETTERS.search(word)]) >= _PROSE_WORDS:
         return PROSE
-    return MAIL if any(next(rule.hits(cell, Context()), None) for rule in _mail_rules()) else ""
+    for kind, rule in _rules():
+        if next(rule.hits(cell, Context()), None):
+            return kind
+    return NAMES if any(map(header_holds_name, _keys_in(cell))) else ""
+
+
+def _keys_in(cell: str) -> list[str]:
+    return _KEY.findall(cell) if cell.lstrip()[:1] in ("{", "[") else []
+
+
+def _form_of(cell: str) -> str:
+    """What a cell looks like that says too little alone."""
+    cell = cell.strip()
+    if _MAC.fullmatch(cell) or _is_ip(cell):
+        return COMPUTERS
+    day = _DAY.fullmatch(cell)
+    if is_date(cell):
+        return BIRTHS if day and int(day[1] or day[2]) <= _LAST_BIRTH else ""
+    if kind := next((kind for kind, form in _BY_FORM.items() if form.fullmatch(cell)), ""):
+        return kind
+    words = _KEY.sub(" ", cell[:200])
+    words = _CALENDAR.sub("", words) if _DIGIT.search(words) else words
+    return NAMES if holds_name(words) else ""
+
+
+def _is_ip(cell: str) -> bool:
+    """Whether a cell is an address of the internet; "2.1.3.1" is a section."""
+    try:
+        address = ip_address(cell)
+    except ValueError:
+        return False
+    return address.version == 6 or max(address.packed) >= 30
 
 
 def kind_of_column(name: str, cells: Iterable[str]) -> str:
     """What a column looks like, by any of its cells, its header (or a key inside of its cells), or most of its values."""
+    from ..ruler.roster import kind_of_header  # it brings spaCy
+
     cells = {cell for cell in cells if cell.strip()}
     if kind := next(filter(None, map(kind_of_cell, cells)), ""):
         return kind
-    keys = {name, *(key for cell in cells if cell[0] in "{[" for key in _KEY.findall(cell))}
-    headers = ["_".join(_WORD.findall(_CAMEL.sub(" ", key))).lower() for key in sorted(keys)]
-    for kind, form in _HEADERS.items():
-        if any(map(form.fullmatch, headers)):
-            return kind
-    numbers = [c for c in cells if _NUMBER.fullmatch(c.strip()) and not is_date(c)]
-    if 2 * len(numbers) > len(cells):
-        return NUMBERS
-    return NAMES if 2 * sum(holds_name(cell[:200]) for cell in cells) > len(cells) else ""
+    for key in sorted({name, *(key for cell in cells for key in _keys_in(cell))}):
+        header = "_".join(WORD.findall(fold(CAMEL.sub(" ", key))))
+        for kind, form, hint in _BY_HEADER:
+            if form.fullmatch(header) and (hint is _ANY or any(map(hint.search, cells))):
+                return kind
+        if listed := kind_of_header(key):
+            kind = _OF_LIST.get(listed, NAMES)
+            # "id" and "number" are anything's.
+            if len(header) > 7 if kind == NUMBERS else any(map(_LETTER.search, cells)):
+                return kind
+    if header_holds_name(name):
+        return NAMES
+    if _TIME.search(fold(name)):
+        cells = {cell for cell in cells if not _SECONDS.fullmatch(cell.strip())}
+    forms = Counter(map(_form_of, cells))
+    return next((kind for kind, n in forms.items() if kind and 2 * n > len(cells)), "")
 
 
 class Columns:
@@ -135,23 +218,31 @@ class Columns:
             for item in islice(first, SAMPLE):
                 for name, cell in item.others if isinstance(item, Record) else ():
                     cells.setdefault(name, []).append(cell)
-        self.seen, told = set(cells), list[str]()
-        for i, (name, some) in enumerate(cells.items(), 1):
-            kind = "" if name in self.free else kind_of_column(name, some)
+        # A column without anything so far is new when something comes.
+        self.seen, told = {name for name, some in cells.items() if any(some)}, list[str]()
+        for name in {*self.source.text_fields}:  # whose name goes out, too
+            if header_holds_name(name):
+                cells.setdefault(name, [])
+        for name in sorted(cells, key=[*self.source.fields, *cells].index):
+            kind = "" if name in self.free else kind_of_column(name, cells[name])
             if kind:
-                told.append(f"'{safe_name(name, i)}' ({kind})")
+                told.append(f"{self._told(name)} ({kind})")
         if told:
             raise PiiError(Errors.E543, columns=", ".join(told))
+
+    def _told(self, name: str) -> str:
+        shown = self.source.shown(name)
+        return f"'{name}'" if shown == name else shown
 
     def watch(self, item: Record | Skip) -> Record | Skip:
         """The item; a skip with E544 where a cell, or a column that was not there before, must not go out in clear."""
         others = item.others if isinstance(item, Record) and self.source.has_columns else ()
-        for i, (name, cell) in enumerate(others, 1):
-            if name in self.free:
+        for name, cell in others:
+            if name in self.free or not cell.strip():
                 continue
             kind = kind_of_cell(cell) if name in self.seen else kind_of_column(name, [cell])
             if kind:
-                about: dict[str, Any] = {"what": kind, "column": safe_name(name, i)}
+                about: dict[str, Any] = {"what": kind, "column": self._told(name)}
                 return Skip.of(Errors.E544, number=item.number, id=item.id, **about)
         return item
 

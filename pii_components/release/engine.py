@@ -7,7 +7,6 @@ A document lives no longer than its batch (`nlp.memory_zone`). A record on which
 its original is never what comes out.
 """
 
-import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -102,7 +101,6 @@ class Result:
     fields (dict[str, Any]): New values of fields that repeat the text (tokens, trailing_whitespace, labels).
     fields_with_found (tuple[str, ...]): Other fields in which a value that was replaced stands.
     notes (tuple[str, ...]): What the component says about a surrogate: that there was none, and so on.
-    left_over (bool): Whether such a value stands once more in the text, where nothing was found.
     headers (tuple[tuple[int, int], ...]): Start and end of what was removed as a header, in the old text.
     hidden (tuple[Hidden, ...]): What was replaced, for the vault. labels (tuple[tuple[int, int, str], ...]): Start, end, label in
     the new text of all that is labelled there: by the record where it has labels, else what was found.
@@ -115,7 +113,6 @@ class Result:
     fields: dict[str, Any] = field(default_factory=dict)
     fields_with_found: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    left_over: bool = False
     headers: tuple[tuple[int, int], ...] = ()
     hidden: tuple[Hidden, ...] = field(default=(), repr=False)
     labels: tuple[tuple[int, int, str], ...] = ()
@@ -137,7 +134,8 @@ class Engine:
     nlp (Language): The pipeline. name (str): Its name and version. replace (bool): Whether it makes new texts, or only finds.
     profile (Profile): The profile in use. debug (bool): Whether errors inside the pipeline are raised.
     surnames (Surnames | None): Those hidden anywhere in the corpus, once `learn` has seen it; threads (Threads | None): Who is hidden in each
-    thread, if the scope is one. decisions (Mapping[str, Sequence[Decided]]): Of a review, by hash of the text; they overrule what is found.
+    thread, if the scope is one. decisions (Mapping[str, Sequence[Decided]]): Of a review, by hash of the text under
+    `decisions_key`; they overrule what is found.
     """
 
     nlp: "Language"
@@ -148,6 +146,7 @@ class Engine:
     surnames: Surnames | None = None
     threads: "Threads | None" = None
     decisions: Mapping[str, Sequence[Decided]] = field(default_factory=dict)
+    decisions_key: bytes = field(default=b"", repr=False)
 
     def learn(self, records: Sequence[Record]) -> None:
         """Learn the names of some documents before any is processed: no surrogate will be one of them, and surnames that are
@@ -236,7 +235,7 @@ class Engine:
 
     def _overrule(self, docs: "Sequence[Doc]") -> None:
         for doc in docs if self.decisions else ():
-            if decided := self.decisions.get(text_hash(doc.text)):
+            if decided := self.decisions.get(text_hash(doc.text, self.decisions_key)):
                 apply_decisions(doc, decided)
 
     def _pipe(self, records: Sequence[Record]) -> "list[Doc]":
@@ -316,7 +315,6 @@ class Engine:
             fields=self._fields(record, text, gold, offsets) if text != record.text else {},
             fields_with_found=fields_that_hold(record, values),
             headers=tuple(edit[:2] for edit, (_, _, label) in edits if label == HEADER),
-            left_over=stands_elsewhere(record.text, values, spans),
             hidden=record_edits(record.text, text, offsets, labels_at),
             labels=moved(labelled, offsets),
         )
@@ -363,17 +361,6 @@ def fields_that_hold(record: Record, values: set[str]) -> tuple[str, ...]:
     """RETURNS (tuple[str, ...]): Names of other fields in which one of the values stands."""
     long = [value for value in values if len(value) > 3]
     return tuple(name for name, content in record.others if any(value in content for value in long))
-
-
-def stands_elsewhere(text: str, values: set[str], spans: Sequence[Found]) -> bool:
-    """Whether one of the values stands, as a whole word, where no span was found."""
-    for value in values:
-        if len(value) < 3:
-            continue
-        for match in re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", text):
-            if all(match.end() <= s.start_char or match.start() >= s.end_char for s in spans):
-                return True
-    return False
 
 
 def surrogate_pipes(nlp: "Language") -> list[str]:

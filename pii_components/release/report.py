@@ -3,9 +3,10 @@
 
     report = Report()
     report.add(record, result)
-    write_report(Path("report.json"), report.as_json(head, others=["grade"]))
+    write_report(Path("report.json"), report.as_json(head, {"grade": "grade"}))
 """
 
+import hmac
 import json
 import platform
 import re
@@ -14,6 +15,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import file_digest, sha256
 from importlib import metadata
 from io import BytesIO
@@ -23,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import ChainableUndefined, Environment, PackageLoader, Template, Undefined
 
 from ..errors import Errors, PiiError
-from ..files.record import Record, Skip, Source, open_binary, safe_name
+from ..files.record import Record, Skip, Source, open_binary, open_regular
 from ..files.sources import REPORT_NAME, files_below, is_hidden
 from ..files.writers import replace_file
 from ..labels import LABELS
@@ -65,7 +67,6 @@ class Report:
     risk (Counter): Documents per "least|n" and "in_clear|n", n tenths being the least score of all, and of what stays in clear; per "unsure|n", the
     number of scores below `UNSURE`, 10 being ten or more. skipped (list[tuple[int, str, int, str]]): Number, code, line and ID or file of a
     record; no ID of which holds a name. renamed (int): Documents that have a pseudonym for their ID or file.
-    left_over (list[int]): Records in which a value that was replaced stands once more where nothing was found.
     unread (Counter): Per kind of what documents hold and nobody read: how many. unread_in (list[int]): Records.
     headers, with_headers (int): Headers that were removed, and the documents that had them.
     in_fields (Counter): Per field that passes through unchanged: records in which it holds a value that was replaced in the text.
@@ -77,7 +78,6 @@ class Report:
     words: int = 0
     seconds: float = 0.0
     n_skipped: int = 0
-    n_left_over: int = 0
     spans: Counter[str] = field(default_factory=Counter)
     sources: Counter[str] = field(default_factory=Counter)
     risk: Counter[str] = field(default_factory=Counter)
@@ -85,7 +85,6 @@ class Report:
     renamed: int = 0
     headers: int = 0
     with_headers: int = 0
-    left_over: list[int] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
     in_fields: Counter[str] = field(default_factory=Counter)
     unread: Counter[str] = field(default_factory=Counter)
@@ -115,10 +114,6 @@ class Report:
         if record.unread:
             self.unread_in.append(record.number)
             del self.unread_in[MOST_LISTED:]
-        if result.left_over:
-            self.n_left_over += 1
-            self.left_over.append(record.number)
-            del self.left_over[MOST_LISTED:]
 
     def skip(self, skip: Skip) -> None:
         """Count a record that was left out."""
@@ -143,10 +138,10 @@ class Report:
         ]
         return report
 
-    def as_json(self, head: Mapping[str, Any], others: list[str]) -> dict[str, Any]:
-        """The whole report. head: Version, profile, model, ... others (list[str]): Fields that passed through unchanged."""
+    def as_json(self, head: Mapping[str, Any], shown: Mapping[str, str]) -> dict[str, Any]:
+        """The whole report. head: Version, profile, model, ... shown (Mapping[str, str]): Fields that passed through unchanged, and
+        what they may be called."""
         rows = [(*key.split("|"), count) for key, count in sorted(self.spans.items())]
-        shown = {name: safe_name(name, i) for i, name in enumerate(others, 1)}
         name = "file" if head.get("format") == "folder" else "id"
         return {
             **head,
@@ -182,10 +177,6 @@ class Report:
                 ],
             },
             "to_review": {
-                "replaced_value_stands_elsewhere_in_text": {
-                    "count": self.n_left_over,
-                    "records": self.left_over,
-                },
                 "replaced_value_stands_in_unchanged_field": {
                     shown.get(name, "(another)"): n for name, n in sorted(self.in_fields.items())
                 },
@@ -198,32 +189,37 @@ class Report:
         }
 
 
-def digest(path: Path, data: bytes | None = None) -> dict[str, Any]:
+def digest(path: Path, data: bytes | None = None, *, key: bytes = b"") -> dict[str, Any]:
     """SHA-256 of a file, or of a folder file by file; no names.
 
     data (bytes | None): The content, where it came by standard input.
-    RETURNS (dict): `sha256` and `bytes` of a file; of a folder `files`, and `sha256_of_list`, that
+    key (bytes): For originals: HMAC-SHA256, so that nobody can try texts out; of a folder with the names of its files.
+    RETURNS (dict): `sha256` or `hmac_sha256`, and `bytes` of a file; of a folder `files`, and `…_of_list`, that
         of the sorted digests, one a line, which this command shows:
         `find OUT -type f ! -name 'report.*' -exec sha256sum {} + | cut -c1-64 | sort | sha256sum`
     RAISES (PiiError): E501.
     """
+    kind = "hmac_sha256" if key else "sha256"
+
+    def begun(name: str = "") -> Any:
+        return hmac.new(key, name.encode("utf-8", "surrogateescape"), "sha256") if key else sha256()
+
     if data is not None or not path.is_dir():
         opened: Any = BytesIO(data) if data is not None else open_binary(path)
         with opened as file:
-            return {"sha256": file_digest(file, "sha256").hexdigest(), "bytes": file.seek(0, 2)}
+            return {kind: file_digest(file, begun).hexdigest(), "bytes": file.seek(0, 2)}
     listed, n = list[str](), 0
     for name in files_below(path)[0]:
         if is_hidden(name):
             continue
         n += 1
-        one = path / name
-        if one.is_file() and not one.is_symlink():
-            with suppress(OSError), open(one, "rb") as file:
-                listed.append(file_digest(file, "sha256").hexdigest())
-    lines = "".join(f"{found}\n" for found in sorted(listed))
+        with suppress(OSError), open_regular(path / name, follow=False) as file:
+            listed.append(file_digest(file, partial(begun, name)).hexdigest())  # type: ignore[arg-type]
+    total = begun()
+    total.update("".join(f"{found}\n" for found in sorted(listed)).encode("ascii"))
     out: dict[str, Any] = {"files": n, "files_not_hashed": n - len(listed)}
-    out["sha256_of_list"] = sha256(lines.encode("ascii")).hexdigest()
-    return out | ({"sha256_of_files": sorted(listed)} if n <= _MOST_DIGESTS else {})
+    out[f"{kind}_of_list"] = total.hexdigest()
+    return out | ({"sha256_of_files": sorted(listed)} if n <= _MOST_DIGESTS and not key else {})
 
 
 def thresholds(nlp: "Language") -> dict[str, Any]:
@@ -235,14 +231,17 @@ def thresholds(nlp: "Language") -> dict[str, Any]:
     return {name: values for name, values in found.items() if values}
 
 
+def input_digest(source: Source, key: bytes) -> dict[str, Any] | None:
+    """RETURNS (dict | None): The keyed `digest` of INPUT; None, if it is gone."""
+    with suppress(PiiError):
+        return digest(source.path, getattr(source, "data", None), key=key)
+    return None
+
+
 def provenance(
-    nlp: "Language", profile: Profile, source: Source, out: Path, *, fingerprint: str
+    nlp: "Language", profile: Profile, out: Path, *, source: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """What a report says beyond its counts. fingerprint (str): Of INPUT as it was read."""
-    try:
-        unchanged = source.fingerprint() == fingerprint
-    except OSError:
-        unchanged = False
+    """What a report says beyond its counts. source (dict | None): The digest of INPUT, if it is as it was read."""
     installed = {dist.name.lower(): dist.version for dist in metadata.distributions()}
     versions = {name: installed[name] for name in sorted(_LIBRARIES) if name in installed}
     settings = profile.to_dict(private=False)
@@ -259,7 +258,7 @@ def provenance(
         "actions": {label: profile.action(label) for label in LABELS} | own,
         "profile_description": profile.description,
         "profile_settings": shown,
-        "input": digest(source.path, getattr(source, "data", None)) if unchanged else None,
+        "input": source,
         "output": digest(out),
     }
 

@@ -10,6 +10,7 @@ Decisions are lines that are only ever added, each one on the disk before it cou
 """
 
 import hashlib
+import hmac
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from ..errors import Errors, PiiError
 from ..files.formats.base import LabelledText, is_label
 from ..files.record import Record, Skip, open_binary
 from ..files.sources import open_source
-from ..files.writers import GrowingFile
+from ..files.writers import GrowingFile, new_file, writing
 from ..labels import LABELS, ORGANISATION, ROLES, is_name, role_of
 from ..offsets import Edit, OffsetMap
 from ..profiles import KEEP, Profile
@@ -47,12 +48,27 @@ ORDER = (
 )
 _AROUND = 40  # characters that are shown on either side of a mention
 _ITEM = ("start", "end", "label", "role", "score", "source", "reason", "action")
-_DECISIONS, _REVIEW = "pii_edu_decisions", "pii_edu_review"
+_DECISIONS, _REVIEW, _DECIDED = "pii_edu_decisions", "pii_edu_review", ".decisions.jsonl"
 
 
-def text_hash(text: str) -> str:
-    """RETURNS (str): 128 bits of SHA-256 in hexadecimal; tells whether a text is still the one that was reviewed."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+def text_hash(text: str, key: bytes) -> str:
+    """RETURNS (str): 128 bits of HMAC-SHA256 in hexadecimal; tells whether a text is still the one that was reviewed, and nothing to those
+    who lack the key."""
+    return hmac.new(key, text.encode("utf-8", "surrogatepass"), "sha256").hexdigest()[:32]
+
+
+def review_key(place: Path, *, secret: bytes = b"") -> bytes:
+    """RETURNS (bytes): The key of the hashes of a run or its decisions: `<RUN>.key`. secret (bytes): The key of the run, from which it is
+    made. RAISES (PiiError): E501, E512."""
+    path = place.with_name(place.name.removesuffix(_DECIDED) + ".key")
+    if secret:
+        made = hmac.new(secret, b"pii-edu|key of a review", "sha256").hexdigest()
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with new_file(path) as file:
+                file.write(made.encode("ascii"))
+    with open_binary(path) as file:
+        return file.read()
 
 
 def around(text: str, start: int, end: int) -> tuple[str, str, str]:
@@ -118,7 +134,8 @@ def _is_inside(doc: "Doc", cand: "Candidate", start: int, end: int) -> bool:
 class Decisions:
     """All decisions of a file. path (Path): Where they are added. good (int): Bytes of whole lines. torn (bool): Whether the end of a line is
     missing, as a kill leaves it. actions (dict): What was done, by number of the action. history (dict): Actions of each document, in
-    order. hashes (dict): Of its text. undone (set): Actions that were taken back."""
+    order. hashes (dict): Of its text. undone (set): Actions that were taken back.
+    key (bytes): Of the hashes, to compare them with texts."""
 
     path: Path
     good: int = 0
@@ -127,6 +144,7 @@ class Decisions:
     history: dict[int, list[int]] = field(default_factory=dict)
     hashes: dict[int, str] = field(default_factory=dict)
     undone: set[int] = field(default_factory=set)
+    key: bytes = field(default=b"", repr=False)
 
     @classmethod
     def load(cls, path: Path, *, new: bool = False) -> Self:
@@ -221,7 +239,11 @@ class Decisions:
     def check(self, item: Record | Skip) -> Record | Skip:
         """RETURNS (Record | Skip): The item; a skip with E578, if there are decisions about it, and its text is another one now."""
         known = self.hashes.get(item.number, "")
-        if isinstance(item, Skip) or not self.decided(item.number) or known == text_hash(item.text):
+        if (
+            isinstance(item, Skip)
+            or not self.decided(item.number)
+            or known == text_hash(item.text, self.key)
+        ):
             return item
         return Skip.of(Errors.E578, number=item.number, id=item.id)
 
@@ -253,6 +275,7 @@ class ReviewFile:
         self.path = path
         with open_binary(path) as file:
             try:
+                self.key = review_key(path)
                 self.head, *rows = map(json.loads, file)
                 _need(self.head[_REVIEW] == 1)
                 self.profile = Profile(self.head["profile"], actions=self.head["actions"])
@@ -342,7 +365,7 @@ def _item(*values: Any, state: str) -> dict[str, Any]:
 
 def decisions_path(run: Path) -> Path:
     """RETURNS (Path): Where decisions about a run are kept: `<RUN>.decisions.jsonl`."""
-    return run.with_name(run.name + ".decisions.jsonl")
+    return run.with_name(run.name + _DECIDED)
 
 
 def reviewed(run: Path, decisions: Path | None = None) -> list[tuple[int, int, int]]:
@@ -404,11 +427,11 @@ class Review:
         self.swept, self.lacks_report = places or {}, places is None
         reading = dict(self.file.head["reading"])
         output = _items(self.file.place("output"), reading | {"id_field": "", "drop": ()})
-        released = {text_hash(record.text): record.text for record in output}
+        released = {text_hash(record.text, self.file.key): record.text for record in output}
         entries = list[Entry]()
         for record in _items(self.file.place("input"), reading):
             row = self.file.rows.get(record.number)
-            if row is None or text_hash(record.text) != row["hash"]:
+            if row is None or text_hash(record.text, self.file.key) != row["hash"]:
                 continue
             suspects = self.file.suspects(row, self.swept.get(record.number, ()))
             risk = sum(WEIGHTS[suspect["risk"]] for suspect in suspects)

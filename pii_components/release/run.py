@@ -34,7 +34,7 @@ from ..labels import DETAIL_LABELS, is_name
 from ..vault.vault import Vault
 from .engine import KEEP, Engine, Result
 from .report import MOST_LISTED, Report
-from .review import around, text_hash
+from .review import around, review_key, text_hash
 from .sweep import HIGH, LOW, MEDIUM, RISKS, Originals, Surnames, names_of, words_of
 
 if TYPE_CHECKING:
@@ -96,7 +96,8 @@ class RunState:
     key (str): Fingerprint of the key; empty for a key that was made for the run and is lost with it.
     items (int): Records read so far; those skipped count. offset (int): Bytes of the partial file that are safe.
     replace (bool): Whether an existing OUTPUT may be replaced. report (dict[str, Any]): The counts so far.
-    beside (dict[str, int]): Bytes that are safe of each file that grows beside OUTPUT (`Run.BESIDE`).
+    beside (dict[str, int]): Bytes that are safe of each file that grows beside OUTPUT (`Run.BESIDE`). digests (dict[str, str]): Of all
+    these bytes, under the key; "output" is the partial file.
     complete (bool): Whether all is read and written, and only names are to be given, and the report to be made.
     """
 
@@ -107,6 +108,7 @@ class RunState:
     replace: bool = False
     report: dict[str, Any] = field(default_factory=dict)
     beside: dict[str, int] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
     complete: bool = False
 
     def save(self, path: Path) -> None:
@@ -350,12 +352,14 @@ class SidecarFile(GrowingFile):
 class ReviewOut(SidecarFile):
     """`--review-dir`: what `pii-edu review` shows of each document, in numbers and labels; the text stays where it is.
 
-    head (Mapping[str, Any]): model, version, profile, actions, reading (options of `open_source`). places (Path): input, output, report;
+    head (Mapping[str, Any]): model, version, profile, actions, reading (options of `open_source`). key (bytes): Of the run. places (Path): input, output,
+    report;
     kept as told from where the file lies.
     """
 
-    def __init__(self, out: Path, head: Mapping[str, Any], **places: Path) -> None:
+    def __init__(self, out: Path, head: Mapping[str, Any], key: bytes, **places: Path) -> None:
         super().__init__(out)
+        self.key_of_texts = review_key(out, secret=key)
         told = {name: place_from(out.resolve().parent, place) for name, place in places.items()}
         self.head = json.dumps({"pii_edu_review": 1, **told, **head}).encode("ascii") + b"\n"
 
@@ -367,8 +371,8 @@ class ReviewOut(SidecarFile):
             shift += len(h.new) - len(h.old)
         row = {
             "n": record.number,
-            "hash": text_hash(record.text),
-            "release": text_hash(result.text),
+            "hash": text_hash(record.text, self.key_of_texts),
+            "release": text_hash(result.text, self.key_of_texts),
             "spans": [astuple(replace(span, score=round(span.score, 4))) for span in result.spans],
             "edits": edits,
             "length": [len(record.text), len(result.text)],
@@ -460,7 +464,7 @@ class Run:
     batch_size (int): Records that are processed together. strict (bool): Whether the first skip ends the run.
     on_progress, on_skip (Callable): Called with the position in the input, and with each skip. prepare (Callable): What is done to
     an item before all else. safe_id (Callable): What a document is called beside OUTPUT: in the report, the state, the labels.
-    vault (Vault | None): Gets what was replaced. labels (LabelsOut | None): Gets the new texts with labels.
+    key (bytes): Of the run, for digests. vault (Vault | None): Gets what was replaced. labels (LabelsOut | None): Gets the new texts with labels.
     sweep (SweepLog | None): Remembers which surnames were hidden. map (MapOut | None): Gets names of documents, before and after.
     headers (HeadersOut | None): Gets the headers that were removed.
     review (ReviewOut | None): Gets what was found, for people to look at.
@@ -478,6 +482,7 @@ class Run:
     on_skip: Callable[[Skip], None] = lambda skip: None
     prepare: Callable[[Record | Skip], Record | Skip] = lambda item: item
     safe_id: Callable[[str], str] = lambda ident: ident
+    key: bytes = field(default=b"", repr=False)
     vault: Vault | None = None
     labels: LabelsOut | None = None
     sweep: SweepLog | None = None
@@ -498,10 +503,12 @@ class Run:
         """
         # Killed when OUTPUT had got its name: what is left to do is done below.
         named = self.state.complete and not self.writer.partial.exists()
-        if not named:
-            self.writer.start(self.state.offset if resume else None)
-        for name, rows in self._beside():
-            rows.start(self.state.beside.get(name, 0) if resume else None, rows.head)
+        try:
+            self._start(resume=resume, named=named)
+        except BaseException:
+            for _, rows in self._growing():
+                rows.stop()
+            raise
         self._since = last_save = time.monotonic()
         if not resume:
             self._checkpoint()
@@ -547,6 +554,19 @@ class Run:
         for rows in (self.labels, self.sweep):
             if rows is not None:
                 rows.clear()
+
+    def _start(self, *, resume: bool, named: bool) -> None:
+        """Open all files. RAISES (PiiError): E513, if one is not what the state says."""
+        for name, rows in self._growing():
+            rows.key = self.key
+            rows.expected = self.state.digests.get(name, "") if resume else ""
+        if not named:
+            self.writer.start(self.state.offset if resume else None)
+        for name, rows in self._beside():
+            rows.start(self.state.beside.get(name, 0) if resume else None, rows.head)
+
+    def _growing(self) -> list[tuple[str, GrowingFile]]:
+        return [("output", self.writer.file), *self._beside()]
 
     def _beside(self) -> list[tuple[str, GrowingFile]]:
         return [(name, rows) for name in self.BESIDE if (rows := getattr(self, name)) is not None]
@@ -648,6 +668,7 @@ class Run:
         self.report.seconds, self._since = self.report.seconds + now - self._since, now
         self.state.offset = self.writer.sync()
         self.state.beside = {name: rows.sync() for name, rows in self._beside()}
+        self.state.digests = {name: rows.digest for name, rows in self._growing()}
         self.state.report = dict(vars(self.report))
         self.state.save(state_path(self.writer.out))
 

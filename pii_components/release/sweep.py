@@ -17,14 +17,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..files.record import is_common
 from ..labels import NAME_STUDENT, is_name
 from ..names.letters import fold, norm
 from ..names.link import links_of
 from ..names.normalize import INSIDE_WORD
 from ..names.parse import FAMILY, GIVEN, read_mention
-from ..names.wordlists import words
 from ..profiles import KEEP, Profile
-from ..surrogates.style import words as word_set
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -33,11 +32,10 @@ _WORD = re.compile(rf"[^\W\d_]+(?:['’´`ʼ{INSIDE_WORD}][^\W\d_]+)*")
 # What may stand between the parts of a name: "Ana Lopez", "LOPEZ, ANA", "ana_lopez", "ana.lopez".
 _JOINT = re.compile(r"\s{1,2}|,\s?|[._-]")
 _POSSESSIVE = re.compile(r"['’´`ʼ][sS]$")
-_SHORT = 2
 HIGH, MEDIUM, LOW = RISKS = ("high", "medium", "low")
 _PART = re.compile(r"\d+(?:[./-]\d+)*|[^\W_]+")  # "2041-8837" is 20418837
 _SIGNS = str.maketrans("", "", "./-")
-_LEAST, _MOST_PARTS = 5, 16  # letters of a value that can be looked for; words of one
+_LEAST, _SHORT, _MOST_PARTS = 5, 3, 16  # letters of a value that can be looked for; words of one
 _SWEPT = "swept: this surname is hidden in another text of the corpus"
 
 
@@ -71,11 +69,6 @@ def names_of(
 def words_of(text: str, names: Sequence[tuple[int, int]]) -> set[str]:
     """The folded words of names, for those that stay."""
     return {w.norm for a, b in names for w in read_mention(text[a:b]).words}
-
-
-def is_common(word: str) -> bool:
-    """Whether a folded surname says too little alone: an English word, or one of two letters."""
-    return len(word) <= _SHORT or word in word_set("word_surnames") or words().is_common(word)
 
 
 @dataclass(slots=True)
@@ -172,7 +165,7 @@ class Originals:
         """Remember a value, as written or glued."""
         parts = [part for *_, part in _parts(value)][:_MOST_PARTS]
         whole = "".join(parts)
-        if len(whole) >= (_LEAST if risk == HIGH else _SHORT + 1) and not (
+        if len(whole) >= (_LEAST if risk == HIGH else _SHORT) and not (
             len(parts) == 1 and whole.isalpha() and is_common(whole)
         ):
             self.put({self.token(whole): risk}, {self.token(parts[0]): len(parts)})

@@ -51,29 +51,96 @@ from .merge import cut_names
 # --- the list
 
 NAME, FIRST, MIDDLE, LAST, PREFERRED = ("name", "first", "middle", "last", "preferred")
-_WHO = r"(?:(?:student|pupil|learner|participant|member|person|legal|full|display|sortable|sis|university|campus)s?_)*"
-_HEADERS = {
-    EMAIL: r"(?:\w+_)*e?_?mails?(?:_address(?:es)?)?",
-    USERNAME: rf"{_WHO}(?:user_?(?:name)?|login|handle|net_?id|screen_?name|account)(?:_(?:id|name))?",
-    PREFERRED: rf"{_WHO}(?:preferred|chosen|nick|called|goes_by|known_as|alias)(?:_?(?:first_)?names?)?",
-    FIRST: rf"{_WHO}(?:first|given|fore|vor|christian)_?names?|first|given|prenoms?|nombres?",
-    MIDDLE: rf"{_WHO}middle(?:_?names?|_initial)?",
-    LAST: rf"{_WHO}(?:last|sur|family|nach)_?names?|last|surname|apellidos?|nom",
-    NAME: rf"{_WHO}names?|(?:student|pupil|learner|participant|member)s?",
-    ID_NUM: rf"{_WHO}(?:id|ids|no|nr|num|number|code)|sid|uid|matriculation(?:_number)?",
+# Headers in one word, folded ("Apellido(s)" -> "apellidos"): those of exports of Canvas, Moodle, Blackboard, Google Classroom, PowerSchool, D2L
+# and Schoology, in the languages of their users. A bare word for "name" means what no other column holds.
+_BARE = "name names nom nombre nombres nome naam navn namn nimi"
+_TABLE = {
+    FIRST: "first firstname given givenname givennames forename forenames christianname vorname vornamen prenom prenoms primernombre primeironome "
+    "voornaam voornamen fornavn fornamn etunimi etunimet imie jmeno krestnijmeno ime keresztnev utonev ad adi имя 名 이름",
+    MIDDLE: "middle middlename middlenames middleinitial mi secondname zweitername segundonombre segundonome deuxiemeprenom mellomnavn mellemnavn "
+    "mellannamn drugieimie отчество",
+    LAST: "last lastname surname surnames family familyname familynames nachname nachnamen familienname zuname nomdefamille apellido apellidos "
+    "primerapellido segundoapellido apellidopaterno apellidomaterno sobrenome sobrenomes apelido apelidos cognome cognomi achternaam familienaam "
+    "etternavn efternavn efternamn sukunimi nazwisko prijmeni priezvisko prezime vezeteknev csaladnev soyad soyadi soyisim фамилия 姓 성",
+    PREFERRED: "preferred preferredname preferredfirstname chosenname chosenfirstname nickname nick called calledname goesby knownas alias "
+    "alternatename rufname spitzname apodo nombrepreferido nomepreferido surnom nomdusage prenomusuel roepnaam",
+    NAME: f"{_BARE} fullname completename studentname sortablename shortname displayname lastfirst firstlast namelastfirst vorundnachname vornamenachname "
+    "namevorname vollstandigername nomcomplet nomprenom nometprenom prenomnom nombrecompleto nombreyapellidos apellidosynombre apellidosynombres "
+    "nomecompleto nomeecognome cognomeenome volledigenaam fulltnavn fullstandigtnamn adsoyad 姓名 氏名 성명 student students pupil pupils learner learners "
+    "participant participants member members alumno alumnos estudiante estudiantes eleve eleves etudiant etudiants schuler schulerin aluno alunos "
+    "studente studenti leerling elev",
+    EMAIL: "correo correoelectronico direcciondecorreo direcciondecorreoelectronico courriel adressedecourriel adressecourriel adresseelectronique "
+    "mel enderecodeemail enderecodecorreioeletronico correioeletronico indirizzodiposta indirizzodipostaelettronica epost eposta epostadress "
+    "epostadresse epostadresi sahkoposti sahkopostiosoite почта электроннаяпочта 邮箱 电子邮件 メールアドレス 이메일",
+    USERNAME: "user username userid login loginid loginname handle netid netidname screenname account accountid accountname uniqname "
+    "benutzername anmeldename nutzername kennung benutzerkennung nomdutilisateur identifiant pseudo pseudonyme nombredeusuario usuario "
+    "identificaciondeusuario nomedeusuario nomedoutilizador utilizador nomeutente gebruikersnaam brukernavn brugernavn anvandarnamn kayttajatunnus",
+    ID_NUM: "id ids idnumber idno idnr no nos nr num number numbers code uid eid pid uin cwid matriculation matriculationnumber matrikelnummer matrikelnr "
+    "matrikel idnummer schulernummer studierendennummer numerodeid numerodeidentificacion numerodeestudiante numerodematricula matricula rut dni "
+    "cedula codigo codigodeestudiante numeroetudiant numerodetudiant numerodidentification ine numerodealuno numerodeidentificacao ra "
+    "codiceidentificativo matricola codicefiscale studentnummer studentnr leerlingnummer opiskelijanumero orgdefinedid permid personid "
+    "externalpersonkey batchuid integrationid uniqueuserid schooluid stateid statestudentnumber otherid localid webid sourcedid 学号 学籍番号",
 }
-_KNOWN = "name, first name, last name, middle name, preferred name, e-mail, student ID, user name"
+_WHO = frozenset(
+    "student students pupil learner participant member person people legal full display sortable sis university campus banner "
+    "required optional s".split()
+)
+_MAIL = re.compile(r".*mail(?:s|id|add?res\w*)?")
+_SHOWN = {
+    FIRST: "given",
+    LAST: "family",
+    MIDDLE: "middle name",
+    NAME: "name",
+    PREFERRED: "preferred name",
+    EMAIL: "e-mail",
+    ID_NUM: "ID",
+    USERNAME: "user name",
+}
 _DELIMITERS = (",", ";", "\t", "|")
 _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 _LEAST_ID, _LEAST_USER, _LEAST_GLUED = 5, 3, 5
 _PARTS = re.compile(r"[^\W_]+")
 
 
-def _kind_of(header: str) -> str:
-    name = "_".join(_PARTS.findall(fold(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", header))))
-    return next(
-        (kind for kind, expression in _HEADERS.items() if re.fullmatch(expression, name)), ""
-    )
+def _in_one_word(words: Iterable[str]) -> str:
+    return "".join(word for word in words if not word.isdecimal())
+
+
+_KINDS = {
+    _in_one_word(_PARTS.findall(fold(word))): kind
+    for kind, known in _TABLE.items()
+    for word in known.split()
+}
+
+
+def kind_of_header(header: str) -> str:
+    """RETURNS (str): What a column holds, by its header: a label, or one of `NAME` to `PREFERRED`; empty for what is not known."""
+    parts = _PARTS.findall(fold(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", header)))
+    whole = _in_one_word(parts)
+    bare = _in_one_word(part for part in parts if part not in _WHO)
+    if '"' in header:  # of JSON
+        return ""
+    return _KINDS.get(whole) or _KINDS.get(bare) or (EMAIL if _MAIL.fullmatch(bare) else "")
+
+
+def _halves(header: Sequence[str], kinds: list[str], rows: list[Sequence[str]]) -> list[str]:
+    """A bare "Name" beside one half of a name is the other half ("Name, Vorname"), unless most of its cells hold that half, too."""
+    for half, other in ((FIRST, LAST), (LAST, FIRST)):
+        if half not in kinds or other in kinds:
+            continue
+        at = kinds.index(half)
+        for i, title in enumerate(header):
+            both = [(row[at], row[i]) for row in rows if len(row) > max(at, i)]
+            whole = [a for a, b in both if _words_in(a) & _words_in(b)]
+            if _in_one_word(_PARTS.findall(fold(title))) in _BARE.split() and (
+                2 * len(whole) <= len(both)
+            ):
+                kinds[i] = other
+    return kinds
+
+
+def _words_in(cell: str) -> set[str]:
+    return set(_PARTS.findall(fold(cell)))
 
 
 class Member(NamedTuple):
@@ -202,11 +269,12 @@ _SENTENCE_END = re.compile(r"(?:^|[.!?:…\n][\"')\]]*\s*|[\"“(]\s*|[•*-]\s+
 
 
 class Roster:
-    """A class list, indexed. members (Iterable[Member]): Its students. where (str): How a reason begins. Neither its repr nor an error shows any
-    of it."""
+    """A class list, indexed. members (Iterable[Member]): Its students. where (str): How a reason begins. people (int), columns (tuple): Rows of
+    the table, and its headers with what is read of each, or nothing. Neither its repr nor an error shows any of it."""
 
     def __init__(self, members: Iterable[Member], *, where: str = "on the class list") -> None:
-        self.where = where
+        self.where, self.people = where, 0
+        self.columns: tuple[tuple[str, str], ...] = ()  # headers, and what is read of them
         self.members = tuple(member for member in members if any(member))
         by_word: dict[str, set[int]] = {}
         self._nicks: dict[str, set[int]] = {}
@@ -254,6 +322,11 @@ class Roster:
     def __len__(self) -> int:
         return len(self.members)
 
+    @property
+    def kinds(self) -> list[str]:
+        """What its columns hold, for people to read: given, family, e-mail."""
+        return list(dict.fromkeys(_SHOWN[kind] for _, kind in self.columns if kind))
+
     def __repr__(self) -> str:
         return f"Roster({len(self)} students)"
 
@@ -284,29 +357,28 @@ class Roster:
     @classmethod
     def from_rows(cls, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Self:
         """The same, of a table that is in memory. RAISES (PiiError): E208, if no column is known; E209 for a row; E210, if nobody is on it."""
-        kinds = list(map(_kind_of, header))
+        rows = list(rows)
+        kinds = _halves(header, list(map(kind_of_header, header)), rows)
         if not any(kinds):
-            raise PiiError(Errors.E208, known=_KNOWN)
-        members = []
+            raise PiiError(Errors.E208, known=", ".join(_SHOWN.values()))
+        members, people = list[Member](), 0
         for number, row in enumerate(rows, 1):
             if any(cell.strip() for cell in row[len(kinds) :]):
                 raise PiiError(Errors.E209, row=number, got=len(row), expected=len(kinds))
             cells: dict[str, str] = {}
             for kind, cell in zip(kinds, row, strict=False):
-                if (
-                    kind
-                    and cell.strip()
-                    and (kind in cells or (kind == NAME and {FIRST, LAST} & set(kinds)))
-                ):
-                    members.append(
-                        Member.of({kind: cell})
-                    )  # another name or number of the same student
-                elif kind and cell.strip():
+                if not (kind and cell.strip()):
+                    continue
+                if kind in cells or (kind == NAME and {FIRST, LAST} & set(kinds)):
+                    members.append(Member.of({kind: cell}))  # another name or number of the same
+                else:
                     cells[kind] = cell
             members.append(Member.of(cells))
+            people += any(members[-1])
         made = cls(members)
         if not len(made):
             raise PiiError(Errors.E210)
+        made.people, made.columns = people, tuple(zip(header, kinds, strict=True))
         return made
 
     def find(self, text: str) -> list[Hit]:

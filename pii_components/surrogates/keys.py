@@ -14,6 +14,7 @@ import hashlib
 import hmac
 import os
 import secrets
+import stat
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ from ..errors import Errors, PiiError, PiiWarning, Warnings
 from ..names.table import Source
 
 KEY_ENV = "PII_EDU_KEY"
-MIN_KEY_BYTES = 16
+MIN_KEY_BYTES, _MIN_DIFFERENT = 16, 5
 T = TypeVar("T")
 _WORDS = Struct("<4Q").unpack
 _SIZE = Struct(">I").pack
@@ -37,11 +38,15 @@ def load_key(*, path: str | Path | None = None, env: str | None = KEY_ENV) -> by
     """
     if path is not None:
         try:
-            key, source = Path(path).read_bytes().strip(), "the key file"
+            with open(path, "rb") as file:
+                key, source = file.read().strip(), "the key file"
+                mode = os.fstat(file.fileno()).st_mode
         except OSError as err:
             raise PiiError(
                 Errors.E401, path=path, reason=type(err).__name__, least=MIN_KEY_BYTES
             ) from None
+        if os.name == "posix" and stat.S_ISREG(mode) and mode & 0o077:
+            warnings.warn(Warnings.W403.format(path=path), PiiWarning, stacklevel=2)
     elif env and os.environ.get(env):
         key, source = os.environ[env].strip().encode("utf8"), f"the environment variable {env}"
     else:
@@ -50,9 +55,11 @@ def load_key(*, path: str | Path | None = None, env: str | None = KEY_ENV) -> by
 
 
 def check_key(key: bytes, *, source: str) -> bytes:
-    """RETURNS (bytes): The key as it is. RAISES (PiiError): E402 if it is too short to be a secret."""
-    if len(key) < MIN_KEY_BYTES:
-        raise PiiError(Errors.E402, source=source, length=len(key), least=MIN_KEY_BYTES)
+    """RETURNS (bytes): The key as it is. RAISES (PiiError): E402 if it is too short, or too much alike, to be a secret."""
+    different = len(set(key))
+    if len(key) < MIN_KEY_BYTES or different < _MIN_DIFFERENT:
+        about = {"length": len(key), "different": different, "least": MIN_KEY_BYTES}
+        raise PiiError(Errors.E402, source=source, **about)
     return key
 
 

@@ -1,19 +1,28 @@
 """What stands beside the texts: other runs, files that cannot be read, file names, IDs, other columns. Everybody is invented."""
 
+import hashlib
 import json
 import os
 import signal
+import subprocess
 
 import pytest
 
 from pii_components.cli import common
+from pii_components.files.record import holds_name
 from pii_components.release.columns import (
+    BIRTHS,
+    CODES,
+    COMPUTERS,
+    HANDLES,
     MAIL,
     NAMES,
     NUMBERS,
+    PHONES,
+    PLACES,
     PROSE,
     SAMPLE,
-    holds_name,
+    STREETS,
     kind_of_column,
 )
 from tests.cli.conftest import ESSAY, files_in, put, report, table, wait_for_items
@@ -74,6 +83,131 @@ def test_what_cannot_be_read_is_skipped_and_what_no_user_wrote_is_passed_over(fo
     assert files_in(folder / "clean") == ["a.txt", "report.html", "report.json"]
 
 
+@pytest.fixture
+def odd(folder):
+    """A folder: a text, links that lead out, a pipe, a device, and 2,000 folders in folders."""
+    place = folder / "in"
+    put(place / "a.txt", ESSAY)
+    put(folder / "secret.pdf", b"%PDF-1.4 Ilse Okoro")
+    put(folder / "secret.txt", "Ilse Okoro")
+    for suffix in (".txt", ".pdf"):
+        (place / f"link{suffix}").symlink_to(folder / f"secret{suffix}")
+    (place / "folder").symlink_to(folder)
+    os.mkfifo(place / "pipe.txt")
+    (place / "zero.txt").symlink_to("/dev/zero")
+    here = os.open(place, os.O_RDONLY)
+    for _ in range(2000):
+        os.mkdir("d", dir_fd=here)
+        above, here = here, os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(above)
+    os.close(here)
+    yield place
+    subprocess.run(["rm", "-rf", str(place)], check=True)  # shutil goes no deeper than 1,000
+
+
+ODD = ["d" + "/d" * 51, "folder", "link.pdf", "link.txt", "pipe.txt", "zero.txt"]
+
+
+def test_links_pipes_devices_and_deep_folders_are_listed(folder, odd, pii_edu):
+    run = pii_edu("deidentify in --out clean --id-map m.csv")
+    assert run.exit_code == 1, run.output
+    found = json.loads((folder / "clean/report.json").read_text())["skipped"]["records"]
+    assert [(row["file"], row["code"]) for row in found] == [(name, "E501") for name in ODD]
+    assert len(list((folder / "clean").iterdir())) == 3
+    listed = pii_edu("detect in --out spans.jsonl")
+    assert listed.exit_code == 1 and listed.stderr.count("[E501]") == len(ODD)
+    assert pii_edu("corpus clean in --out c.jsonl --config min_words=0").exit_code == 1
+    report = json.loads((folder / "c.cleaning.json").read_text())
+    assert [row["code"] for row in report["removed"]] == ["E501"] * len(ODD)
+    assert "Okoro" not in (folder / "c.jsonl").read_text()
+
+
+@pytest.mark.parametrize("command", ["deidentify", "detect", "corpus clean", "reidentify"])
+@pytest.mark.parametrize("name", ["in.txt", "in.csv", "in.jsonl", "in.zip", "in.parquet", "in.pdf"])
+def test_a_pipe_is_no_input(folder, pii_edu, command, name):
+    os.mkfifo(folder / name)
+    vault = ["--vault", "v"] if command == "reidentify" else []
+    run = pii_edu(f"{command} {name} --out out.x", *vault)
+    assert run.exit_code == 2 and "E501" in run.stderr, run.output
+
+
+PRIVATE = [
+    "m.csv",
+    "h.csv",
+    "l.jsonl",
+    "review/review.jsonl",
+    "review/review.jsonl.key",
+    "report.json",
+    "v",
+    "spans.jsonl",
+]
+
+
+def test_private_files_are_closed_and_planted_links_are_not_followed(folder, pii_edu, monkeypatch):
+    modes = {}
+    real = os.open
+
+    def noted(path, flags, mode=0o777, **more):
+        number = real(path, flags, mode, **more)
+        if flags & os.O_CREAT:
+            modes[os.path.basename(path)] = os.fstat(number).st_mode & 0o777
+        return number
+
+    monkeypatch.setattr(os, "open", noted)
+    put(folder / "in.csv", table(2))
+    put(folder / "victim", "stays")
+    names = [
+        "m.csv.partial",
+        "h.csv.partial",
+        "l.jsonl.partial",
+        "l.jsonl.rows.jsonl",
+        "clean.csv.partial",
+    ]
+    names += [
+        "clean.csv.state.json.new",
+        "clean.csv.sweep.jsonl",
+        "clean.csv.lock",
+        "report.json.new",
+        "m.csv.lock",
+    ]
+    for name in [*names, "review/review.jsonl.partial"]:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).symlink_to(folder / "victim")
+    args = "--id-column id --id-map m.csv --review-dir review --vault v --config headers=remove"
+    more = "--config headers_out=h.csv --config labels_out=l.jsonl --overwrite"
+    old = os.umask(0)
+    try:
+        run = pii_edu(f"deidentify in.csv --out clean.csv {args} {more}")
+        assert run.exit_code == 0, run.output
+        assert pii_edu("detect in.csv --out spans.jsonl --show-text").exit_code == 0
+    finally:
+        os.umask(old)
+    assert (folder / "victim").read_text() == "stays"
+    assert [oct((folder / name).stat().st_mode & 0o777) for name in PRIVATE] == ["0o600"] * len(
+        PRIVATE
+    )
+    assert (folder / "clean.csv").stat().st_mode & 0o777 == 0o666
+    assert not [
+        name for name, mode in modes.items() if mode & 0o077 and name != "clean.csv.partial"
+    ]
+    originals = [hashlib.sha256(line.encode()).hexdigest()[:32] for line in table(2).splitlines()]
+    shown = everything(folder, "in.csv", "v") if (folder / "v").rename(folder.parent / "v2") else ""
+    assert not any(digest in shown for digest in originals)
+
+
+def test_a_key_that_is_open_or_weak_is_told(folder, pii_edu):
+    put(folder / "in.csv", table(1))
+    put(folder / "open.key", "a key for tests, of no other use")
+    os.chmod(folder / "open.key", 0o644)
+    run = pii_edu("deidentify in.csv --out a.csv --key-file open.key")
+    assert run.exit_code == 0 and "[W403]" in run.stderr
+    os.chmod(folder / "open.key", 0o600)
+    run = pii_edu("deidentify in.csv --out b.csv --key-file open.key")
+    assert run.exit_code == 0 and "W403" not in run.stderr
+    put(folder / "weak.key", "a" * 16)
+    assert "[E402]" in pii_edu("deidentify in.csv --out c.csv --key-file weak.key").stderr
+
+
 PROSE_CELL = "My friend Ilse Okoro told me that this course would be good."
 NOBODY = ("Ilse", "Okoro", "Chidi", "Okafor")
 
@@ -121,10 +255,131 @@ def test_names_in_file_names(text, expected):
         ("id", ["ac_film_review", "d2"], ""),
         ("day", ["20240531"], ""),
         ("course", ["C1", "MATH 101"], ""),
+        ("Matrikelnummer", ["x"], NUMBERS),
+        ("apellidos", ["Quillor"], NAMES),
+        ("Ilse Okoro", ["3"], NAMES),
+        ("scores", ['{"Ilse Okoro": 3}'], NAMES),
+        ("p", ["(212) 555-0123", ""], PHONES),
+        ("p", ["+49 30 1234567"], PHONES),
+        ("p", ["030 1234567", "040 7654321"], PHONES),
+        ("mobile", ["555-0100"], PHONES),
+        ("a", ["203.0.113.9", "2001:db8::1"], COMPUTERS),
+        ("IPAddress", ["10.0.0.1"], COMPUTERS),
+        ("a", ["aa:bb:cc:dd:ee:ff"], COMPUTERS),
+        ("LocationLatitude", ["52.52"], PLACES),
+        ("at", ["40.7128, -74.0060"], PLACES),
+        ("Geburtsdatum", ["01.03.2007"], BIRTHS),
+        ("day", ["1999-05-01", "12/31/2001"], BIRTHS),
+        ("zip", ["02138"], CODES),
+        ("at", ["SW1A 1AA", "M1 1AE"], CODES),
+        ("on", ["@kemi_a", "@bree.odell"], HANDLES),
+        ("Instagram", ["kemi_a"], HANDLES),
+        ("address", ["12 Maple Street"], STREETS),
+        ("n", ["123-45-6789"], NUMBERS),
     ],
 )
 def test_what_a_column_looks_like(name, cells, kind):
     assert kind_of_column(name, cells) == kind
+
+
+# What stands in exports of Qualtrics, Canvas, Moodle and in corpora of essays, and tells of nobody.
+HARMLESS = {
+    "StartDate": "2024-05-31 13:00:00",
+    "Status": "IP Address",
+    "Progress": "100",
+    "Duration (in seconds)": "1234",
+    "Finished": "True",
+    "ResponseId": "R_3JbX9a1kQ2mN5pT",
+    "DistributionChannel": "anonymous",
+    "UserLanguage": "EN",
+    "Q2_1": "Somewhat agree",
+    "Q10_Page Submit": "12.443",
+    "ID": "4711",
+    "Section": "EDUC2001-01",
+    "Essay 1 (12345)": "88.5",
+    "Unposted Final Score": "91.25",
+    "Final Grade": "B+",
+    "Points Possible": "100",
+    "Course total (Real)": "88.00",
+    "Assignment: Essay (Real)": "-",
+    "Last downloaded from this course": "1716973200",
+    "Last modified (submission)": "Monday, 6 May 2024, 10:12 AM",
+    "Groups": "Group A",
+    "Attempt Number": "2",
+    "essay_id": "E0001",
+    "ell_status": "Yes",
+    "race_ethnicity": "Two or more races/Other",
+    "holistic_score": "4",
+    "rubric": "4/6/5",
+    "term": "2024 FA",
+    "chapter": "2.1.3.1",
+    "facebook": "3",
+    "posted": "2013-05-01",
+    "created_at": "2024-05-31T13:00:00+02:00",
+    "pages": "12-15",
+    "isbn": "978-3-16-148410-0",
+    "ratio": "1:3",
+    "scores": "5 4 3 5 4 3 5 2 1 3 5 4",
+    "version": "1.2.3",
+    "meta": '{"grade": 3, "ell_status": 1}',
+    "participants": "12",
+}
+
+
+@pytest.mark.parametrize(("name", "cell"), HARMLESS.items())
+def test_a_column_that_tells_of_nobody_is_not_refused(name, cell):
+    assert kind_of_column(name, [cell, ""]) == ""
+
+
+def test_a_name_that_is_a_header_or_a_key_goes_nowhere(folder, pii_edu):
+    put(folder / "in.csv", "text,n,Ilse Okoro\nI am Ina.,1,\nI am Ina.,1,Ina\n")
+    put(
+        folder / "in.jsonl",
+        '{"text": "I am Ina.", "n": 1, "Ilse Okoro": "Ina", "m": [{"Ilse Okoro": 2}]}\n',
+    )
+    runs = []
+    for form, told in (("csv", "column 3 (names)"), ("jsonl", "column 3 (names), 'm' (names)")):
+        runs.append(pii_edu(f"deidentify in.{form} --out out.{form}"))
+        assert runs[-1].exit_code == 2 and f"in clear: {told}. Name" in runs[-1].stderr
+        drop = ["--drop", "m"] if form == "jsonl" else []
+        runs.append(
+            pii_edu(f"deidentify in.{form} --out out.{form}", "--drop", "Ilse Okoro", *drop)
+        )
+        assert runs[-1].exit_code == 0, runs[-1].output
+        runs.append(
+            pii_edu(f"deidentify in.{form} --out kept/k.{form}", "--keep", "Ilse Okoro", *drop)
+        )
+        assert runs[-1].exit_code == 0 and "unchanged: n, column 3" in runs[-1].stderr
+        assert (
+            json.loads((folder / "kept/report.json").read_text())["unchanged_fields"][-1]
+            == "column 3"
+        )
+        (folder / f"kept/k.{form}").unlink()
+        for name in ("kept/report.json", "kept/report.html"):
+            runs.append((folder / name).rename(folder / f"{form}.{name[5:]}"))
+    shown = everything(folder, "in.csv", "in.jsonl") + "".join(
+        getattr(run, "output", "") for run in runs
+    )
+    assert not any(name in shown for name in NOBODY)
+
+
+def test_a_text_whose_header_is_a_name_is_refused_too(folder, pii_edu):
+    put(folder / "in.csv", "id,Ilse Okoro\n1,I am Ina.\n")
+    args = ("deidentify in.csv --out out.csv --text-column", "Ilse Okoro")
+    assert "in clear: column 2 (names)." in pii_edu(*args).stderr
+    assert pii_edu(*args, "--keep", "Ilse Okoro").exit_code == 0
+
+
+def test_fields_that_stand_twice_are_refused(folder, pii_edu):
+    put(
+        folder / "in.jsonl",
+        '{"text": "I am Ina.", "text": "x"}\n{"text": "y", "m": {"a": "I am Ina.", "a": 1}}\n{"text": "z"}\n',
+    )
+    run = pii_edu("deidentify in.jsonl --out out.jsonl")
+    assert run.exit_code == 1 and run.stderr.count("[E521]") == 2
+    assert (folder / "out.jsonl").read_text() == '{"text": "z"}\n'
+    put(folder / "in.csv", "id,id,text\nokoro,okoro,I am Ina.\n")
+    assert "[E507]" in pii_edu("deidentify in.csv --out out.csv --id-column id").stderr
 
 
 def everything(folder, *without: str) -> str:

@@ -8,7 +8,6 @@ import signal
 import pytest
 
 from pii_components.errors import PiiError
-from pii_components.release.engine import Found, stands_elsewhere
 from pii_components.release.run import RunState, check_resume, key_fingerprint, load_state
 from tests.cli.conftest import ESSAY, files_in, put, report, rows_of, table, wait_for_items
 
@@ -145,19 +144,6 @@ def test_report_counts_and_tells_no_text(folder, pii_edu):
     for value in (*GONE, "Prath", "Übel", "Buzan", "a key for tests"):
         assert value not in shown
 
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("I am Ina Sorel", False),
-        ("I am Ina Sorel, Ina Sorels are few, and xIna Sorel", False),
-        ("I am Ina Sorel. Ina Sorel", True),
-        ("I am Ina Sorel_1, Ina Sorel's", True),
-    ],
-)
-def test_value_that_was_replaced_and_missed_elsewhere_is_seen(text, expected):
-    found = [Found(5, 14, "NAME_STUDENT", "STUDENT", 1.0, "", "")]
-    assert stands_elsewhere(text, {"Ina Sorel"}, found) is expected
 
 
 def test_second_report_in_a_folder_has_another_name(folder, pii_edu):

@@ -64,6 +64,73 @@ def test_a_run_that_is_killed_while_files_get_their_names_is_taken_up(folder, pi
     assert not any(name.endswith(left) for name in made), sorted(made)
 
 
+CHANGES = {
+    "cut": ("out.csv.partial", lambda data: data[:40]),
+    "grown with zeros": ("out.csv.partial", lambda data: data[:40] + bytes(len(data))),
+    "changed": ("out.csv.partial", lambda data: data.replace(b"Number 1", b"Number 7")),
+    "map changed": ("m.csv.partial", lambda data: data.replace(b"d1", b"d7")),
+    "headers cut": ("h.csv.partial", lambda data: data[:10]),
+    "sweep changed": ("out.csv.sweep.jsonl", lambda data: data.replace(b'"n": 1', b'"n": 7')),
+    "labels changed": ("l.jsonl.rows.jsonl", lambda data: data.replace(b"Number 1", b"Number 7")),
+    "review changed": ("r.jsonl.partial", lambda data: data.replace(b'"n": 1', b'"n": 7')),
+    "input changed": ("in.csv", lambda data: data.replace(b"Number 1", b"Number 7")),
+}
+
+
+def broken_off(folder, pii_edu, fork, line, name="out.csv"):
+    """Start a run and kill it; what it has left."""
+    child = fork(f"{line} --config batch_size=2")
+    wait_for_items(folder / f"{name}.state.json", 8)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+def test_what_was_changed_since_the_run_broke_off_is_not_taken_up(folder, pii_edu, fork):
+    put(folder / "in.csv", table(60))
+    line = (
+        "deidentify in.csv --out out.csv --id-column id --id-map m.csv --review-dir r.jsonl "
+        "--config headers=remove --config headers_out=h.csv --config labels_out=l.jsonl"
+    )
+    broken_off(folder, pii_edu, fork, line)
+    for what, (name, change) in CHANGES.items():
+        path = folder / name
+        before, times = path.read_bytes(), path.stat()
+        path.write_bytes(change(before))
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        assert path.read_bytes() != before, what
+        run = pii_edu(f"{line} --resume")
+        code = "[E514]" if name == "in.csv" else "[E513]"
+        assert run.exit_code in (2, 3) and code in run.stderr, (what, run.output)
+        assert not (folder / "out.csv").exists() and path.read_bytes() == change(before), what
+        path.write_bytes(before)
+    assert pii_edu(f"{line} --resume").exit_code == 0
+    made = (folder / "out.csv").read_bytes()
+    assert pii_edu(f"{line} --overwrite").exit_code == 0
+    assert (folder / "out.csv").read_bytes() == made
+
+
+@pytest.mark.parametrize("suffix", ["", ".zip"])
+def test_a_folder_that_was_changed_is_not_taken_up(folder, pii_edu, fork, suffix):
+    for i in range(40):
+        put(folder / f"in/{i:02}.txt", f"{ESSAY} {i}")
+    line = f"deidentify in --out out{suffix}"
+    broken_off(folder, pii_edu, fork, line, f"out{suffix}")
+    part = folder / f"out{suffix}.partial"
+    for change in (b"", b"\0" * 9, b"x"):
+        before = (part / "01.txt").read_bytes()
+        (part / "01.txt").write_bytes(change)
+        assert "[E513]" in pii_edu(f"{line} --resume").stderr
+        (part / "01.txt").write_bytes(before)
+    put(part / "planted.txt", ESSAY)
+    assert pii_edu(f"{line} --resume").exit_code == 0
+    if suffix:
+        names = zipfile.ZipFile(folder / "out.zip").namelist()
+    else:
+        names = [path.name for path in (folder / "out").glob("*.txt")]
+    assert sorted(names) == [f"{i:02}.txt" for i in range(40)]
+    assert not list(folder.glob("*.list"))
+
+
 HEADER = "Ina Sorel\nProf. Odile Prath\nDesign Studio 210\n\nThe map of my week\n\n"
 EVERYTHING = (
     "--id-column id --id-map m.csv --review-dir review --vault v --roster class.csv "

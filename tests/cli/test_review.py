@@ -1,5 +1,6 @@
 """`pii-edu review`: what a run leaves for it, decisions that survive, the address, export. Everybody is invented."""
 
+import hashlib
 import os
 import shutil
 from pathlib import Path
@@ -393,3 +394,27 @@ def test_the_command_listens_on_loopback_under_a_new_token(made, pii_edu, monkey
     assert asked == ["127.0.0.1"] * 2 and len(addresses) == 2
     assert all(len(a.rstrip("/\n").rpartition("/")[2]) > 30 for a in addresses)
     assert not Path(f"{RUN}.decisions.jsonl.lock").exists()
+
+
+def test_no_process_gets_the_token_as_an_argument(made, pii_edu, monkeypatch):
+    pytest.importorskip("fastapi")
+    from pii_components.release import review_page
+
+    seen = []
+
+    def opening(address):
+        page = Path(address.removeprefix("file://"))
+        seen.append((address, page.read_text(), page.stat().st_mode & 0o777))
+
+    monkeypatch.setattr(review_page, "answer", lambda app, sock, ready: ready())
+    monkeypatch.setattr(command.webbrowser, "open", opening)
+    token = pii_edu("review review").stdout.strip().rstrip("/").rpartition("/")[2]
+    ((address, content, mode),) = seen
+    assert token not in address and f"/{token}/" in content and mode == 0o600
+    assert not list(Path("review").glob("*.html"))
+
+
+def test_digests_of_originals_are_keyed(made):
+    written, key = made.read_text(), made.with_name("review.jsonl.key").read_bytes()
+    digest = hashlib.sha256(TEXTS[1].encode()).hexdigest()[:32]
+    assert digest not in written and reviewing.text_hash(TEXTS[1], key) in written

@@ -133,6 +133,17 @@ def test_what_detection_left_of_a_class_list_is_told(listed, pii_edu, monkeypatc
     assert sweep["by_risk"] == {"high": 3, "medium": 2, "low": 0} and sweep["found"] == 5
 
 
+def test_what_was_taken_of_a_class_list_is_told(listed, pii_edu):
+    put(listed / "class.csv", "given,family,Ilse Okoro,Clan\nHope,Adeyink,1,x\nWill,Tarrow,2,y\n")
+    lines = ("2 people: given, family", "not understood, and not used: column 3, Clan")
+    for command in (RUN, "detect in.jsonl"):
+        run = pii_edu(f"{command} --roster class.csv")
+        assert run.exit_code == 0 and all(line in run.stderr for line in lines), run.output
+    taken = {"people": 2, "read": ["given", "family"], "not_understood": ["column 3", "Clan"]}
+    assert report(listed / "report.json")["class_list"] == taken
+    assert "2 people: given, family; looked for" in (listed / "report.html").read_text("utf8")
+
+
 def test_detect_finds_them_too(listed, pii_edu):
     run = pii_edu("detect in.jsonl --out spans.jsonl --roster class.csv --show-text")
     assert run.exit_code == 0, run.output

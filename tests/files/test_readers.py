@@ -228,7 +228,7 @@ def test_quoted_header_means_quoted_cells(tmp_path):
 def test_headers_that_hold_a_text_are_not_shown():
     assert (
         show_fields(["id", "My name is Ana and I wrote this essay about a queue", "a\nb", ""])
-        == "id, (column 2), (column 3), (column 4)"
+        == "id, column 2, column 3, column 4"
     )
 
 

@@ -60,6 +60,44 @@ def test_columns_are_known_by_headers(table, form, tmp_path):
         assert len(roster) == 1 and found(f"see {form} there, EDUC2001", roster) == [form]
 
 
+# First lines of exports, and what is read of each column; "-" for what is named as not understood.
+EXPORTS = {
+    "given,family,preferred,email,id,username": "first last preferred EMAIL ID_NUM USERNAME",
+    "Student,ID,SIS User ID,SIS Login ID,Section": "name ID_NUM USERNAME USERNAME -",
+    "sis_user_id,sortable_name,login_id,email,status": "USERNAME name USERNAME EMAIL -",
+    "First name,Last name,ID number,Email address,Last access": "first last ID_NUM EMAIL -",
+    "Vorname,Nachname,Matrikelnummer,E-Mail-Adresse,Gruppen": "first last ID_NUM EMAIL -",
+    "Nachname,Vorname,Anmeldename": "last first USERNAME",
+    "Name,Vorname,E-Mail": "last first EMAIL",
+    "Nombre,Apellido(s),Número de ID,Dirección de correo": "first last ID_NUM EMAIL",
+    "Primer apellido,Segundo apellido,Nombres,Matrícula": "last last first ID_NUM",
+    "Prénom,Nom,Adresse de courriel,Nom d'utilisateur": "first last EMAIL USERNAME",
+    "Nome,Sobrenome,Endereço de email,Matrícula": "first last EMAIL ID_NUM",
+    "Cognome,Nome,Codice identificativo": "last first ID_NUM",
+    "Voornaam,Achternaam,E-mailadres,Gebruikersnaam": "first last EMAIL USERNAME",
+    "Last Name,First Name,Username,Student ID,Availability": "last first USERNAME ID_NUM -",
+    "First Name [Required],Email Address [Required]": "first EMAIL",
+    "[01]First_Name,LastFirst,State_StudentNumber,Home_Phone": "first name ID_NUM -",
+    "OrgDefinedId,Username,End-of-Line Indicator": "ID_NUM USERNAME -",
+    "姓,名,学号": "last first ID_NUM",
+    "Clan,Name": "- name",
+}
+
+
+@pytest.mark.parametrize(("header", "kinds"), EXPORTS.items())
+def test_headers_of_exports_are_known_or_named(header, kinds):
+    names = header.split(",")
+    roster = Roster.from_rows(names, [[f"Lefmo{i}" for i in range(len(names))]] * 3)
+    assert [kind or "-" for _, kind in roster.columns] == kinds.split()
+    assert [name for name, _ in roster.columns] == names and roster.people == 3
+
+
+def test_a_bare_name_that_is_whole_stays_whole():
+    roster = Roster.from_rows(["Name", "First name"], [["Jane Lefmo", "Jane"], ["Ek, Mo", "Mo"]])
+    assert [kind for _, kind in roster.columns] == ["name", "first"]
+    assert found("by janelefmo and Mo Ek", roster) == ["janelefmo", "Mo Ek"]
+
+
 @pytest.mark.parametrize(
     ("table", "code"),
     [

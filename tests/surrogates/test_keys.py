@@ -4,8 +4,8 @@ import hmac
 
 import pytest
 
-from pii_components.errors import PiiError
-from pii_components.surrogates.keys import Chance, load_key, pick, random_key
+from pii_components.errors import PiiError, PiiWarning
+from pii_components.surrogates.keys import Chance, check_key, load_key, pick, random_key
 
 K, J = b"k" * 16, b"j" * 16
 
@@ -14,6 +14,10 @@ def test_key_from_a_file(tmp_path, monkeypatch):
     monkeypatch.setenv("PII_EDU_KEY", "another key, which a file overrides")
     path = tmp_path / "key"
     path.write_bytes(b"  sixteen bytes at least \n")
+    path.chmod(0o640)
+    with pytest.warns(PiiWarning, match="W403"):
+        assert load_key(path=path) == b"sixteen bytes at least"
+    path.chmod(0o600)
     assert load_key(path=path) == b"sixteen bytes at least"
 
 
@@ -29,6 +33,9 @@ def test_key_from_the_environment(monkeypatch):
 def test_wrong_keys(tmp_path, monkeypatch):
     with pytest.raises(PiiError, match="E401"):
         load_key(path=tmp_path / "none")
+    for weak in (b"\0" * 16, b"k" * 64, b"ab" * 16):
+        with pytest.raises(PiiError, match="E402"):
+            check_key(weak, source="a test")
     monkeypatch.setenv("PII_EDU_KEY", "short")
     with pytest.raises(PiiError, match="E402") as err:
         load_key()

@@ -57,6 +57,7 @@ def test_keys_of_a_run_stay(monkeypatch):
 def test_copies_find_the_key(key_in_environment, tmp_path):
     path = tmp_path / "key"
     path.write_bytes(KEY)
+    path.chmod(0o600)
     for hips in (HipsSurrogate(), HipsSurrogate(key_file=path, key_env=None), observed()):
         copy = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(hips))))
         assert hide(copy, ESSAY) == hide(hips, ESSAY)
