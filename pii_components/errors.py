@@ -26,6 +26,10 @@ class Errors(metaclass=_Codes):
     E011 = (
         "The text has {length} characters, and {limit} are read at once (nlp.max_length); split it."
     )
+    E012 = (
+        "nlp.memory_zone() is open {where}; zones do not nest, and what others make meanwhile would be freed with it. "
+        "Close it sooner, or load a pipeline for each thread."
+    )
     # 1 pii_ner
     E102 = 'pii_ner has no labels; call nlp.initialize() with examples that hold spans in doc.spans["{key}"], or give it labels.'
     E103 = "Labels of pii_ner are fixed once its model has {n} outputs; got a new label '{label}'. Initialize again to add labels."
