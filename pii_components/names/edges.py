@@ -7,7 +7,8 @@ from dataclasses import replace
 from spacy.tokens import Doc
 
 from ..config import Configured
-from ..spans import GIVEN, SPANS_KEY, Candidate, with_given, write_spans
+from ..labels import INDIRECT_LABELS
+from ..spans import GIVEN, SPANS_KEY, Candidate, uncovered, with_given, write_spans
 from .table import name_table
 from .wordlists import case_style, in_table, words
 
@@ -27,19 +28,35 @@ def write_found(
 
 
 def write_whole(doc: Doc, candidates: Iterable[Candidate], key: str = SPANS_KEY) -> None:
-    """As `write_spans`, each name whole; what a user gave stays as it is."""
+    """As `write_spans`, each name whole, also where a part of it was taken for an indirect detail; what a user gave stays as it is."""
     given = doc.spans[key].attrs.get(GIVEN, ()) if key in doc.spans else ()
-    cands = list(candidates)
-    taken = {i for c in cands for i in range(c.start, c.end)}
-    for n, c in enumerate(cands):
-        for _ in range(_MOST_GROWN if [c.start, c.end, c.label] not in given else 0):
-            start, end = _wider(doc, c)
-            more = {*range(start, end)}.difference(range(c.start, c.end))
-            if not more or more & taken:
-                break
-            taken |= more
-            cands[n] = c = replace(c, start=start, end=end)
-    write_spans(doc, cands, key)
+    firm, details = list[Candidate](), list[Candidate]()
+    for c in candidates:
+        is_given = [c.start, c.end, c.label] in given
+        (details if c.label in INDIRECT_LABELS and not is_given else firm).append(c)
+    taken = _tokens(firm)
+    found = [c if [c.start, c.end, c.label] in given else _grown(doc, c, taken) for c in firm]
+    every = taken | _tokens(details)
+    for c in details:
+        is_torn = not taken.isdisjoint(range(c.start, c.end))
+        found += uncovered(doc, c, taken) if is_torn else [_grown(doc, c, every)]
+    write_spans(doc, found, key)
+
+
+def _tokens(candidates: Iterable[Candidate]) -> set[int]:
+    return {i for c in candidates for i in range(c.start, c.end)}
+
+
+def _grown(doc: Doc, c: Candidate, taken: set[int]) -> Candidate:
+    """RETURNS (Candidate): With the words beside it that belong to the name. taken (set[int]): Tokens of others; its own are added."""
+    for _ in range(_MOST_GROWN):
+        start, end = _wider(doc, c)
+        more = {*range(start, end)}.difference(range(c.start, c.end))
+        if not more or more & taken:
+            break
+        taken |= more
+        c = replace(c, start=start, end=end)
+    return c
 
 
 def _wider(doc: Doc, c: Candidate) -> tuple[int, int]:

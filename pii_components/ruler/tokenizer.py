@@ -33,7 +33,7 @@ from spacy.tokenizer import Tokenizer
 from spacy.tokens import Doc
 from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex, registry
 
-from ..errors import Errors, PiiError
+from ..errors import Errors, PiiError, checked_text
 from ..names import resource, word_list
 from ..names.normalize import INVISIBLE, is_invisible
 
@@ -140,17 +140,6 @@ def visible_shape(text: str) -> str:
 
 # Anchored at the end, without flags: spaCy stores the pattern alone.
 _ADDRESS = re.compile(rf"(?:{EMAIL_SHAPE}|{URL_SHAPE}|{HANDLE_SHAPE})\Z")
-
-
-def checked_text(text: Any) -> str:
-    """RETURNS (str): The same. RAISES (PiiError): E808 for what is no text, E809 for half of a surrogate pair."""
-    if not isinstance(text, str):
-        raise PiiError(Errors.E808, type=type(text).__name__)
-    try:
-        text.encode("utf8")
-    except UnicodeEncodeError as err:
-        raise PiiError(Errors.E809, offset=err.start) from None
-    return text
 
 
 # Seconds for which a thread waits for another one's memory zone.
