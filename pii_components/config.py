@@ -61,7 +61,7 @@ class Configured:
         _PIPELINES[self] = ref(nlp)
         for label in LABELS:
             # Not when a document first has it: that may be in a memory zone, which forgets it.
-            nlp.vocab.strings.add(label, allow_transient=False)
+            nlp.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
 
     def _pipeline(self) -> Language | None:
         return _PIPELINES[self]() if self in _PIPELINES else None

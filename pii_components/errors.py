@@ -31,8 +31,8 @@ class Errors(metaclass=_Codes):
         "The text has {length} characters, and {limit} are read at once (nlp.max_length); split it."
     )
     E012 = (
-        "nlp.memory_zone() is open {where}; zones do not nest, and what others make meanwhile would be freed with it. "
-        "Close it sooner, or load a pipeline for each thread."
+        "nlp.memory_zone() is open already, here or for over {seconds:.0f} seconds in another thread, and what is made meanwhile would be freed "
+        "with it; close it sooner, or load a pipeline for each thread."
     )
     # 1 pii_ner
     E102 = 'pii_ner has no labels; call nlp.initialize() with examples that hold spans in doc.spans["{key}"] or entities, or give it labels.'

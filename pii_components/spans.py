@@ -99,21 +99,18 @@ def _set_surrogate_spans(doc: Doc, records: list[dict[str, Any]] | None) -> None
 
 # The number of a person moves with the text: beside it stands where the span began when it was given, so that `Doc.from_docs`
 # keeps the people of two documents apart.
-def _key(name: str, span: Span) -> tuple[str, str, int, int]:
-    return "._.", name, span.start_char, span.end_char
-
-
 def _get_person(span: Span) -> int | None:
-    data = span.doc.user_data
-    person = data.get(_key("pii_person", span))
-    if person is None:
-        return None
-    return person + span.start_char - data.get(_key("pii_begin", span), span.start_char)
+    data: Any = span.doc.user_data
+    start, end = span.start_char, span.end_char
+    person = data.get(("._.", "pii_person", start, end))
+    moved = start - data.get(("._.", "pii_begin", start, end), start)
+    return None if person is None else person + moved
 
 
 def _set_person(span: Span, person: int | None) -> None:
-    span.doc.user_data[_key("pii_person", span)] = person
-    span.doc.user_data[_key("pii_begin", span)] = span.start_char
+    start, end = span.start_char, span.end_char
+    kept: Any = {("._.", "pii_person", start, end): person, ("._.", "pii_begin", start, end): start}
+    span.doc.user_data.update(kept)
 
 
 def read_spans(doc: Doc, key: str = SPANS_KEY) -> list[Candidate]:

@@ -47,13 +47,16 @@ TRAIN = [
 ]
 
 
-def tiny_pipeline(folder: Path) -> Language:
-    """RETURNS (Language): transformer + pii_ner, initialized with random weights; the vocabulary is written to `folder`."""
+def tiny_pipeline(folder: Path, *, positions: int = 64) -> Language:
+    """RETURNS (Language): transformer + pii_ner, initialized with random weights; the vocabulary is written to `folder`.
+    positions (int): Pieces that the encoder can read at once."""
     path = folder / "vocab.txt"
     pieces = vocabulary()
     path.write_text("\n".join(pieces), "utf8")
     config = spacy.util.load_config_from_str(
-        CONFIG.replace("{size}", str(len(pieces))).replace("{vocab}", str(path))
+        CONFIG.replace("{size}", str(len(pieces)))
+        .replace("{vocab}", str(path))
+        .replace("= 64", f"= {positions}")
     )
     nlp = spacy.util.load_model_from_config(config, auto_fill=True)
     spacy.util.fix_random_seed(0)

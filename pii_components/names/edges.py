@@ -30,33 +30,25 @@ def write_found(
 def write_whole(doc: Doc, candidates: Iterable[Candidate], key: str = SPANS_KEY) -> None:
     """As `write_spans`, each name whole, also where a part of it was taken for an indirect detail; what a user gave stays as it is."""
     given = doc.spans[key].attrs.get(GIVEN, ()) if key in doc.spans else ()
-    firm, details = list[Candidate](), list[Candidate]()
-    for c in candidates:
-        is_given = [c.start, c.end, c.label] in given
-        (details if c.label in INDIRECT_LABELS and not is_given else firm).append(c)
-    taken = _tokens(firm)
-    found = [c if [c.start, c.end, c.label] in given else _grown(doc, c, taken) for c in firm]
-    every = taken | _tokens(details)
-    for c in details:
-        is_torn = not taken.isdisjoint(range(c.start, c.end))
-        found += uncovered(doc, c, taken) if is_torn else [_grown(doc, c, every)]
+    cands = list(candidates)
+    fixed = [[c.start, c.end, c.label] in given for c in cands]
+    yields = [c.label in INDIRECT_LABELS and not f for c, f in zip(cands, fixed, strict=True)]
+    every = {i for c in cands for i in range(c.start, c.end)}
+    taken = {i for c, y in zip(cands, yields, strict=True) if not y for i in range(c.start, c.end)}
+    for n, c in enumerate(cands):
+        others = every if yields[n] else taken
+        for _ in range(0 if fixed[n] else _MOST_GROWN):
+            start, end = _wider(doc, c)
+            more = {*range(start, end)}.difference(range(c.start, c.end))
+            if not more or more & others:
+                break
+            others |= more
+            cands[n] = c = replace(c, start=start, end=end)
+    found = list[Candidate]()
+    for c, y in zip(cands, yields, strict=True):
+        torn = y and not taken.isdisjoint(range(c.start, c.end))
+        found += uncovered(doc, c, taken) if torn else [c]
     write_spans(doc, found, key)
-
-
-def _tokens(candidates: Iterable[Candidate]) -> set[int]:
-    return {i for c in candidates for i in range(c.start, c.end)}
-
-
-def _grown(doc: Doc, c: Candidate, taken: set[int]) -> Candidate:
-    """RETURNS (Candidate): With the words beside it that belong to the name. taken (set[int]): Tokens of others; its own are added."""
-    for _ in range(_MOST_GROWN):
-        start, end = _wider(doc, c)
-        more = {*range(start, end)}.difference(range(c.start, c.end))
-        if not more or more & taken:
-            break
-        taken |= more
-        c = replace(c, start=start, end=end)
-    return c
 
 
 def _wider(doc: Doc, c: Candidate) -> tuple[int, int]:

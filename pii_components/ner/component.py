@@ -7,7 +7,8 @@ Text that nobody has labelled can be marked in
 `doc.spans["pii_unlabelled"]` of the gold document: its tokens take no part in training. Gold that knows some labels only says so, see loss.py.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections import UserDict
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -40,33 +41,20 @@ def make_pii_scorer() -> Callable:
 DEFAULTS: dict[str, Any] = {"labels": [], "thresholds": {NAME: 0.5}, "class_weights": {"O": 0.1}}
 
 
-class Thresholds(MutableMapping[str, float]):
-    """Least probability of a span per label or `NAME`, 0 to 1: a view of a dict that checks what is set. RAISES (PiiError): E002, E650."""
-
-    def __init__(self, values: dict[str, float]) -> None:
-        self._values = values
-
-    def __getitem__(self, label: str) -> float:
-        return self._values[label]
+class Thresholds(UserDict[str, float]):
+    """Least probability of a span per label or `NAME`, 0 to 1; what is set is checked. RAISES (PiiError): E002, E650."""
 
     def __setitem__(self, label: str, value: float) -> None:
         if label not in (NAME, *LABELS):
             raise PiiError(Errors.E002, label=label, allowed=", ".join((NAME, *LABELS)))
         if not (isinstance(value, int | float) and 0 <= value <= 1):
             raise PiiError(Errors.E650, name=f"threshold of {label}", value=value, allowed="0 to 1")
-        self._values[label] = value
+        super().__setitem__(label, value)
 
-    def __delitem__(self, label: str) -> None:
-        del self._values[label]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __repr__(self) -> str:
-        return repr(self._values)
+    # UserDict's own does not ask __setitem__.
+    def __ior__(self, other: Any) -> "Thresholds":  # type: ignore[override,misc]
+        self.update(other)
+        return self
 
 
 class PiiTokenClassifier(Configured, TrainablePipe):
@@ -92,7 +80,7 @@ class PiiTokenClassifier(Configured, TrainablePipe):
         class_weights (dict[str, float]): Factor on the loss of `O` or a label, above 0; 1 where missing.
         scorer (Callable | None): See `score_pii`.
         RAISES (PiiError): E650, E519, E002 for settings out of range."""
-        Thresholds({}).update(thresholds or {})
+        Thresholds(thresholds or {})
         for label, value in (class_weights or {}).items():
             if value <= 0:
                 raise PiiError(
@@ -115,13 +103,13 @@ class PiiTokenClassifier(Configured, TrainablePipe):
     def thresholds(self) -> Thresholds:
         """RETURNS (Thresholds): Those in force; one, or all of them, may be set on a loaded pipeline."""
         self.sync_config("thresholds")
-        return Thresholds(self.cfg["thresholds"])
+        view = Thresholds()
+        view.data = self.cfg["thresholds"]
+        return view
 
     @thresholds.setter
     def thresholds(self, values: Mapping[str, float]) -> None:
-        checked: dict[str, float] = {}
-        Thresholds(checked).update(values)
-        self.cfg["thresholds"] = checked
+        self.cfg["thresholds"] = Thresholds(values).data
         self.sync_config("thresholds")
 
     @property

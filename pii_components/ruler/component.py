@@ -203,7 +203,7 @@ class PiiRuler(Configured, SpanRuler):
         super().add_patterns([entry for entry in entries if kind_of(entry) == "pattern"])
         self._patterns.extend(own)
         for entry in own:
-            self.nlp.vocab.strings.add(entry["label"], allow_transient=False)
+            self.nlp.vocab.strings.add(entry["label"], allow_transient=False)  # type: ignore[call-arg]
         self._compiled = None
 
     def clear(self) -> None:

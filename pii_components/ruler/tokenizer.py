@@ -157,25 +157,17 @@ class ZoneLock:
     def __reduce__(self) -> tuple[type, tuple]:
         return ZoneLock, ()
 
-    def _wait(self) -> None:
-        """RAISES (PiiError): E012 if another thread has a zone open for too long."""
-        if not self._closed.wait_for(lambda: self._owner in (None, get_ident()), ZONE_WAIT):
-            raise PiiError(Errors.E012, where=f"for over {ZONE_WAIT:.0f} seconds in another thread")
-
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """While a document is made."""
+    def held(self, *, zone: bool) -> Iterator[None]:
+        """While a zone is open, or a document is made. RAISES (PiiError): E012 if another thread has a zone open for too long, or this one for
+        another zone."""
         with self._closed:
-            self._wait()
-            yield
-
-    @contextmanager
-    def zone(self) -> Iterator[None]:
-        """While a zone is open. RAISES (PiiError): E012 if this thread has one already."""
-        with self._closed:
-            self._wait()
-            if self._owner is not None:
-                raise PiiError(Errors.E012, where="already")
+            mine = self._closed.wait_for(lambda: self._owner in (None, get_ident()), ZONE_WAIT)
+            if not mine or (zone and self._owner is not None):
+                raise PiiError(Errors.E012, seconds=ZONE_WAIT)
+            if not zone:
+                yield
+                return
             self._owner = get_ident()
         try:
             yield
@@ -193,25 +185,23 @@ class StudentEnglish(English):
 
     @contextmanager
     def memory_zone(self, mem: Any = None) -> Iterator[Any]:
-        with self.zones.zone(), super().memory_zone(mem) as pool:
+        with self.zones.held(zone=True), super().memory_zone(mem) as pool:
             yield pool
 
     def make_doc(self, text: str) -> Doc:
         if len(checked_text(text)) > self.max_length:
             raise PiiError(Errors.E011, length=len(text), limit=self.max_length)
-        with self.zones.reading():
+        with self.zones.held(zone=False):
             return super().make_doc(text)
 
     def _ensure_doc(self, doc_like: Any) -> Doc:
         if isinstance(doc_like, str | Doc):
             return super()._ensure_doc(doc_like)
-        try:
-            with self.zones.reading():
+        with self.zones.held(zone=False):
+            try:
                 return super()._ensure_doc(doc_like)
-        except PiiError:
-            raise
-        except Exception as err:
-            raise PiiError(Errors.E808, type=type(doc_like).__name__) from err
+            except Exception as err:
+                raise PiiError(Errors.E808, type=type(doc_like).__name__) from err
 
 
 def make_student_tokenizer(nlp: Language) -> Tokenizer:
@@ -220,7 +210,7 @@ def make_student_tokenizer(nlp: Language) -> Tokenizer:
         type(nlp) is English
     ):  # no config can name a class: spaCy's before_creation must return the one that it got
         nlp.__class__ = StudentEnglish
-        nlp.zones = ZoneLock()
+        nlp.zones = ZoneLock()  # type: ignore[attr-defined]
     defaults = nlp.Defaults
     rules = {
         orth: spec
