@@ -17,7 +17,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from pii_components.cli.app import app as pii_edu
-from pii_components.context.role_encoder import WINDOW
+from pii_components.context.role_encoder import PLACEHOLDERS, WINDOW
 from pii_components.training.encoder import extract
 from scripts.annotated import app as annotated_app
 from scripts.train import app as train_app
@@ -36,7 +36,8 @@ def project(tmp_path_factory):
     shutil.copy(ROOT / "project.yml", folder)
     (folder / "configs").mkdir()
     shutil.copy(ROOT / "configs/pipeline.json", folder / "configs")
-    nlp = tiny_pipeline(folder, positions=WINDOW)  # the role encoder reads so many pieces at once
+    # The role encoder reads so many pieces at once, and puts these in the place of names.
+    nlp = tiny_pipeline(folder, positions=WINDOW, more=PLACEHOLDERS)
     extract(nlp, folder / "assets/encoder")
     size = len((folder / "assets/encoder/vocab.txt").read_text("utf8").splitlines())
     small = {"vocab_size": size, "hidden_width": 16, "intermediate_width": 32}
