@@ -10,7 +10,6 @@ config means "as saved, else the default".
 """
 
 import json
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
@@ -22,7 +21,8 @@ from spacy.language import Language
 from spacy.lookups import Lookups
 from spacy.tokens import Doc
 
-from .errors import PiiWarning, Warnings
+from .errors import Warnings, warn
+from .labels import LABELS
 
 # Not attributes of the components: a weak reference cannot be pickled, and a component goes to other processes.
 _PIPELINES: "WeakKeyDictionary[Any, ref[Language]]" = WeakKeyDictionary()
@@ -59,6 +59,9 @@ class Configured:
     def bind_to(self, nlp: Language) -> None:
         """Name the pipeline whose config `sync_config` writes to."""
         _PIPELINES[self] = ref(nlp)
+        for label in LABELS:
+            # Not when a document first has it: that may be in a memory zone, which forgets it.
+            nlp.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
 
     def _pipeline(self) -> Language | None:
         return _PIPELINES[self]() if self in _PIPELINES else None
@@ -71,9 +74,7 @@ class Configured:
             is_english = doc.vocab.lang in ("", "en")
             if not (ours and is_english):
                 template = Warnings.W001 if is_english else Warnings.W002
-                name = getattr(self, "name", "")
-                message = template.format(component=name, lang=doc.vocab.lang)
-                warnings.warn(message, PiiWarning, stacklevel=2)
+                warn(template, component=getattr(self, "name", ""), lang=doc.vocab.lang)
         return _HAS_OUR_TOKENS[lookups]
 
     def _is_our_tokenizer(self, doc: Doc) -> bool:

@@ -8,6 +8,10 @@ Ranges: 0 core, 1 pii_ner, 2 pii_ruler, 3 pii_context, 4 surrogates, 5 command l
 models.
 """
 
+import sys
+import warnings
+from typing import Any
+
 
 class _Codes(type):
     """Puts the code before the message: `Errors.E002` is `"[E002] Label ..."`."""
@@ -26,8 +30,12 @@ class Errors(metaclass=_Codes):
     E011 = (
         "The text has {length} characters, and {limit} are read at once (nlp.max_length); split it."
     )
+    E012 = (
+        "nlp.memory_zone() is open already, here or for over {seconds:.0f} seconds in another thread, and what is made meanwhile would be freed "
+        "with it; close it sooner, or load a pipeline for each thread."
+    )
     # 1 pii_ner
-    E102 = 'pii_ner has no labels; call nlp.initialize() with examples that hold spans in doc.spans["{key}"], or give it labels.'
+    E102 = 'pii_ner has no labels; call nlp.initialize() with examples that hold spans in doc.spans["{key}"] or entities, or give it labels.'
     E103 = "Labels of pii_ner are fixed once its model has {n} outputs; got a new label '{label}'. Initialize again to add labels."
     E105 = "Windows of {window} pieces with overlap {overlap} in batches of {batch_size}: overlap must be 0 to window / 2, the batch 1 or more."
     E108 = "pii_ner needs the encoder's vectors, ({length}, {width}), in doc.tensor and got {got}; let the component '{name}' run before it."
@@ -277,6 +285,29 @@ class PiiStop(PiiError):
 
 class PiiWarning(UserWarning):
     """The category of every warning that this package gives."""
+
+
+# Whose lines tell a user nothing: a warning is given at the line that called them.
+_INNER = ("pii_components", "spacy", "thinc", "presidio_analyzer", "contextlib")
+
+
+def warn(template: str, **values: object) -> None:
+    """Give a PiiWarning at the user's line. values: What the template (one of `Warnings`) names."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] in _INNER:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(template.format(**values), PiiWarning, stacklevel=level)
+
+
+def checked_text(text: Any) -> str:
+    """RETURNS (str): The same. RAISES (PiiError): E808 for what is no text, E809 for half of a surrogate pair."""
+    if not isinstance(text, str):
+        raise PiiError(Errors.E808, type=type(text).__name__)
+    try:
+        text.encode("utf8")
+    except UnicodeEncodeError as err:
+        raise PiiError(Errors.E809, offset=err.start) from None
+    return text
 
 
 def reason_of(err: BaseException) -> str:

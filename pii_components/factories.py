@@ -18,11 +18,17 @@ from thinc.types import Floats2d
 from .errors import Errors, PiiError
 from .labels import INDIRECT_LABELS
 from .profiles import Profile
-from .spans import SPANS_KEY, EntsFilter
+from .spans import SPANS_KEY, EntsFilter, read_gold
 
 KEY_ENV = "PII_EDU_KEY"
 # What is assigned, for nlp.analyze_pipes.
-SPANS = ["doc.spans", "span._.pii_source", "span._.pii_role", "span._.pii_reason"]
+SPANS = [
+    "doc.spans",
+    "span._.pii_source",
+    "span._.pii_role",
+    "span._.pii_reason",
+    "span._.pii_score",
+]
 ENTS = ["doc.ents", "token.ent_iob", "token.ent_type"]
 ENTS_FILTER = {"@misc": "spacy.prioritize_new_ents_filter.v1"}
 # What is protected; it does not choose among checkpoints.
@@ -284,4 +290,4 @@ def make_essay_corpus(
 
 
 def _has_direct(doc: Doc) -> bool:
-    return any(span.label_ not in INDIRECT_LABELS for span in doc.spans.get(SPANS_KEY, ()))
+    return any(span.label_ not in INDIRECT_LABELS for span in read_gold(doc) or ())

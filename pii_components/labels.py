@@ -77,6 +77,14 @@ PRIORITY: dict[str, int] = {
     OTHER: 10,
 }
 
+# Backgrounds in displaCy: people, what leads to one, what is said of one.
+COLORS: dict[str, str] = (
+    dict.fromkeys(NAME_LABELS, "#ffd966")
+    | {NAME_CITED: "#d9d9d9", NAME_CHARACTER: "#d9d9d9"}
+    | dict.fromkeys(DETAIL_LABELS, "#f4a6a0")
+    | dict.fromkeys(INDIRECT_LABELS, "#a9d3f5")
+)
+
 # Presidio's entity names. A cited author must not reach an anonymizer as PERSON: it sees no roles.
 PRESIDIO_ENTITIES: dict[str, str] = {
     NAME_STUDENT: "PERSON",

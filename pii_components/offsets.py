@@ -14,7 +14,6 @@ start or as the end of a span:
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 from typing import NamedTuple
@@ -57,28 +56,30 @@ class Edit(NamedTuple):
     new_end: int
 
 
-@dataclass(frozen=True)
-class OffsetMap:
-    """Old offsets to new ones and back.
-
-    old_length, new_length (int): Characters of the texts.
-    edits (tuple[Edit, ...]): Sorted, without overlaps; text between them is the same in both.
-    """
-
+class _OffsetMap(NamedTuple):
     old_length: int
     new_length: int
     edits: tuple[Edit, ...] = ()
 
-    def __post_init__(self) -> None:
+
+class OffsetMap(_OffsetMap):
+    """Old offsets to new ones and back.
+
+    old_length, new_length (int): Characters of the texts.
+    edits (tuple[Edit, ...]): Sorted, without overlaps; text between them is the same in both.
+
+    A tuple, so that JSON can carry it.
+    """
+
+    def __new__(cls, old_length: int, new_length: int, edits: tuple[Edit, ...] = ()) -> "OffsetMap":
         shift, last = 0, 0
-        for start, end, new_start, new_end in self.edits:
+        for start, end, new_start, new_end in edits:
             if start < last or end < start or new_start != start + shift or new_end < new_start:
                 raise PiiError(Errors.E412, start=start, end=end)
             last, shift = end, new_end - end
-        if last > self.old_length or self.old_length + shift != self.new_length:
-            raise PiiError(
-                Errors.E411, start=last, end=self.old_length + shift, length=self.new_length
-            )
+        if last > old_length or old_length + shift != new_length:
+            raise PiiError(Errors.E411, start=last, end=old_length + shift, length=new_length)
+        return tuple.__new__(cls, (old_length, new_length, edits))
 
     @cached_property
     def _starts(self) -> list[int]:

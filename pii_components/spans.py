@@ -80,10 +80,12 @@ def _get_offsets(doc: Doc) -> OffsetMap | None:
     return OffsetMap.from_dict(data) if data is not None else None
 
 
-def _set_offsets(doc: Doc, offsets: OffsetMap | None) -> None:
-    doc.user_data["pii_offsets"] = (
-        offsets.to_dict() if offsets is not None else None
-    )  # spacy-llm copies extensions, set or not
+def _set_offsets(doc: Doc, offsets: Sequence[Any] | None) -> None:
+    """offsets (Sequence): An OffsetMap, or what JSON has made of it; spacy-llm copies extensions, set or not."""
+    if offsets is not None:
+        fields = zip(OffsetMap._fields, offsets, strict=True)
+        offsets = OffsetMap.from_dict(dict(fields))
+    doc.user_data["pii_offsets"] = offsets and offsets.to_dict()
 
 
 def _get_surrogate_spans(doc: Doc) -> list[dict[str, Any]] | None:
@@ -95,12 +97,32 @@ def _set_surrogate_spans(doc: Doc, records: list[dict[str, Any]] | None) -> None
     doc.user_data["surrogate_spans"] = records
 
 
+# The number of a person moves with the text: beside it stands where the span began when it was given, so that `Doc.from_docs`
+# keeps the people of two documents apart.
+def _get_person(span: Span) -> int | None:
+    data: Any = span.doc.user_data
+    start, end = span.start_char, span.end_char
+    person = data.get(("._.", "pii_person", start, end))
+    moved = start - data.get(("._.", "pii_begin", start, end), start)
+    return None if person is None else person + moved
+
+
+def _set_person(span: Span, person: int | None) -> None:
+    start, end = span.start_char, span.end_char
+    kept: Any = {("._.", "pii_person", start, end): person, ("._.", "pii_begin", start, end): start}
+    span.doc.user_data.update(kept)
+
+
 def read_spans(doc: Doc, key: str = SPANS_KEY) -> list[Candidate]:
     """RETURNS (list[Candidate]): The records behind `doc.spans[key]`, sorted by position; a missing group reads as empty."""
     if key not in doc.spans:
         return []
     group = doc.spans[key]
-    scores, roles = group.attrs.get("scores") or (), group.attrs.get("roles") or ()
+    # What a user or `Doc.from_docs` did to the group since it was written, its attributes do not know.
+    scores, roles = (
+        noted if noted is not None and len(noted) == len(group) else ()
+        for noted in map(group.attrs.get, ("scores", "roles"))
+    )
     found = []
     for i, span in enumerate(group):
         role = span._.pii_role
@@ -109,15 +131,22 @@ def read_spans(doc: Doc, key: str = SPANS_KEY) -> list[Candidate]:
             span.start,
             span.end,
             span.label_,
-            score=float(scores[i]) if i < len(scores) else 1.0,
+            score=float(scores[i] if len(scores) else span._.pii_score),
             source=span._.pii_source,
             reason=span._.pii_reason,
-            roles=tuple(roles[i]) if i < len(roles) else (),
+            roles=tuple(roles[i]) if len(roles) else (),
             likely=role if is_other_role else "",
             person=span._.pii_person,
         )
         found.append(cand)
     return sorted(found, key=lambda c: (c.start, c.end))
+
+
+def read_gold(doc: Doc, key: str = SPANS_KEY) -> list[Span] | None:
+    """RETURNS (list[Span] | None): What somebody has annotated: `doc.spans[key]`, or else `doc.ents`; None if there is neither."""
+    if key in doc.spans:
+        return list(doc.spans[key])
+    return list(doc.ents) if doc.has_annotation("ENT_IOB") else None
 
 
 def write_spans(doc: Doc, candidates: Iterable[Candidate], key: str = SPANS_KEY) -> None:
@@ -134,7 +163,7 @@ def write_spans(doc: Doc, candidates: Iterable[Candidate], key: str = SPANS_KEY)
             raise PiiError(Errors.E001, start=cand.start, end=cand.end, reason=reason)
         span = Span(doc, cand.start, cand.end, label=cand.label)
         span._.pii_source, span._.pii_role, span._.pii_reason = cand.source, cand.role, cand.reason
-        span._.pii_person = cand.person
+        span._.pii_score, span._.pii_person = float(cand.score), cand.person
         spans.append(span)
     # What a component noted for those after it.
     attrs = dict(doc.spans[key].attrs) if key in doc.spans else {}
@@ -285,10 +314,12 @@ def free_of(candidates: Sequence[Candidate], start: int, end: int) -> bool:
 
 def install_extensions() -> None:
     """Give Doc and Span the attributes that our components write; what is installed already stays."""
-    span_defaults = {"pii_source": "", "pii_role": "", "pii_reason": "", "pii_person": None}
+    span_defaults = {"pii_source": "", "pii_role": "", "pii_reason": "", "pii_score": 1.0}
     for name, default in span_defaults.items():
         if not Span.has_extension(name):
             Span.set_extension(name, default=default)
+    if not Span.has_extension("pii_person"):
+        Span.set_extension("pii_person", getter=_get_person, setter=_set_person)
     for name in ("deidentified", "pii_scope", "pii_failed", "llm_notes"):
         if not Doc.has_extension(name):
             Doc.set_extension(name, default=None)

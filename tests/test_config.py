@@ -131,6 +131,43 @@ def test_what_cannot_be_done_is_refused_at_load(override, code, saved):
     assert err.value.code == code
 
 
+@pytest.mark.parametrize(
+    ("name", "change", "code"),
+    [
+        ("pii_ner", lambda pipe: pipe.thresholds.update(NAME=1.5), "E650"),
+        ("pii_ner", lambda pipe: pipe.thresholds.update(NAMES=0.5), "E002"),
+        ("pii_ner", lambda pipe: setattr(pipe, "thresholds", {"EMAIL": "x"}), "E650"),
+        ("pii_ner", lambda pipe: setattr(pipe, "operating_point", "paranoid"), "E519"),
+        ("pii_context", lambda pipe: setattr(pipe, "settings", {"protect": 3.0}), "E650"),
+        ("pii_context", lambda pipe: setattr(pipe, "settings", {"protekt": 0.3}), "E546"),
+        ("hips_surrogate", lambda pipe: setattr(pipe, "scope", "class"), "E422"),
+        ("hips_surrogate", lambda pipe: setattr(pipe, "profile", "nowhere.toml"), "E425"),
+        ("hips_surrogate", lambda pipe: pipe.set_key(b"short"), "E402"),
+        ("hips_surrogate", lambda pipe: pipe.set_key(b"short" + b" " * 16), "E402"),
+        ("hips_surrogate", lambda pipe: pipe.set_key("a key of sixteen bytes"), "E650"),
+    ],
+)
+def test_setters_check_what_the_config_checks(name, change, code, saved):
+    nlp = spacy.load(saved)
+    before = nlp.config["components"].copy()
+    with pytest.raises(PiiError) as err:
+        change(nlp.get_pipe(name))
+    assert err.value.code == code and "sixteen" not in str(err.value)
+    assert nlp.config["components"] == before
+
+
+def test_settings_that_are_set_are_in_the_config_and_saved(saved, tmp_path):
+    nlp = spacy.load(saved)
+    nlp.get_pipe("pii_ner").thresholds = {"NAME": 0.4, "EMAIL": 0.9}
+    nlp.get_pipe("pii_context").settings = {"protect": 0.4}
+    nlp.to_disk(tmp_path / "set")
+    for made in (nlp, spacy.load(tmp_path / "set")):
+        assert made.get_pipe("pii_ner").thresholds == {"NAME": 0.4, "EMAIL": 0.9}
+        assert made.get_pipe("pii_context").settings.protect == 0.4
+        assert made.config["components"]["pii_context"]["settings"]["protect"] == 0.4
+        assert made.config["components"]["pii_ner"]["thresholds"]["EMAIL"] == 0.9
+
+
 PROCESSES = """
 import multiprocessing, sys, warnings, spacy
 if __name__ == "__main__":

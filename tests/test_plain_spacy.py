@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 BLOCKED = """
 import importlib.metadata as metadata, sys
 
@@ -56,6 +58,23 @@ def test_blank_works_with_heavy_packages_blocked():
     )
     assert out.returncode == 0, out.stderr[-2000:]
     assert out.stdout.strip().endswith("fine")
+
+
+LIGHT = """
+import sys, spacy
+spacy.blank("en")
+assert "pii_components.presidio" in sys.modules and "presidio_analyzer" in sys.modules
+rooms = {name.split(".")[1] for name in sys.modules if name.startswith("pii_components.")}
+print(*sorted(rooms))
+"""
+
+
+def test_blank_stays_light_beside_presidios_own_entry_point():
+    pytest.importorskip("presidio_analyzer")
+    run = [sys.executable, "-W", "ignore", "-c", LIGHT]
+    out = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert out.returncode == 0, out.stderr[-2000:]
+    assert out.stdout.split() == "errors factories labels offsets presidio profiles spans".split()
 
 
 def test_other_pipelines_tokenize_as_before():

@@ -1,15 +1,19 @@
 """spaCy's own tools know our pipeline: analyze_pipes, info, debug config, evaluate."""
 
+import json
 from pathlib import Path
 
 import pytest
 import spacy
+from spacy import displacy
 from spacy.cli.debug_config import debug_config
 from spacy.cli.evaluate import evaluate
-from spacy.tokens import DocBin, Span
+from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 
-from pii_components.errors import PiiError
+from pii_components.errors import PiiError, PiiWarning
+from pii_components.labels import COLORS, DETAIL_LABELS, LABELS, NAME_LABELS
+from pii_components.spans import Candidate, read_spans, write_spans
 
 from .tiny import TOKENIZER, tiny_pipeline
 
@@ -107,3 +111,97 @@ def test_evaluate_prints_scores_for_gold_in_spans_and_entities(
         "EMAIL"
     ] == dict.fromkeys(("p", "r", "f", "f5"), 1.0)
     assert "NER P" in capsys.readouterr().out
+
+
+SCORED = "Write to ilse@uni.edu or 212-555-0187."
+
+
+def test_merged_documents_keep_persons_and_scores(nlp):
+    docs = [nlp.make_doc(text) for text in ("Ilse wrote to Bo. Ilse", "Kemi wrote.")]
+    write_spans(docs[0], [Candidate(n, n + 1, "NAME_STUDENT", 0.2, person=p) for n, p in NAMED])
+    write_spans(docs[1], [Candidate(0, 1, "NAME_STUDENT", 0.9, person=0)])
+    persons = [c.person for c in read_spans(docs[0])]
+    assert persons == [0, 1, 0]
+    merged = read_spans(Doc.from_docs(docs))
+    assert [c.score for c in merged] == [0.2, 0.2, 0.2, 0.9]
+    assert [[c.person == d.person for d in merged] for c in merged] == [
+        [True, False, True, False],
+        [False, True, False, False],
+        [True, False, True, False],
+        [False, False, False, True],
+    ]
+
+
+NAMED = ((0, 0), (3, 1), (5, 0))
+
+
+def test_json_carries_what_we_found(nlp):
+    attributes = ("pii_source", "pii_role", "pii_reason", "pii_score", "pii_person")
+    of_doc = ("deidentified", "pii_offsets", "surrogate_spans")
+    doc = nlp("Ilse Okoro\n\nMr. Fenwick has my number, 212-555-0187.")
+    data = json.loads(json.dumps(doc.to_json(underscore=[*attributes, *of_doc])))
+    again = Doc(nlp.vocab).from_json(data)
+    assert [c.score for c in read_spans(again)] == [c.score for c in read_spans(doc)]
+    for name in of_doc:
+        assert again._.get(name) == doc._.get(name)
+    for name in attributes:
+        assert [s._.get(name) for s in again.spans["pii"]] == [
+            s._.get(name) for s in doc.spans["pii"]
+        ]
+
+
+def test_scores_follow_their_spans(nlp):
+    doc = nlp.make_doc(SCORED)
+    write_spans(doc, [Candidate(2, 3, "EMAIL", 0.4), Candidate(4, 7, "PHONE_NUM", 0.7)])
+    doc.spans["pii"].append(Span(doc, 0, 1, label="OTHER"))
+    assert [c.score for c in read_spans(doc)] == [1.0, 0.4, 0.7]
+    doc.spans["pii"] = list(doc.spans["pii"])[1:2]
+    assert [c.score for c in read_spans(doc)] == [0.7]
+    for text in ("", " ", "Nothing.", SCORED):
+        group = nlp(text).spans["pii"]
+        assert len(group) == len(group.attrs["scores"]) == len(group.attrs["roles"])
+
+
+def test_displacy_has_a_colour_for_each_label():
+    doc = spacy.blank("en")("Ilse wrote")
+    for label in LABELS:
+        doc.set_ents([Span(doc, 0, 1, label=label)])
+        assert COLORS[label] in displacy.render(doc, style="ent", page=False, jupyter=False)
+    assert set(COLORS) == set(LABELS)
+
+
+def test_each_component_tells_its_labels(nlp):
+    nlp.add_pipe("pii_roster", first=True)
+    labels = {name: set(nlp.get_pipe(name).labels) for name in nlp.pipe_names[:-1]}
+    assert labels["pii_context"] == set(NAME_LABELS)
+    assert labels["pii_ruler"] == set(DETAIL_LABELS)
+    assert labels["pii_roster"] == {"NAME_STUDENT", "EMAIL", "USERNAME", "ID_NUM"}
+    assert {"NAME_STUDENT", "EMAIL"} < labels["hips_surrogate"]
+    assert "NAME_CITED" not in labels["hips_surrogate"]
+
+
+def test_labels_of_users_go_through_the_pipeline(nlp):
+    nlp.get_pipe("pii_ruler").add_patterns(
+        [
+            {"label": "LOCKER", "id": "locker", "regex": r"\bL-\d{3}\b"},
+            {"label": "CLUB", "id": "club", "pattern": "Chess Club"},
+        ]
+    )
+    doc = nlp("My locker is L-204, near the Chess Club.")
+    assert [(s.text, s.label_) for s in doc.spans["pii"]] == [
+        ("L-204", "LOCKER"),
+        ("Chess Club", "CLUB"),
+    ]
+    assert doc._.deidentified == "My locker is [LOCKER], near the [CLUB]."
+    assert {"LOCKER", "CLUB"} < set(nlp.pipe_labels["pii_ruler"])
+
+
+def test_warnings_stand_at_the_users_line(monkeypatch):
+    monkeypatch.delenv("PII_EDU_KEY", raising=False)
+    nlp = spacy.blank("en")
+    nlp.add_pipe("pii_ruler")
+    nlp.add_pipe("hips_surrogate")
+    with pytest.warns(PiiWarning) as seen:
+        list(nlp.pipe([SCORED]))
+    assert [str(one.message)[1:5] for one in seen] == ["W001", "W401"]
+    assert {one.filename for one in seen} == {__file__}

@@ -1,6 +1,7 @@
 """A pipeline of the shipped shape, small enough to train in a test: transformer of width 16, one layer, a vocabulary of letters."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,13 +48,16 @@ TRAIN = [
 ]
 
 
-def tiny_pipeline(folder: Path) -> Language:
-    """RETURNS (Language): transformer + pii_ner, initialized with random weights; the vocabulary is written to `folder`."""
+def tiny_pipeline(folder: Path, *, positions: int = 64, more: Sequence[str] = ()) -> Language:
+    """RETURNS (Language): transformer + pii_ner, initialized with random weights; the vocabulary is written to `folder`.
+    positions (int): Pieces that the encoder can read at once. more (Sequence[str]): Pieces of its vocabulary beside the usual."""
     path = folder / "vocab.txt"
-    pieces = vocabulary()
+    pieces = [*vocabulary(), *more]
     path.write_text("\n".join(pieces), "utf8")
     config = spacy.util.load_config_from_str(
-        CONFIG.replace("{size}", str(len(pieces))).replace("{vocab}", str(path))
+        CONFIG.replace("{size}", str(len(pieces)))
+        .replace("{vocab}", str(path))
+        .replace("= 64", f"= {positions}")
     )
     nlp = spacy.util.load_model_from_config(config, auto_fill=True)
     spacy.util.fix_random_seed(0)

@@ -9,7 +9,7 @@ nothing but names. Verifiers that decide per mention lose people with one-word n
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -24,7 +24,16 @@ from spacy.training import Example
 from spacy.util import minibatch
 
 from ..config import Configured
-from ..labels import BALANCED, CONNECTED, INDIRECT_LABELS, ROLES, STUDENT, is_name, label_for_role
+from ..labels import (
+    BALANCED,
+    CONNECTED,
+    INDIRECT_LABELS,
+    NAME_LABELS,
+    ROLES,
+    STUDENT,
+    is_name,
+    label_for_role,
+)
 from ..names.edges import write_found
 from ..names.letters import forget
 from ..ner.decode import OPERATING_POINT
@@ -91,10 +100,24 @@ class PiiContext(Configured, Pipe):
         self.configure({"settings": {}}, {"spans_key": spans_key, "settings": settings})
         self.classifier: PersonModel | None = None
         self.reader: PersonReader | None = None
-        self._load()
+        self.settings = self.cfg["settings"]
 
-    def _load(self) -> None:
-        self.settings = ContextSettings.from_dict(self.cfg["settings"])
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """RETURNS (tuple[str, ...]): Those that it decides between."""
+        return NAME_LABELS
+
+    @property
+    def settings(self) -> ContextSettings:
+        """RETURNS (ContextSettings): Those in force. Set it to such, or to a dict; what is missing has its default."""
+        return self._settings
+
+    @settings.setter
+    def settings(self, values: ContextSettings | dict[str, Any]) -> None:
+        given = asdict(values) if isinstance(values, ContextSettings) else dict(values)
+        self._settings = ContextSettings.from_dict(given)
+        self.cfg["settings"] = given
+        self.sync_config("settings")
 
     def __call__(self, doc: Doc) -> Doc:
         handle = self.get_error_handler()
@@ -308,7 +331,7 @@ class PiiContext(Configured, Pipe):
             util.from_bytes(
                 bytes_data, {name: partial(self._read_part, name) for name in _PARTS}, exclude
             )
-        self._load()
+        self.settings = self.cfg["settings"]
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
@@ -324,5 +347,5 @@ class PiiContext(Configured, Pipe):
         }
         with self.loading():
             util.from_disk(path, parts, exclude)
-        self._load()
+        self.settings = self.cfg["settings"]
         return self

@@ -7,7 +7,8 @@ from dataclasses import replace
 from spacy.tokens import Doc
 
 from ..config import Configured
-from ..spans import GIVEN, SPANS_KEY, Candidate, with_given, write_spans
+from ..labels import INDIRECT_LABELS
+from ..spans import GIVEN, SPANS_KEY, Candidate, uncovered, with_given, write_spans
 from .table import name_table
 from .wordlists import case_style, in_table, words
 
@@ -27,19 +28,27 @@ def write_found(
 
 
 def write_whole(doc: Doc, candidates: Iterable[Candidate], key: str = SPANS_KEY) -> None:
-    """As `write_spans`, each name whole; what a user gave stays as it is."""
+    """As `write_spans`, each name whole, also where a part of it was taken for an indirect detail; what a user gave stays as it is."""
     given = doc.spans[key].attrs.get(GIVEN, ()) if key in doc.spans else ()
     cands = list(candidates)
-    taken = {i for c in cands for i in range(c.start, c.end)}
+    fixed = [[c.start, c.end, c.label] in given for c in cands]
+    yields = [c.label in INDIRECT_LABELS and not f for c, f in zip(cands, fixed, strict=True)]
+    every = {i for c in cands for i in range(c.start, c.end)}
+    taken = {i for c, y in zip(cands, yields, strict=True) if not y for i in range(c.start, c.end)}
     for n, c in enumerate(cands):
-        for _ in range(_MOST_GROWN if [c.start, c.end, c.label] not in given else 0):
+        others = every if yields[n] else taken
+        for _ in range(0 if fixed[n] else _MOST_GROWN):
             start, end = _wider(doc, c)
             more = {*range(start, end)}.difference(range(c.start, c.end))
-            if not more or more & taken:
+            if not more or more & others:
                 break
-            taken |= more
+            others |= more
             cands[n] = c = replace(c, start=start, end=end)
-    write_spans(doc, cands, key)
+    found = list[Candidate]()
+    for c, y in zip(cands, yields, strict=True):
+        torn = y and not taken.isdisjoint(range(c.start, c.end))
+        found += uncovered(doc, c, taken) if torn else [c]
+    write_spans(doc, found, key)
 
 
 def _wider(doc: Doc, c: Candidate) -> tuple[int, int]:

@@ -2,10 +2,12 @@
 
     nlp.add_pipe("pii_ner", config={"thresholds": {"NAME": 0.4}})
 
-Gold and predictions live in `doc.spans["pii"]`; a name's role is part of its label. Text that nobody has labelled can be marked in
+Predictions live in `doc.spans["pii"]`, and so does gold, or else in `doc.ents`; a name's role is part of its label.
+Text that nobody has labelled can be marked in
 `doc.spans["pii_unlabelled"]` of the gold document: its tokens take no part in training. Gold that knows some labels only says so, see loss.py.
 """
 
+from collections import UserDict
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from pathlib import Path
@@ -24,11 +26,11 @@ from ..errors import Errors, PiiError
 from ..labels import BALANCED, LABELS, POINTS
 from ..names.edges import write_found
 from ..names.letters import forget
-from ..spans import SPANS_KEY, mark_given
+from ..spans import SPANS_KEY, mark_given, read_gold
 from .decode import NAME, OPERATING_POINT, decode, output_labels, thresholds_at
 from .layers import encoded_data
 from .loss import targets, weighted_loss
-from .scorer import score_pii
+from .scorer import check_entities, score_pii
 
 
 def make_pii_scorer() -> Callable:
@@ -37,6 +39,22 @@ def make_pii_scorer() -> Callable:
 
 # The loss of a token without personal information counts a tenth; .05 to .10 won on CRAPII (Kaggle 2024, first and fifth place).
 DEFAULTS: dict[str, Any] = {"labels": [], "thresholds": {NAME: 0.5}, "class_weights": {"O": 0.1}}
+
+
+class Thresholds(UserDict[str, float]):
+    """Least probability of a span per label or `NAME`, 0 to 1; what is set is checked. RAISES (PiiError): E002, E650."""
+
+    def __setitem__(self, label: str, value: float) -> None:
+        if label not in (NAME, *LABELS):
+            raise PiiError(Errors.E002, label=label, allowed=", ".join((NAME, *LABELS)))
+        if not (isinstance(value, int | float) and 0 <= value <= 1):
+            raise PiiError(Errors.E650, name=f"threshold of {label}", value=value, allowed="0 to 1")
+        super().__setitem__(label, value)
+
+    # UserDict's own does not ask __setitem__.
+    def __ior__(self, other: Any) -> "Thresholds":  # type: ignore[override,misc]
+        self.update(other)
+        return self
 
 
 class PiiTokenClassifier(Configured, TrainablePipe):
@@ -62,13 +80,7 @@ class PiiTokenClassifier(Configured, TrainablePipe):
         class_weights (dict[str, float]): Factor on the loss of `O` or a label, above 0; 1 where missing.
         scorer (Callable | None): See `score_pii`.
         RAISES (PiiError): E650, E519, E002 for settings out of range."""
-        for label, value in (thresholds or {}).items():
-            if label not in (NAME, *LABELS):
-                raise PiiError(Errors.E002, label=label, allowed=", ".join((NAME, *LABELS)))
-            if not 0 <= value <= 1:
-                raise PiiError(
-                    Errors.E650, name=f"threshold of {label}", value=value, allowed="0 to 1"
-                )
+        Thresholds(thresholds or {})
         for label, value in (class_weights or {}).items():
             if value <= 0:
                 raise PiiError(
@@ -88,10 +100,17 @@ class PiiTokenClassifier(Configured, TrainablePipe):
     label_data = labels  # what `initialize` takes as labels
 
     @property
-    def thresholds(self) -> dict[str, float]:
-        """RETURNS (dict[str, float]): Thresholds per label; may be changed on a loaded pipeline."""
+    def thresholds(self) -> Thresholds:
+        """RETURNS (Thresholds): Those in force; one, or all of them, may be set on a loaded pipeline."""
         self.sync_config("thresholds")
-        return self.cfg["thresholds"]
+        view = Thresholds()
+        view.data = self.cfg["thresholds"]
+        return view
+
+    @thresholds.setter
+    def thresholds(self, values: Mapping[str, float]) -> None:
+        self.cfg["thresholds"] = Thresholds(values).data
+        self.sync_config("thresholds")
 
     @property
     def operating_point(self) -> str:
@@ -130,11 +149,10 @@ class PiiTokenClassifier(Configured, TrainablePipe):
         """Set the model's shapes and labels, in the order of its columns; of the gold examples if None. RAISES (PiiError): E102 without any."""
         validate_get_examples(get_examples, "PiiTokenClassifier.initialize")
         if labels is None:
-            held = {
-                s.label_
-                for eg in get_examples()
-                for s in eg.reference.spans.get(self.cfg["spans_key"], ())
-            }
+            key = self.cfg["spans_key"]
+            check_entities(get_examples(), key)
+            gold = (read_gold(eg.reference, key) or () for eg in get_examples())
+            held = {span.label_ for spans in gold for span in spans}
             labels = [label for label in LABELS if label in held]
         for label in labels:
             self.add_label(label)
@@ -178,8 +196,11 @@ class PiiTokenClassifier(Configured, TrainablePipe):
     def get_loss(
         self, examples: Iterable[Example], scores: list[Floats2d]
     ) -> tuple[float, list[Floats2d]]:
-        """RETURNS (tuple[float, list[Floats2d]]): See `loss.weighted_loss`. scores (list[Floats2d]): What `predict` returned."""
+        """RETURNS (tuple[float, list[Floats2d]]): See `loss.weighted_loss`. scores (list[Floats2d]): What `predict` returned.
+        RAISES (PiiError): As `check_entities`."""
         weights, key = self.cfg["class_weights"], self.cfg["spans_key"]
+        examples = list(examples)
+        check_entities(examples, key)
         golds = [
             targets(eg.predicted, eg.reference, self.labels, class_weights=weights, spans_key=key)
             for eg in examples

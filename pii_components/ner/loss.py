@@ -21,7 +21,7 @@ from thinc.types import Floats2d
 
 from ..errors import Errors, PiiError
 from ..labels import LABELS
-from ..spans import SPANS_KEY
+from ..spans import SPANS_KEY, read_gold
 from .decode import group_of, output_labels
 
 UNLABELLED_KEY = "pii_unlabelled"
@@ -50,6 +50,7 @@ def targets(
     spans_key: str = SPANS_KEY,
 ) -> Target:
     """RETURNS (Target): Of the predicted document; what does not align has weight 0, what has a label that is none of the model's is outside.
+    Where entities are the gold, those with labels that are none of ours, and what nobody has annotated, have weight 0.
 
     labels (Sequence[str]): The model's, in the order of its columns. class_weights (Mapping[str, float]): Factor per label or group, and `O`.
     RAISES (PiiError): E002 for gold annotated for a label that does not exist."""
@@ -57,11 +58,13 @@ def targets(
     gold = numpy.zeros(len(doc), dtype="i8")
     weights = numpy.full(len(doc), class_weights.get("O", 1.0), dtype="f4")
     held: list[tuple[int, int, str]] = []
-    spans = [(span, True) for span in reference.spans.get(spans_key, ()) if span.label_ in column]
-    for span, labelled in (
-        *spans,
-        *((span, False) for span in reference.spans.get(UNLABELLED_KEY, ())),
-    ):
+    known = read_gold(reference, spans_key) or []
+    unknown = list(reference.spans.get(UNLABELLED_KEY, ()))
+    if spans_key not in reference.spans:
+        unknown += [ent for ent in known if ent.label_ not in LABELS]
+        unknown += [reference[t.i : t.i + 1] for t in reference if t.ent_iob_ == ""]
+    spans = [(span, True) for span in known if span.label_ in column]
+    for span, labelled in (*spans, *((span, False) for span in unknown)):
         exact = doc.char_span(span.start_char, span.end_char) if labelled else None
         wide = exact or doc.char_span(span.start_char, span.end_char, alignment_mode="expand")
         if exact is not None:
@@ -75,12 +78,9 @@ def targets(
     annotated = attrs.get(ANNOTATED)
     if not annotated:
         return Target(gold, weights)
-    if unknown := [
-        label
-        for label in (*annotated, *chain.from_iterable(annotated.values()))
-        if label not in LABELS
-    ]:
-        raise PiiError(Errors.E002, label=unknown[0], allowed=", ".join(LABELS))
+    for label in (*annotated, *chain.from_iterable(annotated.values())):
+        if label not in LABELS:
+            raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
     wanted = numpy.ones((len(doc), len(output_labels(labels))), dtype="f4")
     for at in (column[label] for label in annotated if label in column):
         wanted[:, at : at + 2] = 0.0

@@ -16,23 +16,28 @@ from spacy.training import Example
 
 from ..errors import Errors, PiiError
 from ..labels import LABELS
-from ..spans import SPANS_KEY
+from ..spans import SPANS_KEY, read_gold
 
 
 def _gold(examples: Sequence[Example], key: str) -> list[tuple[Doc, Sequence[Span]]]:
     """RETURNS (list): What was processed, and its gold, of those that somebody has annotated.
-    RAISES (PiiError): E002, if entities are the gold and none of their labels is ours."""
+    RAISES (PiiError): As `check_entities`."""
+    check_entities(examples, key)
     found: list[tuple[Doc, Sequence[Span]]] = []
-    strange = set[str]()
     for eg in examples:
-        if key in eg.reference.spans:
-            found.append((eg.predicted, list(eg.reference.spans[key])))
-        elif eg.reference.has_annotation("ENT_IOB"):
-            found.append((eg.predicted, [ent for ent in eg.reference.ents if ent.label_ in LABELS]))
-            strange.update(ent.label_ for ent in eg.reference.ents)
-    if strange and strange.isdisjoint(LABELS):
-        raise PiiError(Errors.E002, label=min(strange), allowed=", ".join(LABELS))
+        gold = read_gold(eg.reference, key)
+        if gold is not None:
+            is_group = key in eg.reference.spans
+            found.append((eg.predicted, [s for s in gold if is_group or s.label_ in LABELS]))
     return found
+
+
+def check_entities(examples: Iterable[Example], key: str) -> None:
+    """RAISES (PiiError): E002, if entities are the gold and none of their labels is ours: then the names in them would be no names."""
+    references = [eg.reference for eg in examples if key not in eg.reference.spans]
+    labels = {ent.label_ for doc in references for ent in doc.ents}
+    if labels and labels.isdisjoint(LABELS):
+        raise PiiError(Errors.E002, label=min(labels), allowed=", ".join(LABELS))
 
 
 def _numbers(score: PRFScore) -> dict[str, float]:

@@ -20,9 +20,8 @@ from spacy.language import Language
 from spacy.tokenizer import Tokenizer
 from spacy.tokens import Doc, Span
 
-from ..errors import Errors, PiiError
+from ..errors import Errors, PiiError, checked_text
 from ..labels import LABELS, OTHER
-from ..ruler.tokenizer import checked_text
 from ..spans import PROTECT_AT, SPANS_KEY, read_spans
 from .settings import OMIT, PRESIDIO, Naming, presidio_needed, score_of
 

@@ -23,9 +23,8 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from .. import __version__
-from ..errors import Errors, PiiError
+from ..errors import Errors, PiiError, checked_text
 from ..labels import LABELS, PRESIDIO_ENTITIES, ROLES
-from ..ruler.tokenizer import checked_text
 from ..spans import SPANS_KEY, Candidate, read_spans
 from .engine import (
     DEFAULT_PIPELINE,

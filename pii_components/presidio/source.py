@@ -159,6 +159,12 @@ class PresidioSource(Configured, Pipe):
         self.configure(defaults, asked)
         self.engine = self._make_engine()
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """RETURNS (tuple[str, ...]): Those of all that its recognizers look for."""
+        entities = self.engine.get_supported_entities(self.cfg["language"])
+        return tuple(sorted({label_of(entity, self.cfg["labels"]) for entity in entities}))
+
     def _make_engine(self) -> AnalyzerEngine:
         """RETURNS (AnalyzerEngine): With the recognizers of the settings. RAISES (PiiError): As the class."""
         for label in self.cfg["labels"].values():

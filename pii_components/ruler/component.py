@@ -26,7 +26,7 @@ from spacy.util import SimpleFrozenList
 
 from ..config import Configured
 from ..errors import Errors, PiiError
-from ..labels import EMAIL, NAME_CITED, URL_PERSONAL, is_name
+from ..labels import EMAIL, NAME_CITED, STREET_ADDRESS, URL_PERSONAL, is_name
 from ..names.edges import write_found
 from ..names.letters import forget
 from ..names.normalize import NormalizedView
@@ -205,13 +205,20 @@ class PiiRuler(Configured, SpanRuler):
 
     # --- patterns ---
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """RETURNS (tuple[str, ...]): Of the patterns; and that of addresses, which are found without one."""
+        return tuple(sorted({*super().labels, STREET_ADDRESS}))
+
     def add_patterns(self, patterns: Iterable[Pattern]) -> None:  # type: ignore[override]
-        """Add patterns; see patterns.py. All are checked before one is added. RAISES (PiiError): E002, E201 to E204."""
+        """Add patterns; see patterns.py. All are checked before one is added. RAISES (PiiError): E201 to E204."""
         entries = list(patterns)
         own = [entry for entry in entries if kind_of(entry) != "pattern"]
         compile_patterns(own)
         super().add_patterns([entry for entry in entries if kind_of(entry) == "pattern"])
         self._patterns.extend(own)
+        for entry in own:
+            self.nlp.vocab.strings.add(entry["label"], allow_transient=False)  # type: ignore[call-arg]
         self._compiled = None
 
     def clear(self) -> None:
@@ -221,7 +228,7 @@ class PiiRuler(Configured, SpanRuler):
 
     def remove(self, label: str) -> None:
         """Remove the patterns of a label; spaCy's error, if there are none."""
-        if label not in self.labels:
+        if label not in self:
             super().remove(label)
         self._set_patterns([entry for entry in self._patterns if entry["label"] != label])
 
@@ -232,7 +239,7 @@ class PiiRuler(Configured, SpanRuler):
         self._set_patterns([entry for entry in self._patterns if entry.get("id") != pattern_id])
 
     def __contains__(self, label: object) -> bool:
-        return label in self.labels
+        return label in super().labels
 
     def _set_patterns(self, patterns: Sequence[Pattern]) -> None:
         self.clear()

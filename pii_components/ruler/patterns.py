@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import Errors, PiiError
-from ..labels import LABELS
 from ..names import resource
 from .validators import VALIDATORS, Context, Hit
 
@@ -107,12 +106,16 @@ class RuleSet(NamedTuple):
 
 
 def kind_of(entry: Mapping[str, Any]) -> str:
-    """RETURNS (str): Which of `KINDS` an entry is. RAISES (PiiError): E201, if it is none or several; E002 for an unknown label."""
+    """RETURNS (str): Which of `KINDS` an entry is. RAISES (PiiError): E201, if it is none or several; E204 without a label, which may
+    be one of the user's own."""
     kinds = [kind for kind in KINDS if kind in entry]
     if len(kinds) != 1:
         raise PiiError(Errors.E201, id=entry.get("id", ""))
-    if entry.get("label") not in LABELS:
-        raise PiiError(Errors.E002, label=entry.get("label"), allowed=", ".join(LABELS))
+    label = entry.get("label")
+    if not isinstance(label, str) or not label:
+        raise PiiError(
+            Errors.E204, id=entry.get("id", ""), field="label", value=label, allowed="a label"
+        )
     return kinds[0]
 
 
@@ -156,7 +159,7 @@ def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
 
     entries (Iterable[Mapping[str, Any]]): In order; of two that say as much about a web address, the later one decides.
     RETURNS (RuleSet): The sites sorted, the most exact first.
-    RAISES (PiiError): E201 to E204, E002."""
+    RAISES (PiiError): E201 to E204."""
     regexes, sites, nears = list[RegexRule](), list[SiteRule](), list[NearRule]()
     for entry in entries:
         kind = kind_of(entry)

@@ -685,6 +685,11 @@ class PiiRoster(Pipe):
         self.name, self.spans_key = name, spans_key
         self.roster: Roster | None = None
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """RETURNS (tuple[str, ...]): What a class list can hold."""
+        return NAME_STUDENT, EMAIL, USERNAME, ID_NUM
+
     def set_roster(self, roster: Roster | str | Path | None) -> None:
         """A class list, or the path of one; None for none. RAISES (PiiError): As `Roster.from_csv`."""
         self.roster = Roster.from_csv(roster) if isinstance(roster, str | Path) else roster

@@ -18,8 +18,10 @@ a known shape; and the class of the pipeline, so that what is no text is refused
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
+from threading import Condition, get_ident
 from typing import Any
 
 from spacy.attrs import ORTH, SHAPE
@@ -31,7 +33,7 @@ from spacy.tokenizer import Tokenizer
 from spacy.tokens import Doc
 from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex, registry
 
-from ..errors import Errors, PiiError
+from ..errors import Errors, PiiError, checked_text
 from ..names import resource, word_list
 from ..names.normalize import INVISIBLE, is_invisible
 
@@ -140,33 +142,66 @@ def visible_shape(text: str) -> str:
 _ADDRESS = re.compile(rf"(?:{EMAIL_SHAPE}|{URL_SHAPE}|{HANDLE_SHAPE})\Z")
 
 
-def checked_text(text: Any) -> str:
-    """RETURNS (str): The same. RAISES (PiiError): E808 for what is no text, E809 for half of a surrogate pair."""
-    if not isinstance(text, str):
-        raise PiiError(Errors.E808, type=type(text).__name__)
-    try:
-        text.encode("utf8")
-    except UnicodeEncodeError as err:
-        raise PiiError(Errors.E809, offset=err.start) from None
-    return text
+# Seconds for which a thread waits for another one's memory zone.
+ZONE_WAIT = 60.0
+
+
+class ZoneLock:
+    """A memory zone frees every word that its vocabulary learns meanwhile, also those of other threads' documents. So one
+    thread at a time has a zone open, and others make no documents until it is closed."""
+
+    def __init__(self) -> None:
+        self._closed = Condition()
+        self._owner: int | None = None
+
+    def __reduce__(self) -> tuple[type, tuple]:
+        return ZoneLock, ()
+
+    @contextmanager
+    def held(self, *, zone: bool) -> Iterator[None]:
+        """While a zone is open, or a document is made. RAISES (PiiError): E012 if another thread has a zone open for too long, or this one for
+        another zone."""
+        with self._closed:
+            mine = self._closed.wait_for(lambda: self._owner in (None, get_ident()), ZONE_WAIT)
+            if not mine or (zone and self._owner is not None):
+                raise PiiError(Errors.E012, seconds=ZONE_WAIT)
+            if not zone:
+                yield
+                return
+            self._owner = get_ident()
+        try:
+            yield
+        finally:
+            with self._closed:
+                self._owner = None
+                self._closed.notify_all()
 
 
 class StudentEnglish(English):
     """English whose `nlp(text)` and `nlp.pipe(texts)` refuse with a code what they cannot read; see `checked_text`, and E011 for a text
-    over `nlp.max_length`. It takes a Doc and `Doc.to_bytes()`, as spaCy does."""
+    over `nlp.max_length`. It takes a Doc and `Doc.to_bytes()`, as spaCy does. Threads may share it, also with memory zones: see `ZoneLock`."""
+
+    zones: ZoneLock
+
+    @contextmanager
+    def memory_zone(self, mem: Any = None) -> Iterator[Any]:
+        with self.zones.held(zone=True), super().memory_zone(mem) as pool:
+            yield pool
 
     def make_doc(self, text: str) -> Doc:
         if len(checked_text(text)) > self.max_length:
             raise PiiError(Errors.E011, length=len(text), limit=self.max_length)
-        return super().make_doc(text)
+        with self.zones.held(zone=False):
+            return super().make_doc(text)
 
     def _ensure_doc(self, doc_like: Any) -> Doc:
         if isinstance(doc_like, str | Doc):
             return super()._ensure_doc(doc_like)
-        try:
-            return super()._ensure_doc(doc_like)
-        except Exception as err:
-            raise PiiError(Errors.E808, type=type(doc_like).__name__) from err
+        with self.zones.held(zone=False):
+            try:
+                return super()._ensure_doc(doc_like)
+            except Exception as err:
+                raise PiiError(Errors.E808, type=type(doc_like).__name__) from err
 
 
 def make_student_tokenizer(nlp: Language) -> Tokenizer:
@@ -175,6 +210,7 @@ def make_student_tokenizer(nlp: Language) -> Tokenizer:
         type(nlp) is English
     ):  # no config can name a class: spaCy's before_creation must return the one that it got
         nlp.__class__ = StudentEnglish
+        nlp.zones = ZoneLock()  # type: ignore[attr-defined]
     defaults = nlp.Defaults
     rules = {
         orth: spec

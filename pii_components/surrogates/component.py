@@ -12,7 +12,6 @@ what is protected. The key comes from a file or an environment variable and is n
 
 import hashlib
 import logging
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,8 +25,8 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from ..config import Configured
-from ..errors import Errors, PiiError, PiiStop, PiiWarning, Warnings
-from ..labels import EDUCATION, EMPLOYER, LOCATION, is_name
+from ..errors import Errors, PiiError, PiiStop, Warnings, warn
+from ..labels import EDUCATION, EMPLOYER, LABELS, LOCATION, is_name
 from ..names.letters import forget as forget_batch
 from ..ner.scorer import score_ents
 from ..offsets import OffsetMap, Replacement, apply_replacements
@@ -209,6 +208,11 @@ class HipsSurrogate(Configured, Pipe):
         self._lacks_map = False
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """RETURNS (tuple[str, ...]): What the profile does not leave as it is."""
+        return tuple(filter(self._profile.protects, LABELS))
+
+    @property
     def scope(self) -> str:
         """RETURNS (str): "document", "corpus" or "thread". Set it to None for what the profile says."""
         return self.cfg["scope"] or self._profile.scope
@@ -308,7 +312,7 @@ class HipsSurrogate(Configured, Pipe):
         finally:
             forget_batch()
         if missing:
-            warnings.warn(Warnings.W402.format(n=missing), PiiWarning, stacklevel=3)
+            warn(Warnings.W402, n=missing)
         return done
 
     def set_annotations(self, doc: Doc) -> int:

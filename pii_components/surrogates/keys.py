@@ -15,14 +15,13 @@ import hmac
 import os
 import secrets
 import stat
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from struct import Struct
 from typing import Any, TypeVar
 
-from ..errors import Errors, PiiError, PiiWarning, Warnings
+from ..errors import Errors, PiiError, Warnings, warn
 from ..names.table import Source
 
 KEY_ENV = "PII_EDU_KEY"
@@ -46,7 +45,7 @@ def load_key(*, path: str | Path | None = None, env: str | None = KEY_ENV) -> by
                 Errors.E401, path=path, reason=type(err).__name__, least=MIN_KEY_BYTES
             ) from None
         if os.name == "posix" and stat.S_ISREG(mode) and mode & 0o077:
-            warnings.warn(Warnings.W403.format(path=path), PiiWarning, stacklevel=2)
+            warn(Warnings.W403, path=path)
     elif env and os.environ.get(env):
         key, source = os.environ[env].strip().encode("utf8"), f"the environment variable {env}"
     else:
@@ -143,8 +142,14 @@ class Secret:
         self._warned = False
 
     def give(self, key: bytes) -> None:
-        """Use a key of at least 16 bytes instead of a file or a variable. RAISES (PiiError): E402 if it is shorter."""
-        self._key, self._print = check_key(key, source="set_key"), b""
+        """Use a key of at least 16 bytes instead of a file or a variable, with the same checks. RAISES (PiiError): E402 if it is shorter,
+        white space at its ends not counted; E650 if it is of another type."""
+        if not isinstance(key, bytes | bytearray):
+            raise PiiError(
+                Errors.E650, name="key", value=f"of type {type(key).__name__}", allowed="bytes"
+            )
+        check_key(key.strip(), source="set_key")
+        self._key, self._print = bytes(key), b""
 
     def look_again(self, *, path: str | None, env: str | None) -> None:
         """Forget the key; look for it in this file or variable."""
@@ -169,7 +174,7 @@ class Secret:
             self._run_key = random_key()
         if not self._warned:
             self._warned = True
-            warnings.warn(Warnings.W401.format(env=self.env or KEY_ENV), PiiWarning, stacklevel=2)
+            warn(Warnings.W401, env=self.env or KEY_ENV)
         return self._run_key
 
     def chance(self) -> Chance:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy
 import spacy
+import srsly
 from spacy.tokens import Doc
 from spacy.util import minibatch
 
@@ -19,10 +20,11 @@ from ..context.role_encoder import PLACEHOLDERS, pieces_of
 from ..errors import Errors, PiiError
 from ..ner.layers import BLANK_LINE_PIECE, GAP_PIECE, LINE_PIECE
 from ..ner.onnx import OnnxShim
-from .onnx_export import ENCODER, encoder_shim, encoder_state
+from .onnx_export import ENCODER, encoder_shim, encoder_state, heads_of
 
 logger = logging.getLogger(__name__)
 
+HEADS = "num_attention_heads"
 WEIGHTS = ("model.safetensors", "encoder.pt")
 _SPECIAL = (
     "[PAD]",
@@ -48,6 +50,12 @@ def need_weights(folder: Path) -> Path:
     if weights := find_weights(folder):
         return weights
     raise PiiError(Errors.E604, path=str(folder), what=" or ".join(WEIGHTS), task="get-encoder")
+
+
+def read_heads(folder: Path) -> int:
+    """RETURNS (int): Heads of attention, as config.json says, upstream's or ours; 12 without one, as MiniLM and BERT have."""
+    path = folder / "config.json"
+    return int(srsly.read_json(path)[HEADS]) if path.is_file() else 12
 
 
 def read_torch(weights: Path) -> dict[str, Any]:
@@ -102,7 +110,7 @@ def make_sentencepiece_loader(*, path: str | Path) -> Callable[[Any, Any, Any], 
 
 
 def extract(nlp: Any, out: Path) -> Path:
-    """Write the encoder of a pipeline to a folder, in half precision, and vocab.txt beside it.
+    """Write the encoder of a pipeline to a folder, in half precision, and vocab.txt and config.json beside it.
 
     nlp (Language): A pipeline with a curated transformer, or with the ONNX encoder that was made from one.
     RETURNS (Path): The file with the weights.
@@ -114,8 +122,11 @@ def extract(nlp: Any, out: Path) -> Path:
     shim = encoder_shim(model)
     if isinstance(shim, OnnxShim):
         state = {name: torch.from_numpy(value) for name, value in encoder_state(shim.graph).items()}
+        heads = heads_of(shim.graph)
     else:
         state = shim._model.state_dict()
+        heads = shim._model.curated_encoder.layers[0].mha.num_heads
+    srsly.write_json(out / "config.json", {HEADS: heads})
     torch.save(half(state), out / "encoder.pt")
     pieces = model.get_ref("piece_encoder").attrs["wordpiece_processor"].to_list()
     (out / "vocab.txt").write_text("\n".join(pieces), "utf8")

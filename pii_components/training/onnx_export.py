@@ -279,6 +279,12 @@ def _feed_forward(g: _Graph, x: str, at: str, *, output: str) -> str:
     return g.add_and_norm(out, x, at + "ffn_output_layernorm", output=output)
 
 
+def heads_of(graph: bytes) -> int:
+    """RETURNS (int): How many heads of attention the graph of an encoder has: its weights do not tell."""
+    attributes = (a for node in _onnx().load_from_string(graph).graph.node for a in node.attribute)
+    return int(next(a.i for a in attributes if a.name == "num_heads"))
+
+
 def encoder_state(graph: bytes) -> dict[str, numpy.ndarray]:
     """RETURNS (dict[str, numpy.ndarray]): Weights of a graph of `encoder_graph`, by their names in the curated transformer, 32 bits each; what
     was 8 bits is as near as 8 bits are. So training can go on from what ships."""
@@ -400,16 +406,12 @@ def with_torch_encoder(nlp: Language) -> Language:
         raise PiiError(Errors.E110, problem=f"the architecture {settings.get('@architectures')}")
     graph = encoder_shim(nlp.get_pipe(ENCODER).model).graph  # type: ignore[attr-defined]
     state, width = encoder_state(graph), settings["hidden_width"]
-    attributes = (a for node in _onnx().load_from_string(graph).graph.node for a in node.attribute)
-    heads, inner = (
-        next(a.i for a in attributes if a.name == "num_heads"),
-        f"{PREFIX}layers.0.ffn.intermediate.weight",
-    )
+    inner = f"{PREFIX}layers.0.ffn.intermediate.weight"
     model = {"@architectures": _BERT, "vocab_size": state[WORDS].shape[0], "hidden_width": width}
     model |= {
         "intermediate_width": state[inner].shape[0],
         "num_hidden_layers": count_layers(state),
-        "num_attention_heads": heads,
+        "num_attention_heads": heads_of(graph),
     }
     listener = {
         "@architectures": _LISTENER,

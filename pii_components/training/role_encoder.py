@@ -48,8 +48,8 @@ from ..labels import CONNECTED, DETAIL_LABELS, NAME_CITED, STUDENT, is_name, rol
 from ..ner.layers import has_bfloat16, quicken
 from ..ner.loss import ANNOTATED, UNLABELLED_KEY
 from ..spans import SPANS_KEY, Candidate
-from .encoder import need_weights, read_torch
-from .onnx_export import PREFIX, WORDS, count_layers, encoder_graph, encoder_state
+from .encoder import need_weights, read_heads, read_torch
+from .onnx_export import PREFIX, WORDS, count_layers, encoder_graph, encoder_state, heads_of
 
 logger = logging.getLogger(__name__)
 
@@ -379,13 +379,12 @@ def new_model(
     seed: int = 46,
     dropout: float = 0.1,
     frozen: int = 0,
-    heads: int = 12,
 ) -> ReaderModel:
     """RETURNS (ReaderModel): One that has not learned anything yet, with placeholders at the mean of some names' pieces; or what ships in torch, to
     go on training, as near as 8 bits are.
 
     start (Path | PersonReader): Folder with the weights of an encoder (`training.encoder`), or what ships. seed (int): Of what is drawn.
-    dropout (float): See `ner.layers.quicken`. frozen (int): Lowest layers that are kept as they are. heads (int): Of attention.
+    dropout (float): See `ner.layers.quicken`. frozen (int): Lowest layers that are kept as they are.
     RAISES (PiiError): E604 without weights.
     """
     torch.manual_seed(seed)
@@ -394,8 +393,9 @@ def new_model(
             name: torch.from_numpy(value) for name, value in encoder_state(start.shim.graph).items()
         }
         places = state[WORDS][torch.from_numpy(start.placeholders)]
+        heads = heads_of(start.shim.graph)
     else:
-        vocabulary, state = read_vocabulary(start), read_weights(start)
+        vocabulary, state, heads = read_vocabulary(start), read_weights(start), read_heads(start)
         places = state[WORDS][
             [vocabulary.index(name) for name in SOME_NAMES if name in vocabulary] or [0]
         ]
@@ -453,12 +453,10 @@ def read_vocabulary(encoder: Path) -> list[str]:
     return (encoder / "vocab.txt").read_text("utf8").splitlines()
 
 
-def to_reader(
-    model: ReaderModel, vocabulary: list[str], *, quantized: bool = True, heads: int = 12
-) -> PersonReader:
+def to_reader(model: ReaderModel, vocabulary: list[str], *, quantized: bool = True) -> PersonReader:
     """RETURNS (PersonReader): What ships: a trained model on onnxruntime, placeholders in the place of free pieces of its vocabulary.
 
-    quantized (bool): 8 bits instead of half precision. heads (int): Of attention.
+    quantized (bool): 8 bits instead of half precision.
     """
     encoder: Any = model.encoder
     state = {
@@ -470,6 +468,7 @@ def to_reader(
         model.placeholders.detach().cpu().numpy()
     )
     head = Head(**{name: value.cpu().numpy() for name, value in model.head().items()})
+    heads = encoder.curated_encoder.layers[0].mha.num_heads
     return PersonReader(encoder_graph(state, heads=heads, quantized=quantized), vocabulary, head)
 
 

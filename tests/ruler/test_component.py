@@ -212,7 +212,7 @@ def test_clear_remove_and_initialize():
     with pytest.raises(ValueError):
         ruler.remove_by_id("no such")
     ruler.clear()
-    assert ruler.labels == () and found(nlp, "Student ID: 20481234") == []
+    assert ruler.patterns == [] and found(nlp, "Student ID: 20481234") == []
     ruler.initialize(lambda: [], patterns=[{"label": "ID_NUM", "id": "ours", "regex": r"\bQ\d\b"}])
     assert found(nlp, "ana@x.org Q7") == [("ana@x.org", "EMAIL"), ("Q7", "ID_NUM")]
 

@@ -17,6 +17,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from pii_components.cli.app import app as pii_edu
+from pii_components.context.role_encoder import PLACEHOLDERS, WINDOW
 from pii_components.training.encoder import extract
 from scripts.annotated import app as annotated_app
 from scripts.train import app as train_app
@@ -35,14 +36,15 @@ def project(tmp_path_factory):
     shutil.copy(ROOT / "project.yml", folder)
     (folder / "configs").mkdir()
     shutil.copy(ROOT / "configs/pipeline.json", folder / "configs")
-    nlp = tiny_pipeline(folder)
+    # The role encoder reads so many pieces at once, and puts these in the place of names.
+    nlp = tiny_pipeline(folder, positions=WINDOW, more=PLACEHOLDERS)
     extract(nlp, folder / "assets/encoder")
     size = len((folder / "assets/encoder/vocab.txt").read_text("utf8").splitlines())
     small = {"vocab_size": size, "hidden_width": 16, "intermediate_width": 32}
     small |= {"num_attention_heads": 2, "num_hidden_layers": 1}
     small |= {"window": 64, "overlap": 8, "limit": 4}
     same = "mixed_precision = false"
-    short = f"{same}\nmax_position_embeddings = 64\nmodel_max_length = 64"
+    short = f"{same}\nmax_position_embeddings = {WINDOW}\nmodel_max_length = {WINDOW}"
     for name, made in (("pii_ner", "tiny"), ("pii_ner_annotated", "pii_ner_annotated")):
         config = (ROOT / f"configs/{name}.cfg").read_text("utf8")
         for key, value in small.items():
