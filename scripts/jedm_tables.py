@@ -26,7 +26,7 @@ from pii_components.evaluate.gold import FOUR_LABELS, Entity
 from pii_components.evaluate.predictions import TYPES
 from pii_components.evaluate.report import FORMAT, group_row, versions
 from pii_components.files.formats.base import show_label
-from pii_components.files.formats.entities import read_entities
+from pii_components.files.formats.spans import read_entities
 from pii_components.files.record import Skip
 from scripts import common
 

@@ -29,7 +29,7 @@ def test_every_room_stands_in_the_drawing():
 
 
 EXPORTED = """ner.component:PiiTokenClassifier ruler.component:PiiRuler context.component:PiiContext surrogates.component:HipsSurrogate
-profiles:Profile spans:Candidate presidio.source:PresidioSource presidio.recognizer:StudentPiiRecognizer presidio.engine:PiiEduNlpEngine
+profiles:Profile spans:Candidate presidio.source:PresidioSource presidio.recognizer:StudentPiiRecognizer presidio.recognizer:PiiEduNlpEngine
 presidio:build_analyzer"""
 
 

@@ -33,10 +33,18 @@ from ..llm.cost import Prices
 from ..llm.pipeline import add_components, read_config
 from ..llm.pipeline import report as llm_report
 from ..profiles import HEADERS, Profile
-from ..release.audit import BOUNDS, review_plan
 from ..release.columns import KEEP_IDS, NO_THREAD, PSEUDONYM, THREAD, Columns, Ids, ThreadOf
 from ..release.engine import KEEP, Engine, load_engine, read_roster, use_roster
-from ..release.report import Report, digest, input_digest, page_path, provenance, write_report
+from ..release.report import (
+    BOUNDS,
+    Report,
+    digest,
+    input_digest,
+    page_path,
+    provenance,
+    review_plan,
+    write_report,
+)
 from ..release.review import Decisions, decisions_path, review_key
 from ..release.run import (
     HeadersOut,

@@ -10,9 +10,9 @@ import typer
 from typer import Argument, Option
 
 from ..errors import Errors, PiiError
-from ..files.json_text import TOKEN_FIELDS, JsonBody
 from ..files.record import Record, Skip, Source
 from ..files.sources import open_source
+from ..files.tables import TOKEN_FIELDS, JsonBody
 from ..files.writers import Writer, has_column, open_writer, partial_path, renamed
 from ..vault import vault as vault_tools
 from ..vault.keys import VaultKey

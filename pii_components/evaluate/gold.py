@@ -18,10 +18,10 @@ from ..corpus.split import check_ids
 from ..errors import Errors, PiiError
 from ..files.formats.base import LabelledText, ReadStats
 from ..files.formats.tokens import kaggle_labelled
-from ..files.json_text import open_json
 from ..files.labelled import form_of, read_corpus
 from ..files.record import Skip, open_binary
 from ..files.sources import files_below
+from ..files.tables import open_json
 from ..labels import EMAIL, ID_NUM, NAME_STUDENT, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME
 
 Offsets = tuple[tuple[int, int], ...]  # first character and end (exclusive) of each

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..errors import Errors, PiiError
 from ..files.formats.base import ReadStats, show_label
-from ..files.formats.entities import EntityRow, place, read_entities
+from ..files.formats.spans import EntityRow, place, read_entities
 from ..files.labelled import form_of
 from ..files.record import Skip
 from ..files.writers import writing

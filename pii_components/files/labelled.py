@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import Errors, PiiError, PiiWarning, Warnings
-from .formats import entities, spans, tokens
+from .formats import spans, tokens
 from .formats.base import CorpusWriter, Items, LabelledText, ReadOptions, ReadStats
 from .record import Skip, open_decoded
 from .writers import partial_path
@@ -38,7 +38,7 @@ _FORMS = (
     Form("kaggle-jsonl", spans.read_json, tokens.KaggleWriter),
     Form("jsonl", spans.read_json, spans.SpansWriter, (".jsonl", ".ndjson")),
     Form("csv", spans.read_csv, spans.TableWriter, (".csv", ".tsv")),
-    Form("entities", entities.read_joined),
+    Form("entities", spans.read_joined),
     Form("spacy", tokens.read_docbin, tokens.DocBinWriter, (".spacy",)),
 )
 FORMS = {form.name: form for form in _FORMS}

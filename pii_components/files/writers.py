@@ -25,10 +25,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import Errors, PiiError
-from .json_text import JsonBody, JsonSource
 from .record import Record, Source, reason_of, show_fields, split_texts
 from .sources import files_below
-from .tables import CsvSource, ParquetSource, safe_cell
+from .tables import CsvSource, JsonBody, JsonSource, ParquetSource, safe_cell
 
 # Rows of a Parquet file that are written together, and how many times as many make a group of them.
 _ROWS, _BATCHES = 500, 40

@@ -15,9 +15,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .engine import PiiEduNlpEngine
     from .operators import PiiEduAnonymizer, PiiEduDeanonymizer, hips_operators, register_operators
-    from .recognizer import StudentPiiRecognizer, build_analyzer
+    from .recognizer import PiiEduNlpEngine, StudentPiiRecognizer, build_analyzer
     from .settings import config_path, read_config
 
 logger = logging.getLogger(__name__)
@@ -35,14 +34,13 @@ __all__ = [
     "register_operators",
 ]
 _MODULES = {
-    ".engine": ("PiiEduNlpEngine",),
     ".operators": (
         "PiiEduAnonymizer",
         "PiiEduDeanonymizer",
         "hips_operators",
         "register_operators",
     ),
-    ".recognizer": ("StudentPiiRecognizer", "build_analyzer"),
+    ".recognizer": ("PiiEduNlpEngine", "StudentPiiRecognizer", "build_analyzer"),
     ".settings": ("config_path", "read_config"),
 }
 

@@ -38,9 +38,8 @@ from starlette.exceptions import HTTPException
 from ..errors import Errors, PiiError
 from ..vault.keys import VaultKey
 from ..vault.vault import Vault
-from .engine import check_source, memory_zone
 from .operators import PiiEduAnonymizer, PiiEduDeanonymizer
-from .recognizer import build_analyzer
+from .recognizer import build_analyzer, check_source, memory_zone
 from .settings import ServeSettings, read_config, resolve_config
 
 logger = logging.getLogger("pii_components.presidio")

@@ -26,7 +26,7 @@ from ..config import Configured
 from ..errors import Errors, PiiError
 from ..labels import LABELS
 from ..spans import SPANS_KEY, Candidate, merge_found, read_spans, write_spans
-from .engine import artifacts_of
+from .recognizer import artifacts_of
 from .settings import label_of
 
 # `engine` has looked whether Presidio is installed.

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import Errors, PiiError, PiiStop
 from ..files.formats.base import GoldSpan
 from ..files.formats.tokens import from_tokens
-from ..files.json_text import TOKEN_FIELDS, JsonBody, tokens_fit
 from ..files.record import Record, Skip
+from ..files.tables import TOKEN_FIELDS, JsonBody, tokens_fit
 from ..labels import HEADER, NAME_STUDENT, is_name
 from ..offsets import OffsetMap
 from ..profiles import Profile

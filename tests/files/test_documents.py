@@ -2,10 +2,9 @@
 
 import pytest
 
-from pii_components.files import documents
-from pii_components.files.documents import read_docx, read_pdf
+from pii_components.files import sources as documents
 from pii_components.files.record import Record, Skip
-from pii_components.files.sources import open_source
+from pii_components.files.sources import open_source, read_docx, read_pdf
 from scripts.common import make_pdf
 from tests.files.made_docx import full_docx, part, plain_docx, repack, run
 

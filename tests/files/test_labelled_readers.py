@@ -9,7 +9,7 @@ from spacy.tokens import Doc, DocBin, Span
 
 from pii_components.errors import PiiError
 from pii_components.files.formats.base import ReadStats
-from pii_components.files.formats.entities import EntityRow, occurrences, place, read_entities
+from pii_components.files.formats.spans import EntityRow, occurrences, place, read_entities
 from pii_components.files.labelled import read_corpus
 from pii_components.files.record import Skip
 

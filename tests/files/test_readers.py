@@ -12,10 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pii_components.errors import PiiError
-from pii_components.files.json_text import parse_object
 from pii_components.files.record import Record, Skip, detect_encoding, show_fields
 from pii_components.files.sources import open_source
-from pii_components.files.tables import plain_cell, safe_cell
+from pii_components.files.tables import parse_object, plain_cell, safe_cell
 from pii_components.files.writers import open_writer, partial_path
 
 

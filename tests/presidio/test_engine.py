@@ -13,7 +13,12 @@ from presidio_analyzer.predefined_recognizers import SpacyRecognizer
 
 from pii_components.errors import PiiError
 from pii_components.presidio import build_analyzer
-from pii_components.presidio.engine import PiiEduNlpEngine, check_source, memory_zone, open_pipeline
+from pii_components.presidio.recognizer import (
+    PiiEduNlpEngine,
+    check_source,
+    memory_zone,
+    open_pipeline,
+)
 
 from .common import ESSAY, KNOWN, found, names_pipeline, small_pipeline
 

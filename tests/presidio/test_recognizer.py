@@ -32,8 +32,7 @@ from pii_components.errors import PiiError
 from pii_components.labels import PRESIDIO_ENTITIES
 from pii_components.presidio import PiiEduAnonymizer, build_analyzer
 from pii_components.presidio import settings as offline
-from pii_components.presidio.engine import PiiEduNlpEngine
-from pii_components.presidio.recognizer import StudentPiiRecognizer
+from pii_components.presidio.recognizer import PiiEduNlpEngine, StudentPiiRecognizer
 from pii_components.presidio.settings import config_path, read_config, score_of
 from pii_components.profiles import Profile
 

@@ -7,16 +7,17 @@ from itertools import combinations
 import pytest
 
 from pii_components.errors import PiiError
-from pii_components.release.audit import (
+from pii_components.release.report import (
     bad_documents,
     clopper_pearson,
+    digest,
     documents_to_review,
+    find_report,
     hypergeometric_cdf,
     leak_estimate,
     review_plan,
     sample_records,
 )
-from pii_components.release.report import digest, find_report
 
 
 def test_hypergeometric_is_what_counting_all_draws_gives():

@@ -17,8 +17,8 @@ from typing import Any, Self
 
 from ...errors import Errors, PiiError
 from ...labels import LABELS
-from ..json_text import HALF_ESCAPE
 from ..record import Skip, has_half_pair
+from ..tables import HALF_ESCAPE
 from ..writers import Output, writing
 
 GoldSpan = tuple[int, int, str]

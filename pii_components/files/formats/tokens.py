@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import Errors, PiiError
-from ..json_text import HALF_ESCAPE, TOKEN_FIELDS, join_tokens
 from ..record import has_half_pair, open_binary
+from ..tables import HALF_ESCAPE, TOKEN_FIELDS, join_tokens
 from .base import (
     IN_MASK,
     MASKED_LABEL,
