@@ -15,8 +15,8 @@ from .. import __version__
 from ..files.record import Record, Skip
 from ..files.writers import replace_file
 from ..labels import DETAIL_LABELS, LABELS
-from ..profiles import Profile, shipped_profiles
-from ..release.engine import KEEP, load_engine
+from ..profiles import KEEP, Profile, shipped_profiles
+from ..release.engine import load_engine
 from . import common, corpus, deidentify, detect, evaluate, llm, reidentify, review, serve
 from .deprecated import TranslatingGroup
 from .settings import MODEL, RunSettings, read_settings, run_file

@@ -249,7 +249,9 @@ def vault_key(path: Path | None, *, key_file: str = "", shared: Key | None = Non
         return ask_passphrase()
     if shared is not None and shared.kept and kind != PASSPHRASE:
         return VaultKey(shared.secret, KEY, shared.origin)
-    raise PiiError(Errors.E464, env=PASSPHRASE_ENV if kind == PASSPHRASE else VAULT_KEY_ENV)
+    raise PiiError(
+        Errors.E464, what="the vault", env=PASSPHRASE_ENV if kind == PASSPHRASE else VAULT_KEY_ENV
+    )
 
 
 def can_ask() -> bool:

@@ -27,7 +27,7 @@ from ..files.formats.base import LabelledText, ReadStats
 from ..files.labelled import FORMS, check_places, form_of, open_corpus_writer, read_corpus
 from ..files.labelled import convert as convert_corpus
 from ..files.record import Record, Skip, Source, show_fields
-from ..files.sources import SubmissionSource, open_source, open_submissions
+from ..files.sources import FolderSource, open_source, open_submissions
 from ..files.writers import Output, as_line, check_column, replace_file, value_of
 from . import common
 from .settings import ABOVE_0, Limit, Settings, key, read_settings
@@ -277,7 +277,8 @@ class Cleaning:
         if isinstance(item, Record):
             return item.id
         source = self.source
-        return source.files[item.number - 1] if isinstance(source, SubmissionSource) else ""
+        is_folder = isinstance(source, FolderSource) and source.kind == "submissions"
+        return source.files[item.number - 1] if is_folder else ""  # type: ignore[attr-defined]
 
     def as_json(self, whole: steps.WholeCorpus) -> dict[str, Any]:
         """The report: settings, the table, numbers and ids of records with codes; no text. The same run gives the same bytes."""

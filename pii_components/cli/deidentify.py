@@ -32,9 +32,9 @@ from ..llm import CODES
 from ..llm.cost import Prices
 from ..llm.pipeline import add_components, read_config
 from ..llm.pipeline import report as llm_report
-from ..profiles import HEADERS, Profile
+from ..profiles import HEADERS, KEEP, Profile
 from ..release.columns import KEEP_IDS, NO_THREAD, PSEUDONYM, THREAD, Columns, Ids, ThreadOf
-from ..release.engine import KEEP, Engine, load_engine, read_roster, use_roster
+from ..release.engine import Engine, load_engine, read_roster, use_roster
 from ..release.report import (
     BOUNDS,
     Report,
@@ -362,7 +362,7 @@ class Job:
         return named if is_taken or out in places or named.exists() else plain
 
     def learn(self, engine: Engine) -> None:
-        """First reading of the input: its names, those of each thread, and what is swept. RAISES (PiiError): E571."""
+        """First reading of the input: its names, those of each thread, and what is swept. RAISES (PiiError): E570."""
         hide = self.settings.sweep == HIDE
         if not (hide or self.thread_of):
             return
@@ -381,7 +381,7 @@ class Job:
     def begin(
         self, source: Source, engine: Engine, vault: Vault | None, old: RunState | None
     ) -> tuple[RunState, Report]:
-        """How far the run has come: nowhere, or as far as an old one. RAISES (PiiError): E510, E514, E515, E539."""
+        """How far the run has come: nowhere, or as far as an old one. RAISES (PiiError): E510, E514, E539."""
         same = self.same_settings(source, engine) | {"vault": vault.vault_id if vault else ""}
         if old is None:
             return RunState(same, self.key.fingerprint, replace=self.settings.overwrite), Report()
@@ -612,10 +612,10 @@ def _to_review(run: Run, report: Report, swept: SweepResult | None) -> Iterator[
     if run.headers is not None:
         yield f"'{run.headers.out}' holds the headers as they were; it is not to be released"
     yield from _not_read(report.unread, report.notes[NO_THREAD])
-    if swept is not None and swept.n_found:
+    if swept is not None and (n := swept.by_risk.total()):
         risks = ", ".join(f"{risk}: {swept.by_risk[risk]}" for risk in RISKS)
         yield (
-            f"what was hidden somewhere stands in clear in {swept.n_found} places ({swept.n_documents} documents), risk {risks}. "
+            f"what was hidden somewhere stands in clear in {n} places ({len({place.record for place in swept.found})} documents), risk {risks}. "
             "pii-edu review shows them (--review-dir), --config sweep=hide hides surnames too"
         )
     for name in run.source.others:

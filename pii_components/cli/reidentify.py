@@ -13,7 +13,7 @@ from ..errors import Errors, PiiError
 from ..files.record import Record, Skip, Source
 from ..files.sources import open_source
 from ..files.tables import TOKEN_FIELDS, JsonBody
-from ..files.writers import Writer, has_column, open_writer, partial_path, renamed
+from ..files.writers import Writer, open_writer, partial_path, renamed
 from ..vault import vault as vault_tools
 from ..vault.keys import VaultKey
 from ..vault.vault import Entry, Vault, unpack_tokens
@@ -59,7 +59,7 @@ def reidentify(
             codec, bom = record.body[1]
             common.print_bytes(bom + old.encode(codec))
             return
-        if not opened.id_field and has_column(opened, book.id_field):
+        if not opened.id_field and book.id_field in opened.fields:
             opened.id_field = book.id_field
         n = _write(opened, open_writer(opened, target), book)
         common.tell(f"{n} documents restored, each proved by its digest; wrote '{target}'")

@@ -22,8 +22,8 @@ from ..errors import Errors, PiiError, reason_of
 from ..files.formats.base import ReadStats
 from ..files.labelled import check_places, open_corpus_writer, write_corpus
 from ..files.writers import replace_file
+from ..profiles import KEEP
 from ..release import report as proof
-from ..release.engine import KEEP
 from ..release.report import digest, find_report, number, page_path, write_report
 from ..release.review import Review, decisions_path
 from ..release.review import reviewed as marked

@@ -506,9 +506,9 @@ def from_carriers(
 
 def from_crapii(path: Path, split: str) -> Iterator[Filled]:
     """YIELDS (Filled): Real labelled essays in CRAPII's JSON or JSONL form, whole, in the part where the JEDM paper has them."""
-    from ..files.labelled import read_labelled
+    from ..files.labelled import read_corpus
 
-    for text in read_labelled(path):
+    for text in read_corpus(path, "kaggle"):
         if crapii_splits().get(text.id, "test") == split:
             yield Filled(text.text, tuple(text.spans), tuple(text.masked), CRAPII_ANNOTATED)
 

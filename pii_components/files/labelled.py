@@ -114,18 +114,9 @@ def read_corpus(
         warnings.warn(told, PiiWarning, stacklevel=2)
 
 
-def read_labelled(
-    path: Path, *, on_skip: Callable[[Skip], None] | None = None
-) -> Iterator[LabelledText]:
-    """Essays of CRAPII or Kaggle's PII task: a .json array or .jsonl; see `read_corpus`."""
-    return (essay for _, essay in _usable(spans.read_json(path, ReadOptions()), on_skip))
-
-
 def _read(
     path: Path, form: str, options: ReadOptions, on_skip: Callable[[Skip], None] | None
 ) -> Iterator[tuple[int, LabelledText]]:
-    if not path.exists():
-        raise PiiError(Errors.E501, what=f"'{path}'", reason="it does not exist")
     chosen = form_named(form or form_of(path))
     if options.text_source is not None and chosen.name != "entities":
         raise PiiError(Errors.E473, option="text_source", needed="the form entities")

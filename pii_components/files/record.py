@@ -193,13 +193,10 @@ def is_no_text(text: str) -> bool:
 def check_encoding(encoding: str) -> str:
     """Python's name of a text encoding. RAISES (PiiError): E508, if there is none of that name."""
     try:
-        info = codecs.lookup(encoding)
-        "a".encode(encoding)
+        "a".encode(encoding)  # which has none of the codecs that are not for text
+        return codecs.lookup(encoding).name.removesuffix("-sig")
     except (LookupError, ValueError, TypeError) as err:
         raise PiiError(Errors.E508, encoding=encoding) from err
-    if not getattr(info, "_is_text_encoding", True):
-        raise PiiError(Errors.E508, encoding=encoding)
-    return info.name.removesuffix("-sig")
 
 
 def detect_encoding(file: BinaryIO, encoding: str = "utf-8") -> tuple[str, bytes]:
@@ -347,10 +344,8 @@ def check_once(fields: list[str], name: str) -> None:
         raise PiiError(Errors.E507, name=safe_name(name, fields.index(name) + 1))
 
 
-def check_fields(fields: list[str], *names: str) -> None:
+def check_fields(fields: list[str], *names: str, option: str = "--text-column") -> None:
     """Check that columns that the user named are there. RAISES (PiiError): E652, if one is not."""
     for name in names:
         if name and name not in fields:
-            raise PiiError(
-                Errors.E652, name=name, option="--text-column", fields=show_fields(fields)
-            )
+            raise PiiError(Errors.E652, name=name, option=option, fields=show_fields(fields))

@@ -20,6 +20,7 @@ import stat
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -58,15 +59,13 @@ def read_docx(data: bytes, number: int, name: str) -> Record | Skip:
 
     RETURNS (Record | Skip): `unread` are kinds of parts that were not read; E005 without lxml.
     """
-    try:
-        import lxml  # noqa: F401
-    except ImportError:
-        needs: dict[str, Any] = {"package": "lxml", "what": "reading .docx", "extra": "documents"}
-        return Skip.of(Errors.E005, number=number, **needs)
     if data.startswith(_COMPOUND):
         return Skip.of(Errors.E656, number=number)
     try:
         text, unread = _text_of_docx(data, number)
+    except ImportError:
+        needs: dict[str, Any] = {"package": "lxml", "what": "reading .docx", "extra": "documents"}
+        return Skip.of(Errors.E005, number=number, **needs)
     except PiiError as err:
         return Skip(number, err)
     except Exception as err:  # of zipfile, of what unpacks, of lxml: they quote names and text
@@ -142,15 +141,13 @@ def read_pdf(data: bytes, number: int, name: str, *, max_pages: int = 0) -> Reco
     """Read one PDF, by PDFium: its pages in order, joined by a line break.
 
     max_pages (int): No page of a longer one is parsed; 0 is no limit.
-    RETURNS (Record | Skip): `body` is the number of pages.
-    RAISES (PiiError): E005, if pypdfium2 is not installed.
+    RETURNS (Record | Skip): `body` is the number of pages; E005 without pypdfium2.
     """
     try:
         import pypdfium2
-    except ImportError as err:
-        raise PiiError(
-            Errors.E005, package="pypdfium2", what="reading PDF", extra="documents"
-        ) from err
+    except ImportError:
+        needs: dict[str, Any] = {"package": "pypdfium2", "what": "reading PDF"}
+        return Skip.of(Errors.E005, number=number, extra="documents", **needs)
     if b"%PDF" not in data[:1024]:
         return Skip.of(Errors.E657, number=number, kind="PDF", reason="no PDF header")
     try:
@@ -159,11 +156,9 @@ def read_pdf(data: bytes, number: int, name: str, *, max_pages: int = 0) -> Reco
             if 0 < max_pages < pages:
                 return Skip.of(Errors.E655, number=number, pages=pages, limit=max_pages)
             text = "\n".join(map(_page_text, document))
-    except pypdfium2.PdfiumError as err:
+    except (pypdfium2.PdfiumError, ValueError, OSError) as err:
         if getattr(err, "err_code", None) == 4:  # FPDF_ERR_PASSWORD
             return Skip.of(Errors.E656, number=number)
-        return Skip.of(Errors.E657, number=number, kind="PDF", reason=type(err).__name__)
-    except (ValueError, OSError) as err:
         return Skip.of(Errors.E657, number=number, kind="PDF", reason=reason_of(err))
     if has_half_pair(text):
         return Skip.of(Errors.E520, number=number, encoding="text")
@@ -220,12 +215,15 @@ class FolderSource(Source):
     files (list[str]): Paths of all files in it, sorted; those of another kind are skipped.
     done (int): Files read; those up to it are passed over.
     hidden (int): Files that no user wrote, never read.
+    max_bytes, max_pages (int): A larger file is never opened, no page of a longer one is parsed; 0 is no limit.
     unread (dict[str, str]): Folders and others of `files` that cannot be read, and why.
     """
 
     files: list[str] = field(default_factory=list)
     done: int = 0
     hidden: int = 0
+    max_bytes: int = 0
+    max_pages: int = 0
     unread: dict[str, str] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Record | Skip]:
@@ -239,9 +237,12 @@ class FolderSource(Source):
             yield item if isinstance(item, Record) else replace(item, id=name)
 
     def load(self, name: str) -> bytes:
-        """The content of a file of `files`. RAISES (OSError): If it cannot be read, or is a link, a pipe or a device."""
+        """The content of a file of `files`. RAISES (OSError): If it cannot be read, or is a link, a pipe or a device; E654."""
         if name in self.unread:
             raise OSError(errno.ELOOP, self.unread[name])
+        size = (self.path / name).lstat().st_size if self.max_bytes else 0
+        if size > self.max_bytes:
+            raise PiiError(Errors.E654, number=self.done, size=size, limit=self.max_bytes)
         with open_regular(self.path / name, follow=False) as file:
             return file.read()
 
@@ -253,14 +254,14 @@ class FolderSource(Source):
         """One file; its id is its path in the folder."""
         try:
             data = self.load(name)
+        except PiiError as err:
+            return Skip(number, err)
         except OSError as err:
             what = f"record {number}"
             return Skip.of(Errors.E501, number=number, what=what, reason=reason_of(err))
-        return self.decode(data, number, name)
-
-    def decode(self, data: bytes, number: int, name: str) -> Record | Skip:
-        """The text of a file, if it has one."""
         if name.lower().endswith((".docx", ".pdf")):
+            if self.kind == "submissions":
+                return _parsed(data, number, name, self.max_pages)
             at = bisect_left(self.files, f"{name}.txt")
             if at < len(self.files) and self.files[at] == f"{name}.txt":
                 return Skip.of(Errors.E566, number=number)
@@ -280,14 +281,14 @@ class ZipSource(FolderSource):
 
     members: dict[str, ZipInfo] = field(default_factory=dict)
     unsafe: set[str] = field(default_factory=set)
-    archive: ZipFile | None = None
+    archive: Any = None
 
     def look(self) -> None:
-        """List what is in it. RAISES (PiiError): E567, E504."""
+        """List what is in it. RAISES (PiiError): E501, E503."""
         try:
             self.archive = ZipFile(self.path)
         except (BadZipFile, OSError, ValueError, NotImplementedError) as err:
-            raise PiiError(Errors.E567, reason=reason_of(err)) from err
+            raise PiiError(Errors.E501, what="the archive", reason=reason_of(err)) from err
         for info in self.archive.infolist():
             name, parts = info.filename, info.filename.split("/")
             leads_out = (
@@ -303,11 +304,8 @@ class ZipSource(FolderSource):
                 self.unsafe.add(name)
             self.members[name] = info
         if not any(map(self.reads, self.members)):
-            raise PiiError(Errors.E504)
+            raise PiiError(Errors.E503)
         self.files, self.size = sorted(self.members), len(self.members)
-
-    def reads(self, name: str) -> bool:
-        return name.lower().endswith(DOCUMENT_SUFFIXES)
 
     def read(self, number: int, name: str) -> Record | Skip:
         info = self.members[name]
@@ -321,50 +319,16 @@ class ZipSource(FolderSource):
         return FolderSource.read(self, number, name)
 
     def load(self, name: str) -> bytes:
-        if self.archive is None:
-            raise OSError(errno.EBADF, "the archive is closed")
         try:
-            return self.archive.read(
-                self.members[name]
-            )  # no more than it says of its size; else its checksum is wrong
+            # No more than it says of its size; else its checksum is wrong.
+            return bytes(self.archive.read(self.members[name]))
         except Exception as err:  # of zipfile and of what unpacks: their messages quote names
             raise OSError(
                 errno.EIO, f"a broken member of the archive, {type(err).__name__}"
             ) from err
 
     def close(self) -> None:
-        if self.archive is not None:
-            self.archive.close()
-
-
-@dataclass(slots=True)
-class SubmissionSource(FolderSource):
-    """A folder of .pdf, .docx and .txt.
-
-    max_bytes, max_pages (int): A larger file is never opened, no page of a longer one is parsed; 0 is no limit.
-    """
-
-    max_bytes: int = 0
-    max_pages: int = 0
-
-    def load(self, name: str) -> bytes:
-        size = 0 if name in self.unread else (self.path / name).lstat().st_size
-        if 0 < self.max_bytes < size:
-            raise PiiError(Errors.E654, number=self.done, size=size, limit=self.max_bytes)
-        return FolderSource.load(self, name)
-
-    def read(self, number: int, name: str) -> Record | Skip:
-        try:
-            return FolderSource.read(self, number, name)
-        except PiiError as err:
-            return Skip(number, err)
-
-    def decode(self, data: bytes, number: int, name: str) -> Record | Skip:
-        if name.lower().endswith(".pdf"):
-            return read_pdf(data, number, name, max_pages=self.max_pages)
-        if name.lower().endswith(".docx"):
-            return read_docx(data, number, name)
-        return FolderSource.decode(self, data, number, name)
+        self.archive.close()
 
 
 def read_document(data: bytes, number: int, name: str) -> Record | Skip:
@@ -372,13 +336,15 @@ def read_document(data: bytes, number: int, name: str) -> Record | Skip:
 
     RETURNS (Record | Skip): `body` is the name in OUTPUT, and (encoding, mark).
     """
-    try:
-        item = (read_docx if name.lower().endswith(".docx") else read_pdf)(data, number, name)
-    except PiiError as err:
-        return Skip(number, err)
+    item = _parsed(data, number, name)
     if isinstance(item, Skip):
         return item
     return replace(item, id=f"{name}.txt", body=(f"{name}.txt", ("utf-8", b"")))
+
+
+def _parsed(data: bytes, number: int, name: str, max_pages: int = 0) -> Record | Skip:
+    is_docx = name.lower().endswith(".docx")
+    return (read_docx if is_docx else partial(read_pdf, max_pages=max_pages))(data, number, name)
 
 
 def decode_text(data: bytes, number: int, name: str, *, encoding: str = "utf-8") -> Record | Skip:
@@ -415,17 +381,10 @@ def open_source(
     """
     if data is not None:
         return _open_text(path, data, encoding)
-    try:
-        is_folder, exists = path.is_dir(), path.exists()
-    except OSError as err:
-        raise PiiError(Errors.E501, what=f"'{path}'", reason=reason_of(err)) from err
-    if not exists:
-        raise PiiError(Errors.E501, what=f"'{path}'", reason="it does not exist")
-    if not is_folder:
-        open_binary(path).close()
-    if is_folder:
+    if os.path.isdir(path):
         source = FolderSource(path=path, kind="folder", encoding=encoding, others=["(file name)"])
         return _look_into(source)
+    open_binary(path).close()
     suffix = path.suffix.lower()
     if suffix == ".zip":
         archive = ZipSource(
@@ -463,7 +422,7 @@ def _open_text(path: Path, data: bytes | None, encoding: str) -> FileSource:
 
 
 def _look_into(source: FolderSource) -> FolderSource:
-    """List the files of a folder. RAISES (PiiError): E501, E508; E504, if there are none of a kind that is read."""
+    """List the files of a folder. RAISES (PiiError): E501, E508; E503, if there are none of a kind that is read."""
     check_encoding(source.encoding)
     names, source.unread = files_below(source.path)
     shown = [name for name in names if not is_hidden(name)]
@@ -472,7 +431,7 @@ def _look_into(source: FolderSource) -> FolderSource:
             raise PiiError(
                 Errors.E501, what="the folder", reason=next(iter(source.unread.values()))
             )
-        raise PiiError(Errors.E504)
+        raise PiiError(Errors.E503)
     # A folder that cannot be looked into is skipped as a file that cannot be read is: counted and named.
     source.files = sorted([*shown, *source.unread])
     source.size, source.hidden = len(source.files), len(names) - len(shown)
@@ -489,21 +448,19 @@ def is_hidden(name: str) -> bool:
 
 def open_submissions(
     path: Path, *, max_bytes: int = 0, max_pages: int = 0, encoding: str = "utf-8"
-) -> SubmissionSource:
+) -> FolderSource:
     """Find the .pdf, .docx and .txt files of a folder, in those below it too; or take one .pdf.
 
     max_bytes, max_pages (int): What is allowed; 0 is no limit. encoding (str): Of .txt files.
-    RAISES (PiiError): E501, E504, E508.
+    RAISES (PiiError): E501, E503, E508.
     """
-    source = SubmissionSource(
+    source = FolderSource(
         path=path, kind="submissions", encoding=encoding, max_bytes=max_bytes, max_pages=max_pages
     )
     if path.is_dir():
-        _look_into(source)
-    elif path.exists():
-        source.path, source.files, source.size = path.parent, [path.name], 1
-    else:
-        raise PiiError(Errors.E501, what=f"'{path}'", reason="it does not exist")
+        return _look_into(source)
+    open_binary(path).close()
+    source.path, source.files, source.size = path.parent, [path.name], 1
     return source
 
 

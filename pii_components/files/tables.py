@@ -64,22 +64,14 @@ class JsonBody:
     values: dict[str, Any]
     ascii_only: bool = False
 
-    def value(self, name: str) -> Any:
-        """RETURNS (Any): The value of a field, or None."""
-        return self.values.get(name)
-
     def to_json(self, new: dict[str, Any] | None = None, drop: Set[str] = frozenset()) -> str:
         """Write the object on one line.
 
         new (dict[str, Any] | None): New values of fields that it has; others are left out.
         drop (Set[str]): Fields that are left out.
         """
-        values = dict(self.values)
-        for name, value in (new or {}).items():
-            if name in values:
-                values[name] = value
-        for name in drop & values.keys():
-            del values[name]
+        merged = self.values | (new or {})
+        values = {name: merged[name] for name in self.values if name not in drop}
         return json.dumps(values, ensure_ascii=self.ascii_only)
 
 
@@ -133,8 +125,7 @@ def split_array(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _after_space(text: str, pos: int) -> int:
-    match = _SPACE.match(text, pos)
-    return match.end() if match else pos
+    return _SPACE.match(text, pos).end()  # type: ignore[union-attr]
 
 
 @dataclass(slots=True)
@@ -192,8 +183,7 @@ class JsonSource(Source):
         for name in self.text_fields:
             text = "" if values[name] is None else values[name]
             if not isinstance(text, str):
-                kind = type(text).__name__
-                return Skip.of(Errors.E523, number=number, id=ident, type=kind)
+                return Skip.of(Errors.E624, number=number, id=ident, name=name, expected="a string")
             texts.append(text)
         text = FIELD_SEPARATOR.join(texts)
         if has_half_pair(text):
@@ -303,9 +293,8 @@ _NUMBER = re.compile(r"[+-]?[\d.,]*(?:[eE][+-]?\d+)?%?")
 
 @dataclass(slots=True)
 class CsvSource(Source):
-    """A table. header (list[str]): All columns. delimiter, line_end (str), quote_all (bool): As in the file."""
+    """A table. delimiter, line_end (str), quote_all (bool): As in the file."""
 
-    header: list[str] = field(default_factory=list)
     delimiter: str = ","
     line_end: str = "\n"
     quote_all: bool = False
@@ -334,11 +323,11 @@ class CsvSource(Source):
             yield held[1]
 
     def _item(self, number: int, line: int, row: list[str]) -> Record | Skip:
-        if len(row) != len(self.header):
-            reason = f"{len(row)} cells where the header has {len(self.header)}"
+        if len(row) != len(self.fields):
+            reason = f"{len(row)} cells where the header has {len(self.fields)}"
             return Skip.of(Errors.E524, number=number, line=line, reason=reason)
         row = list(map(plain_cell, row)) if self.spreadsheet_safe else row
-        ident = row[self.header.index(self.id_field)] if self.id_field else ""
+        ident = row[self.fields.index(self.id_field)] if self.id_field else ""
         if any(map(is_no_text, row)):
             return Skip.of(
                 Errors.E520,
@@ -347,9 +336,9 @@ class CsvSource(Source):
                 id="" if is_no_text(ident) else ident,
                 encoding=self.encoding,
             )
-        pairs = zip(self.header, row, strict=True)
+        pairs = zip(self.fields, row, strict=True)
         others = tuple((name, cell) for name, cell in pairs if name in self.others)
-        text = FIELD_SEPARATOR.join(row[self.header.index(name)] for name in self.text_fields)
+        text = FIELD_SEPARATOR.join(row[self.fields.index(name)] for name in self.text_fields)
         return Record(
             number, ident if self.id_field else str(number), text, body=row, others=others
         )
@@ -374,7 +363,8 @@ def _beside(line: int, item: Record | Skip) -> Record | Skip:
     """RETURNS (Record | Skip): The item beside a broken row: a record becomes a skip."""
     if isinstance(item, Skip):
         return item
-    return Skip.of(Errors.E553, number=item.number, line=line, id=item.id)
+    reason = "it stands beside a broken one, and may be a part of a text"
+    return Skip.of(Errors.E524, number=item.number, line=line, id=item.id, reason=reason)
 
 
 def numbered_rows(
@@ -424,7 +414,7 @@ def open_csv(path: Path, *, encoding: str = "utf-8", **columns: Any) -> CsvSourc
 
     encoding (str): A byte order mark in the file overrules utf-8.
     columns: text_field, more, id_field, drop and spreadsheet_safe of a `Source`; an empty text_field finds one with a usual name.
-    RAISES (PiiError): E501 to E508, E550.
+    RAISES (PiiError): E501 to E508, E520.
     """
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT))
     try:
@@ -435,11 +425,10 @@ def open_csv(path: Path, *, encoding: str = "utf-8", **columns: Any) -> CsvSourc
     if not "".join(lines).strip():
         raise PiiError(Errors.E503)
     if is_no_text("".join(lines)):
-        raise PiiError(Errors.E550, encoding=codec)
+        raise PiiError(Errors.E520, number=0, encoding=codec)
     source = CsvSource(path, "csv", codec, bom, size=path.stat().st_size, **columns)
     source.delimiter, header = _sniff(lines, source.text_field, path.suffix.lower())
-    source.header = list(map(plain_cell, header)) if source.spreadsheet_safe else header
-    source.choose(source.header)
+    source.choose(list(map(plain_cell, header)) if source.spreadsheet_safe else header)
     ends = (end for end in ("\r\n", "\r") if lines[-1].endswith(end))
     source.line_end = next(ends, "\n")
     source.quote_all = "".join(lines).count('"') == 2 * len(header)
@@ -482,10 +471,8 @@ def _sniff(lines: list[str], wanted: str, suffix: str) -> tuple[str, list[str]]:
 
 @dataclass(slots=True)
 class ParquetSource(Source):
-    """A Parquet file; the body of a record is a batch of one row. header (list[str]): All columns. schema (Any): Of what is written.
-    done (int): Rows read."""
+    """A Parquet file; the body of a record is a batch of one row. schema (Any): Of what is written. done (int): Rows read."""
 
-    header: list[str] = field(default_factory=list)
     schema: Any = None
     done: int = 0
 
@@ -518,7 +505,7 @@ class ParquetSource(Source):
 def open_parquet(path: Path, **columns: Any) -> ParquetSource:
     """Read the schema of a Parquet file and find its text; columns as those of `open_csv`.
 
-    RAISES (PiiError): E005, if pyarrow is not installed; E501, E503, E652 to E507; E523, if a text is something else.
+    RAISES (PiiError): E005, if pyarrow is not installed; E501, E503, E652 to E507; E624, if a text is something else.
     """
     try:
         import pyarrow
@@ -534,16 +521,16 @@ def open_parquet(path: Path, **columns: Any) -> ParquetSource:
         raise PiiError(Errors.E501, what="the Parquet file", reason=reason_of(err)) from err
     if not rows:
         raise PiiError(Errors.E503)
-    source = ParquetSource(path, "parquet", size=rows, header=schema.names, **columns)
-    source.choose(source.header)
-    for name in source.header:
-        check_once(source.header, name)
+    source = ParquetSource(path, "parquet", size=rows, **columns)
+    source.choose(schema.names)
+    for name in source.fields:
+        check_once(source.fields, name)
     fields = []
     for column in schema:
         kind = column.type.value_type if pyarrow.types.is_dictionary(column.type) else column.type
         is_text = pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)
         if column.name in source.text_fields and not is_text:
-            raise PiiError(Errors.E523, number=1, type=kind)
+            raise PiiError(Errors.E624, number=1, name="text", expected="a string")
         kind = kind if is_text or column.name != source.id_field else pyarrow.string()
         fields += [pyarrow.field(column.name, kind)] if column.name not in source.drop else []
     source.schema = pyarrow.schema(fields)

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import Errors, PiiError
-from .record import Record, Source, reason_of, show_fields, split_texts
+from .record import Record, Source, check_fields, reason_of, split_texts
 from .sources import files_below
 from .tables import CsvSource, JsonBody, JsonSource, ParquetSource, safe_cell
 
@@ -204,7 +204,7 @@ class Output:
 
 
 class Writer(Output):
-    """Texts in the encoding and form of their source, for others to read. The base of all writers."""
+    """Texts in the encoding and form of their source, for others to read: one plain text. The base of all writers."""
 
     mode = 0o666
 
@@ -231,16 +231,13 @@ class Writer(Output):
         RAISES (PiiError): E538, if the encoding has no such characters; E545, if texts cannot be
             told apart; nothing is written then. E512, if the disk refuses.
         """
-        encoding = self.encoding_of(record)
+        # That of the file it goes to.
+        encoding = self.source.encoding if self.source.has_columns else str(record.body[1][0])
         try:
             data = self.form(record, text, fields or {}).encode(encoding)
         except UnicodeError as err:
             raise PiiError(Errors.E538, number=record.number, encoding=encoding) from err
         self.put(record, data)
-
-    def encoding_of(self, record: Record) -> str:
-        """The encoding of the file that the record goes to."""
-        return self.source.encoding
 
     def put(self, record: Record, data: bytes) -> None:
         """Write the bytes of a record."""
@@ -253,13 +250,6 @@ class Writer(Output):
     def stop(self) -> None:
         """Close the partial file before the end; it is left readable."""
         self.file.stop(self.tail())
-
-
-class TextWriter(Writer):
-    """One plain text, with the byte order mark that it had."""
-
-    def encoding_of(self, record: Record) -> str:
-        return str(record.body[1][0])
 
 
 class CsvRows:
@@ -289,17 +279,16 @@ class CsvWriter(Writer):
     def __init__(self, source: CsvSource, out: Path, *, safe: bool) -> None:
         super().__init__(source, out)
         self.safe = safe
-        self._keep = [i for i, name in enumerate(source.header) if name not in source.drop]
-        self._header = source.header
+        self._keep = [i for i, name in enumerate(source.fields) if name not in source.drop]
         self._rows = CsvRows(source.delimiter, source.line_end, quote_all=source.quote_all)
 
     def head(self) -> bytes:
-        return self._line(self._header).encode(self.source.encoding, "surrogateescape")
+        return self._line(self.source.fields).encode(self.source.encoding, "surrogateescape")
 
     def form(self, record: Record, text: str, fields: Mapping[str, Any]) -> str:
         row = list(record.body)
         for name, new in self.texts(record, text).items():
-            row[self._header.index(name)] = new
+            row[self.source.fields.index(name)] = new
         return self._line(row)
 
     def _line(self, cells: list[str]) -> str:
@@ -311,12 +300,8 @@ class JsonlWriter(Writer):
     """One object per line, with a new text."""
 
     def form(self, record: Record, text: str, fields: Mapping[str, Any]) -> str:
-        return self.object(record, text, fields) + "\n"
-
-    def object(self, record: Record, text: str, fields: Mapping[str, Any]) -> str:
-        """JSON of the record."""
         new = {**self.texts(record, text), **fields}
-        return str(record.body.to_json(new, self.source.drop))
+        return str(record.body.to_json(new, self.source.drop)) + "\n"
 
 
 class JsonWriter(JsonlWriter):
@@ -335,7 +320,8 @@ class JsonWriter(JsonlWriter):
         return "\n]\n".encode(self.source.encoding)
 
     def form(self, record: Record, text: str, fields: Mapping[str, Any]) -> str:
-        return ("\n" if self._empty else ",\n") + self.object(record, text, fields)
+        comma = "\n" if self._empty else ",\n"
+        return comma + super().form(record, text, fields).removesuffix("\n")
 
     def put(self, record: Record, data: bytes) -> None:
         super().put(record, data)
@@ -438,9 +424,6 @@ class FolderWriter(Writer):
     def _digest(self, data: bytes) -> str:
         return hmac.new(self.file.key, data, "sha256").hexdigest()
 
-    def encoding_of(self, record: Record) -> str:
-        return str(record.body[1][0])
-
     def put(self, record: Record, data: bytes) -> None:
         name, (_, bom), *_ = record.body
         path = self.partial / name
@@ -509,7 +492,7 @@ def open_writer(source: Source, out: Path, *, safe: bool = False) -> Writer:
         return ParquetWriter(source, out)
     if isinstance(source, JsonSource):
         return JsonWriter(source, out) if source.kind == "json" else JsonlWriter(source, out)
-    return TextWriter(source, out)
+    return Writer(source, out)
 
 
 def as_line(record: Record, source: Source) -> str:
@@ -518,7 +501,7 @@ def as_line(record: Record, source: Source) -> str:
         return record.body.to_json()
     if isinstance(source, CsvSource):
         row: dict[str, Any] = {}
-        for i, (name, cell) in enumerate(zip(source.header, record.body, strict=True), 1):
+        for i, (name, cell) in enumerate(zip(source.fields, record.body, strict=True), 1):
             row[name if name not in row else f"{name} ({i})"] = cell
     elif isinstance(source, ParquetSource):
         row = record.body.to_pylist()[0]
@@ -537,36 +520,30 @@ def check_column(source: Source, name: str, option: str) -> None:
             option=option,
             kind="a folder of files" if source.kind == "folder" else "a text",
         )
-    if not has_column(source, name):
-        raise PiiError(Errors.E652, option=option, name=name, fields=show_fields(source.fields))
-
-
-def has_column(source: Source, name: str) -> bool:
-    """Whether a source has a column or field, as far as they are known."""
-    return source.has_columns and name in source.fields
+    check_fields(source.fields, name, option=option)
 
 
 def value_of(record: Record, source: Source, name: str) -> Any:
     """What stands in a column of a record; None if nothing does."""
     if isinstance(record.body, JsonBody):
-        return record.body.value(name)
+        return record.body.values.get(name)
     if isinstance(source, ParquetSource):
         return record.body.column(name)[0].as_py()
-    return record.body[source.header.index(name)] if isinstance(source, CsvSource) else None
+    return record.body[source.fields.index(name)] if isinstance(source, CsvSource) else None
 
 
 def renamed(record: Record, source: Source, name: str, value: Any) -> Record:
     """The record with another ID, which is the value of a column, or the name of its file ("(file name)"), in all that is written of
     it; `given` is what it had. As it was, if a table has no such column."""
     body = record.body
-    if isinstance(source, CsvSource | ParquetSource) and name not in source.header:
+    if isinstance(source, CsvSource | ParquetSource) and name not in source.fields:
         return record
     if isinstance(body, JsonBody):
-        old, body = body.value(name), replace(body, values={**body.values, name: value})
+        old, body = body.values.get(name), replace(body, values={**body.values, name: value})
     elif isinstance(source, ParquetSource):
         old, body = value_of(record, source, name), with_value(body, name, value)
     elif isinstance(source, CsvSource):
-        at = source.header.index(name)
+        at = source.fields.index(name)
         old, body = body[at], [*body[:at], value, *body[at + 1 :]]
     else:
         old, body = body[0], (value, *body[1:])

@@ -36,10 +36,11 @@ from presidio_anonymizer.services.app_entities_convertor import AppEntitiesConve
 from starlette.exceptions import HTTPException
 
 from ..errors import Errors, PiiError
+from ..release.engine import WARM_UP, memory_zone
 from ..vault.keys import VaultKey
 from ..vault.vault import Vault
 from .operators import PiiEduAnonymizer, PiiEduDeanonymizer
-from .recognizer import build_analyzer, check_source, memory_zone
+from .recognizer import build_analyzer, check_source
 from .settings import ServeSettings, read_config, resolve_config
 
 logger = logging.getLogger("pii_components.presidio")
@@ -47,8 +48,6 @@ logger = logging.getLogger("pii_components.presidio")
 INTERNAL = "Internal server error"
 # As Flask words it, in Presidio's services.
 NO_JSON = "The browser (or proxy) sent a request that this server could not understand."
-# Components build their tables at their first text: outside of a memory zone. It says nothing about anyone.
-WARM_UP = "Name: A. Sample\nsample@example.edu, 555-0100, example.edu/~sample, 00000000. Sample (2000) says so."
 
 
 class Services(NamedTuple):

@@ -28,7 +28,7 @@ from ..errors import Errors, PiiError
 from ..labels import HEADER, LABELS, PRIORITY, role_of
 from ..offsets import Replacement, apply_replacements
 from ..profiles import REMOVE, TAG, Profile, shipped_profiles
-from ..surrogates.keys import KEY_ENV, MIN_KEY_BYTES, Chance, check_key, load_key
+from ..surrogates.keys import KEY_ENV, Chance, check_key, load_key
 from ..surrogates.owners import detail_owners
 from ..surrogates.plan import AGREEMENT, plan
 from ..surrogates.values import Item
@@ -86,13 +86,11 @@ class NewTexts(dict[str, str]):
 
 def _expect(operator: str, name: str, value: object, types: Any, expected: str) -> None:
     if not isinstance(value, types):  # what it holds is not told
-        raise OperatorError(
-            Errors.E832,
-            operator=operator,
-            name=name,
-            type=type(value).__name__,
-            expected=expected,
+        what, got = (
+            f"Parameter '{name}' of operator '{operator}'",
+            f"of type {type(value).__name__}",
         )
+        raise OperatorError(Errors.E650, name=what, value=got, allowed=expected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +108,7 @@ class SurrogateSettings:
         """Check what a user gave.
 
         document (bool): Whether it is known; then the default of the scope is the profile's, else "corpus".
-        RAISES (OperatorError): E830, E832, E833; E002, E402, E422 to E425 for key, profile and labels.
+        RAISES (OperatorError): E464, E650, E833; E002, E402, E422 to E425 for key, profile and labels.
         """
         given = {"profile": "crapii", **params}
         for name, (types, expected) in _PARAMS.items():
@@ -126,19 +124,21 @@ class SurrogateSettings:
             raise OperatorError(str(err).replace("{", "{{").replace("}", "}}")) from None
         scope = given.get("scope") or (profile.scope if document else CORPUS)
         if scope in ("thread", THREAD) or (scope == DOCUMENT and not document):
-            raise OperatorError(Errors.E833, operator=HIPS, scope=scope)
+            what = f"know its document or thread: scope '{scope}' takes its id (thread:ID)"
+            raise OperatorError(Errors.E833, what=what)
         return cls(key, profile, scope, given.get("reserved"), labels)
 
     def refuse_headers(self) -> None:
-        """RAISES (OperatorError): E834 for a profile that removes headers: an operator sees one span at a time."""
+        """RAISES (OperatorError): E833 for a profile that removes headers: an operator sees one span at a time."""
         if self.profile.header == REMOVE:
-            raise OperatorError(Errors.E834, profile=self.profile.name)
+            what = f"remove headers, as profile '{self.profile.name}' does"
+            raise OperatorError(Errors.E833, what=what)
 
 
 def _key(given: str | bytes | None) -> bytes:
     key = load_key(env=KEY_ENV) if given is None else given
     if key is None:
-        raise PiiError(Errors.E830, operator=HIPS, least=MIN_KEY_BYTES, env=KEY_ENV)
+        raise PiiError(Errors.E464, what="the operator hips", env=KEY_ENV)
     if isinstance(key, str):
         key = key.strip().encode("utf8")
     return check_key(key, source="the parameter key")
@@ -213,11 +213,11 @@ def _labels_of(
     text: str, spans: Sequence[Any], results: Sequence[Any], labels: Mapping[str, str]
 ) -> list[str]:
     """RETURNS (list[str]): Our labels of spans that Presidio made of results; a result that says our label keeps it. Of
-    several that were merged, the label that protects most. RAISES (OperatorError): E838 for a span outside of the text."""
+    several that were merged, the label that protects most. RAISES (OperatorError): E411 for a span outside of the text."""
     found = []
     for span in spans:
         if not 0 <= span.start <= span.end <= len(text):
-            raise OperatorError(Errors.E838, start=span.start, end=span.end, length=len(text))
+            raise OperatorError(Errors.E411, start=span.start, end=span.end, length=len(text))
         said: set[str] = set()
         for result in results if span.entity_type not in labels else ():
             about = getattr(result, "recognition_metadata", None) or {}
@@ -239,7 +239,7 @@ class _Operator(Operator):
     @classmethod
     def merged(cls, params: Mapping[str, Any] | None) -> dict[str, Any]:
         """RETURNS (dict): Parameters of a call, and the bound ones.
-        RAISES (OperatorError): E546 for an unknown one, E832 for a document that is none of ours."""
+        RAISES (OperatorError): E546 for an unknown one, E650 for a document that is none of ours."""
         given = dict(params or {})
         given.pop("entity_type", None)
         for name in given:
@@ -276,7 +276,7 @@ class HipsOperator(_Operator):
     PARAMS = (*_PARAMS, "document")
 
     def validate(self, params: dict[str, Any] | None = None) -> None:
-        """RAISES (OperatorError): E546, E832 to E834, and those of key and profile, for parameters that cannot be used."""
+        """RAISES (OperatorError): E546, E650, E833, and those of key and profile, for parameters that cannot be used."""
         values = self.merged(params)
         if "document" not in values:
             SurrogateSettings.of(values).refuse_headers()
@@ -286,14 +286,15 @@ class HipsOperator(_Operator):
         profile keeps it. Without a document it is a function of key, scope, label and text: not linked to any other
         value, nor kept apart from it.
 
-        RAISES (OperatorError): E835 for a span of another document, E832 for what is no text.
+        RAISES (OperatorError): E833 for a span of another document, E650 for what is no text.
         """
         values = self.merged(params)
         entity = str((params or {}).get("entity_type") or "")
         _expect(HIPS, "text", text, str, "text")
         if "document" in values:
             if text not in values["document"]:
-                raise OperatorError(Errors.E835, entity=entity)
+                what = f"use what it was given for another text (a span of type {entity})"
+                raise OperatorError(Errors.E833, what=what)
             return str(values["document"][text])
         if not text:
             return ""
@@ -316,7 +317,7 @@ class ReidentifyOperator(_Operator):
     TYPE = OperatorType.Deanonymize
 
     def validate(self, params: dict[str, Any] | None = None) -> None:
-        """RAISES (OperatorError): E546, E832 or E836 for parameters that cannot be used."""
+        """RAISES (OperatorError): E546, E650 or E836 for parameters that cannot be used."""
         values = self.merged(params)
         if "document" not in values and not isinstance(values.get("vault"), Vault):
             raise OperatorError(Errors.E836, operator=REIDENTIFY)
@@ -370,7 +371,7 @@ def hips_operators(
     settings: As for `HipsOperator`; the default scope is the profile's, "document" mostly.
     RETURNS (dict[str, OperatorConfig]): One for each type of entity in the results. They hold originals, so they are for
         this call.
-    RAISES (OperatorError): For settings that cannot be used; E834 for a profile that removes headers.
+    RAISES (OperatorError): For settings that cannot be used; E833 for a profile that removes headers.
     """
     chosen = SurrogateSettings.of(HipsOperator.merged(settings), document=True)
     chosen.refuse_headers()
@@ -559,7 +560,7 @@ class PiiEduDeanonymizer(DeanonymizeEngine):
         entities (list[OperatorResult]): The items that the anonymizer gave, or some of them.
         operators (dict[str, OperatorConfig] | None): None for `reidentify` throughout.
         RETURNS (EngineResult): With the originals.
-        RAISES (PiiError): E458 to E461, E546, E832, E836, E839.
+        RAISES (PiiError): E458 to E461, E546, E650, E836, E839.
         """
         wanted = {_DEFAULT: OperatorConfig(REIDENTIFY)} if operators is None else dict(operators)
         asked = _params_of(REIDENTIFY, wanted, entities)

@@ -19,7 +19,6 @@ what else we know are in the analysis explanation and in the recognition metadat
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from threading import Lock, RLock
 from types import SimpleNamespace
@@ -28,12 +27,12 @@ from typing import Any
 import spacy
 from pydantic import ConfigDict, model_validator
 from spacy.language import Language
-from spacy.tokenizer import Tokenizer
 from spacy.tokens import Doc, Span
 
 from .. import __version__
 from ..errors import Errors, PiiError, checked_text
 from ..labels import LABELS, OTHER, PRESIDIO_ENTITIES, ROLES
+from ..release.engine import SURROGATES, surrogate_pipes
 from ..spans import PROTECT_AT, SPANS_KEY, Candidate, read_spans
 from .settings import (
     LABEL_KEY,
@@ -71,7 +70,6 @@ _OPTIONS = (
 # What Presidio gives a weak pattern that has a word of context near it.
 _LEAST = 0.4
 DEFAULT_PIPELINE = "en_pii_edu"
-_SURROGATES = "hips_surrogate"
 # Values of tables that are no text.
 _PLAIN = (bool, int, float, type(None))
 # An installed package, a folder, or a pipeline that is loaded.
@@ -82,38 +80,28 @@ def open_pipeline(source: PipelineSource) -> Language:
     """Load a pipeline, unless it is loaded; without surrogates, which Presidio's anonymizer is there for.
 
     RETURNS (Language): It writes `doc.spans["pii"]`.
-    RAISES (PiiError): E517 if it does not load, E807 if it finds nothing.
+    RAISES (PiiError): E517 if it does not load, E518 if it finds nothing.
     """
     try:
-        nlp = source if isinstance(source, Language) else spacy.load(source, exclude=[_SURROGATES])
+        nlp = source if isinstance(source, Language) else spacy.load(source, exclude=[SURROGATES])
     except (ImportError, OSError, ValueError) as err:
         reason = type(err).__name__
         raise PiiError(Errors.E517, model=name_of(source), reason=reason) from err
     if not any("doc.spans" in nlp.get_pipe_meta(name).assigns for name in nlp.pipe_names):
         pipes = ", ".join(nlp.pipe_names) or "nothing"
-        raise PiiError(Errors.E807, pipeline=name_of(nlp), pipes=pipes)
+        raise PiiError(
+            Errors.E518,
+            model=name_of(nlp),
+            factory=f"that finds (it has: {pipes})",
+            what="write doc.spans",
+        )
     return nlp
-
-
-def surrogate_pipes(nlp: Language) -> list[str]:
-    """RETURNS (list[str]): Components of a pipeline that make surrogates."""
-    return [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == _SURROGATES]
-
-
-def memory_zone(nlp: Language) -> AbstractContextManager[Any]:
-    """Free the words of its texts at the end; no Doc may be used after it.
-
-    RETURNS (AbstractContextManager): One that does nothing, where a tokenizer has a cache that would point into
-        what is gone.
-    """
-    fine = type(nlp.tokenizer) is Tokenizer or hasattr(nlp.tokenizer, "memory_zone")
-    return nlp.memory_zone() if fine else nullcontext()
 
 
 def check_source(source: PipelineSource, language: str) -> None:
     """Check that a pipeline can be had, without loading it.
 
-    RAISES (PiiError): E516 if there is none, E517 if it cannot be read, E806 if it is for another language.
+    RAISES (PiiError): E516 if there is none, E517 if it cannot be read, E519 if it is for another language.
     """
     if isinstance(source, Language):
         spoken = source.lang
@@ -128,7 +116,7 @@ def check_source(source: PipelineSource, language: str) -> None:
             reason = type(err).__name__
             raise PiiError(Errors.E517, model=name_of(source), reason=reason) from err
     if spoken != language:
-        raise PiiError(Errors.E806, language=language, allowed=spoken)
+        raise PiiError(Errors.E519, value=language, what="language of the pipeline", allowed=spoken)
 
 
 def name_of(source: PipelineSource) -> str:
@@ -175,7 +163,7 @@ class PiiEduNlpEngine(SpacyNlpEngine):
             entities with low scores win over ours.
         pipeline (PipelineSource): An installed package, a folder, or a pipeline that is loaded.
         labels, cited, direct_only: See `settings.Naming`.
-        RAISES (PiiError): E650 for options; E516 to E806 for a pipeline that is not there or of another language.
+        RAISES (PiiError): E650 for options; E516 to E519 for a pipeline that is not there or of another language.
         """
         self.naming = Naming(labels, cited, direct_only)
         self._sources: dict[str, PipelineSource] = {}
@@ -195,14 +183,14 @@ class PiiEduNlpEngine(SpacyNlpEngine):
             self.load()
 
     def load(self) -> None:
-        """Load the pipelines, once. RAISES (PiiError): E517, E807."""
+        """Load the pipelines, once. RAISES (PiiError): E517, E518."""
         with self._lock:
             if self.nlp is None:
                 loaded = {lang: open_pipeline(source) for lang, source in self._sources.items()}
                 self.nlp = loaded  # type: ignore[assignment]
 
     def process_text(self, text: str, language: str) -> NlpArtifacts:
-        """RETURNS (NlpArtifacts): Its `tokens` is the Doc. RAISES (PiiError): E806, E808, E809."""
+        """RETURNS (NlpArtifacts): Its `tokens` is the Doc. RAISES (PiiError): E519, E808, E809."""
         nlp = self._pipeline(language)
         doc = nlp(checked_text(text), disable=surrogate_pipes(nlp))
         return self._doc_to_nlp_artifact(doc, language)
@@ -220,7 +208,7 @@ class PiiEduNlpEngine(SpacyNlpEngine):
         texts (Iterable[Any]): Strings, numbers and None, as BatchAnalyzerEngine lets them through; (text, context) if
             `as_tuples`.
         YIELDS (tuple[Any, ...]): (text, artifacts) or (text, artifacts, context), in order.
-        RAISES (PiiError): E806, E808, E809.
+        RAISES (PiiError): E519, E808, E809.
         """
         pairs = texts if as_tuples else ((text, None) for text in texts)
         nlp = self._pipeline(language)
@@ -240,7 +228,10 @@ class PiiEduNlpEngine(SpacyNlpEngine):
         self.load()
         pipelines: dict[str, Any] = self.nlp or {}
         if language not in pipelines:
-            raise PiiError(Errors.E806, language=language, allowed=", ".join(pipelines))
+            allowed = ", ".join(pipelines)
+            raise PiiError(
+                Errors.E519, value=language, what="language of the pipeline", allowed=allowed
+            )
         return pipelines[language]  # type: ignore[no-any-return]
 
     def _doc_to_nlp_artifact(self, doc: Doc, language: str) -> NlpArtifacts:
@@ -293,7 +284,7 @@ class StudentPiiRecognizer(LocalRecognizer):
             text that comes without a Doc of such a pipeline, and never downloaded.
         labels, cited, direct_only: See `settings.Naming`.
         unknown: Refused; but `return_cited` of 0.12 stands for `cited`, for one version.
-        RAISES (PiiError): E650 to E546 for options, E516 to E806 for a pipeline that is not there or of another
+        RAISES (PiiError): E650 to E546 for options, E516 to E519 for a pipeline that is not there or of another
             language.
         """
         if unknown.pop("return_cited", False):
@@ -328,7 +319,7 @@ class StudentPiiRecognizer(LocalRecognizer):
 
         entities (Sequence[str] | None): What is asked for; None for all. Others' entities are ignored.
         RETURNS (list[RecognizerResult]): Sorted, without overlaps.
-        RAISES (PiiError): E808, E809 for what is no text; E517, E807 if the pipeline does not load.
+        RAISES (PiiError): E808, E809 for what is no text; E517, E518 if the pipeline does not load.
         """
         doc = getattr(nlp_artifacts, "tokens", None)
         if not (isinstance(doc, Doc) and SPANS_KEY in doc.spans and doc.text == text):
@@ -467,7 +458,7 @@ def build_analyzer(
         language; if it has none, one is added.
     default_score_threshold (float): As in Presidio.
     RETURNS (AnalyzerEngine): Loaded, for the pipeline's language. Nothing is downloaded.
-    RAISES (PiiError): E650 to E807 for options and the pipeline and E900 for the list.
+    RAISES (PiiError): E516 to E650 for options and the pipeline and E900 for the list.
     """
     naming: dict[str, Any] = {"labels": labels, "cited": cited, "direct_only": direct_only}
     engine = PiiEduNlpEngine(pipeline=pipeline, **naming)

@@ -170,13 +170,14 @@ class Naming:
 
     def chosen(self, asked: Iterable[str] | None) -> list[str]:
         """RETURNS (list[str]): The entities that are asked for; all but OTHER's if nobody asks.
-        RAISES (PiiError): E802 for one that is never returned."""
+        RAISES (PiiError): E519 for one that is never returned."""
         allowed = self.entities()
         if not asked:
             return [entity for entity in allowed if entity != self.entity(OTHER)]
         for entity in asked:
             if entity not in allowed:
-                raise PiiError(Errors.E802, entity=entity, allowed=", ".join(allowed))
+                told = ", ".join(allowed) + " (cited people and characters: with cited: own)"
+                raise PiiError(Errors.E519, value=entity, what="entity of ours", allowed=told)
         return list(dict.fromkeys(asked))
 
 

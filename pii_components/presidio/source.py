@@ -63,7 +63,7 @@ class DocEngine(SpacyNlpEngine):
 def make_recognizer(entry: str | Mapping[str, Any], language: str) -> EntityRecognizer:
     """Make the recognizer of an entry in the settings, for this language, whatever its country.
 
-    RAISES (PiiError): E843 if it would leave this machine, E844 if there is none of that name, or its settings are not
+    RAISES (PiiError): E844 if it would leave this machine, if there is none of that name, or its settings are not
         usable.
     """
     given = {"name": entry} if isinstance(entry, str) else dict(entry)
@@ -78,7 +78,10 @@ def make_recognizer(entry: str | Mapping[str, Any], language: str) -> EntityReco
             folder = given.get("model_name")
             is_remote = not (folder and Path(folder).is_dir())
         if is_remote:
-            raise PiiError(Errors.E843, name=name)
+            reason = (
+                "it calls a service or fetches a model; give model_name a folder, or leave it out"
+            )
+            raise PiiError(Errors.E844, name=name, reason=reason)
         return kind(supported_language=language, **given)  # type: ignore[no-any-return]
     except PiiError:
         raise
@@ -125,7 +128,7 @@ class PresidioSource(Configured, Pipe):
     context (Sequence[str]): Words that count as being near every value, as for `AnalyzerEngine.analyze`.
     language (str | None): None for that of the pipeline.
     spans_key (str): The span group.
-    RAISES (PiiError): E005 without Presidio; E002, E650, E843, E844 for settings that cannot be used.
+    RAISES (PiiError): E005 without Presidio; E002, E650, E844 for settings that cannot be used.
     """
 
     def __init__(

@@ -318,6 +318,6 @@ class ThreadOf:
         return replace(item, thread=thread)
 
     def check(self) -> None:
-        """Once all is read. RAISES (PiiError): E571, if no record has a thread."""
+        """Once all is read. RAISES (PiiError): E570, if no record has a thread."""
         if self.read == self.without > 0:
-            raise PiiError(Errors.E571, n=self.read)
+            raise PiiError(Errors.E570)

@@ -9,7 +9,7 @@ its original is never what comes out.
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from dataclasses import replace as with_changes
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from ..files.record import Record, Skip
 from ..files.tables import TOKEN_FIELDS, JsonBody, tokens_fit
 from ..labels import HEADER, NAME_STUDENT, is_name
 from ..offsets import OffsetMap
-from ..profiles import Profile
+from ..profiles import KEEP, Profile
 from ..vault.vault import Hidden, Release, pack_tokens, record_edits
 from .columns import NO_THREAD, THREAD
 from .review import Decided, apply_decisions, text_hash
@@ -35,22 +35,21 @@ if TYPE_CHECKING:
     from .threads import Threads
 
 NER, SURROGATES = "pii_ner", "hips_surrogate"
-KEEP = "keep"
 # Says nothing about anyone. Components that build tables at their first document do so here, outside a memory zone.
-_WARM_UP = "Name: A. Sample\nsample@example.edu, 555-0100, example.edu/~sample, 00000000. Sample (2000) says so."
+WARM_UP = "Name: A. Sample\nsample@example.edu, 555-0100, example.edu/~sample, 00000000. Sample (2000) says so."
 
 
 def gold_of(record: Record) -> list[GoldSpan] | None:
     """The labels that a record brought along, as spans of its text; None if it has none, or if its tokens are not those of its text.
 
-    RAISES (PiiError): E537, if they are not of the form.
+    RAISES (PiiError): E624, if they are not of the form.
     """
     body = record.body
     if not isinstance(body, JsonBody) or not body.values.keys() >= set(TOKEN_FIELDS):
         return None
     if not tokens_fit(body.values, record.text) or body.values["labels"] is None:
         return None
-    return from_tokens(*map(body.value, TOKEN_FIELDS), number=record.number)[1]
+    return from_tokens(*map(body.values.get, TOKEN_FIELDS), number=record.number)[1]
 
 
 def moved(spans: Sequence[GoldSpan], offsets: OffsetMap) -> tuple[GoldSpan, ...]:
@@ -75,6 +74,22 @@ def bio(spans: Sequence[GoldSpan], doc: "Doc") -> list[str]:
         for i in inside:
             out[i] = f"I-{label}" if i > inside[0] else f"B-{label}"
     return out
+
+
+def surrogate_pipes(nlp: "Language") -> list[str]:
+    """RETURNS (list[str]): Components of a pipeline that make surrogates."""
+    return [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == SURROGATES]
+
+
+def memory_zone(nlp: "Language") -> AbstractContextManager[Any]:
+    """Free the words of its texts at the end; no Doc may be used after it.
+
+    RETURNS (AbstractContextManager): One that does nothing, where a tokenizer has a cache that would point into what is gone.
+    """
+    from spacy.tokenizer import Tokenizer
+
+    fine = type(nlp.tokenizer) is Tokenizer or hasattr(nlp.tokenizer, "memory_zone")
+    return nlp.memory_zone() if fine else nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +136,7 @@ class Result:
         """The document for the vault. record (Record): Its original. scope (str): Of the profile."""
         body = record.body
         has_tokens = self.fields and isinstance(body, JsonBody)
-        tokens = pack_tokens(*map(body.value, TOKEN_FIELDS)) if has_tokens else None
+        tokens = pack_tokens(*map(body.values.get, TOKEN_FIELDS)) if has_tokens else None
         if scope == THREAD:
             scope = f"{THREAD}:{record.thread}" if record.thread else "document"
         return Release(record.id, record.text, self.text, self.hidden, scope, tokens, record.given)
@@ -207,14 +222,8 @@ class Engine:
 
     @contextmanager
     def _batch(self) -> Iterator[None]:
-        """Memory is freed afterwards, where the tokenizer allows it: another one may cache pointers into what is gone. Warnings of
-        libraries may quote a text; ours are counted as notes."""
-        from spacy.tokenizer import Tokenizer
-
-        has_zones = type(self.nlp.tokenizer) is Tokenizer or hasattr(
-            self.nlp.tokenizer, "memory_zone"
-        )
-        with self.nlp.memory_zone() if has_zones else nullcontext(), warnings.catch_warnings():
+        """Memory is freed afterwards. Warnings of libraries may quote a text; ours are counted as notes."""
+        with memory_zone(self.nlp), warnings.catch_warnings():
             if not self.debug:
                 warnings.simplefilter("ignore")
             yield
@@ -299,7 +308,7 @@ class Engine:
         try:
             gold = gold_of(record)
         except PiiError as err:
-            return Skip(number=record.number, error=err)
+            return Skip(record.number, err)
         made = doc._.surrogate_spans or ()
         surrogates = tuple((row["start_char"], row["end_char"], row["label"]) for row in made)
         labels_at = {(start, end): label for start, end, label in surrogates}
@@ -363,11 +372,6 @@ def fields_that_hold(record: Record, values: set[str]) -> tuple[str, ...]:
     return tuple(name for name, content in record.others if any(value in content for value in long))
 
 
-def surrogate_pipes(nlp: "Language") -> list[str]:
-    """Names of the components that make surrogates."""
-    return [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == SURROGATES]
-
-
 def read_roster(path: str) -> "Roster | None":
     """RETURNS (Roster | None): A class list, before a pipeline is loaded; None for none. RAISES (PiiError): E207 to E210."""
     if not path:
@@ -403,14 +407,11 @@ def _load(model: str, settings: dict[str, Any], *, debug: bool) -> "Language":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return spacy.load(model, config=settings)
-    except OSError as err:
-        if "[E050]" in str(err):
-            raise PiiError(Errors.E516, model=model) from err
-        raise PiiError(Errors.E517, model=model, reason=type(err).__name__) from err
     except Exception as err:
-        if debug:
+        if debug and not isinstance(err, OSError):
             raise
-        raise PiiError(Errors.E517, model=model, reason=type(err).__name__) from err
+        template = Errors.E516 if "[E050]" in str(err) else Errors.E517
+        raise PiiError(template, model=model, reason=type(err).__name__) from err
 
 
 def load_engine(
@@ -436,7 +437,7 @@ def load_engine(
     """
     nlp = _load(model, {}, debug=debug)
     if operating_point and NER not in nlp.pipe_names:
-        raise PiiError(Errors.E518, model=model, factory=NER, what="have an operating point")
+        raise PiiError(Errors.E518, model=model, factory=f"'{NER}'", what="have an operating point")
     if operating_point:
         nlp = _load(model, {f"components.{NER}.operating_point": operating_point}, debug=debug)
     meta, pipes = nlp.meta, surrogate_pipes(nlp)
@@ -447,7 +448,7 @@ def load_engine(
         debug=debug,
     )
     if replace and not pipes:
-        raise PiiError(Errors.E518, model=model, factory=SURROGATES, what="make surrogates")
+        raise PiiError(Errors.E518, model=model, factory=f"'{SURROGATES}'", what="make surrogates")
     if replace:
         component: Any = nlp.get_pipe(pipes[-1])
         if profile:
@@ -464,7 +465,7 @@ def load_engine(
             nlp.remove_pipe(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        list(engine._docs([Record(0, "", _WARM_UP)], engine._pipe))
+        list(engine._docs([Record(0, "", WARM_UP)], engine._pipe))
     if extend is not None:
         extend(nlp)
     return engine

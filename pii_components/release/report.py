@@ -307,14 +307,9 @@ def page_path(report: Path) -> Path:
     return report.with_suffix(".html") if is_json else report.with_name(report.name + ".html")
 
 
-def report_text(report: Mapping[str, Any]) -> str:
-    """RETURNS (str): JSON that people can read, too."""
-    return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
-
-
 def write_report(path: Path, report: Mapping[str, Any]) -> None:
     """Write the report, and the page that shows it. RAISES (PiiError): E512."""
-    replace_file(path, report_text(report))
+    replace_file(path, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
     replace_file(page_path(path), build_page(report))
 
 
@@ -512,12 +507,12 @@ def sample_records(
 
     skipped (Sequence[int]): Numbers of records left out.
     n_skipped (int): How many there are, listed or not.
-    RAISES (PiiError): E588, if there are fewer documents, or not all left out are known.
+    RAISES (PiiError): E650, if there are fewer documents, or not all left out are known.
     """
     left_out = set(skipped)
     if not 0 < n <= documents or n_skipped > len(left_out):
-        numbers = {"documents": documents, "skipped": n_skipped, "listed": len(left_out)}
-        raise PiiError(Errors.E588, n=n, **numbers)
+        allowed = f"1 to {documents}, if all that were left out are listed ({len(left_out)} of {n_skipped})"
+        raise PiiError(Errors.E650, name="Number of documents", value=n, allowed=allowed)
     chance, drawn = random.Random(seed), set[int]()
     while len(drawn) < n:
         number = chance.randrange(documents + len(left_out)) + 1

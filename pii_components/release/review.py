@@ -148,7 +148,7 @@ class Decisions:
 
     @classmethod
     def load(cls, path: Path, *, new: bool = False) -> Self:
-        """Read a file of decisions. new (bool): Whether it need not be there. RAISES (PiiError): E501; E577, if it is of another form."""
+        """Read a file of decisions. new (bool): Whether it need not be there. RAISES (PiiError): E501; E576, if it is of another form."""
         made = cls(path)
         if new and not path.exists():
             return made
@@ -164,10 +164,10 @@ class Decisions:
                     else:
                         made._put(row)
                 except (ValueError, TypeError, KeyError) as err:
-                    raise PiiError(Errors.E577, path=path, line=number) from err
+                    raise PiiError(Errors.E576, path=path, option="pii-edu review") from err
                 made.good += len(line)
         if not made.good and not new:
-            raise PiiError(Errors.E577, path=path, line=1)
+            raise PiiError(Errors.E576, path=path, option="pii-edu review")
         return made
 
     def append(self, do: str, at: Sequence[tuple[Any, ...]] = (), **about: Any) -> int:
@@ -245,7 +245,7 @@ class Decisions:
             or known == text_hash(item.text, self.key)
         ):
             return item
-        return Skip.of(Errors.E578, number=item.number, id=item.id)
+        return Skip.of(Errors.E578, n=1, number=item.number, id=item.id)
 
     def by_text(self) -> dict[str, list[Decided]]:
         """RETURNS (dict[str, list[Decided]]): For an engine: hash of a text -> what was decided about it."""
@@ -256,9 +256,9 @@ class Decisions:
         return out
 
     def not_read(self, n: int) -> PiiError | None:
-        """RETURNS (PiiError | None): E579, if there are decisions about records past the nth, the last one of INPUT."""
+        """RETURNS (PiiError | None): E578, if there are decisions about records past the nth, the last one of INPUT."""
         past = [number for number in self.hashes if number > n and self.decided(number)]
-        return PiiError(Errors.E579, n=len(past), number=max(past), last=n) if past else None
+        return PiiError(Errors.E578, n=len(past), number=max(past)) if past else None
 
 
 class ReviewFile:
@@ -370,7 +370,7 @@ def decisions_path(run: Path) -> Path:
 
 def reviewed(run: Path, decisions: Path | None = None) -> list[tuple[int, int, int]]:
     """RETURNS (list[tuple[int, int, int]]): Number of each document that was reviewed, how many protected spans its release had left in clear,
-    and how many there are. RAISES (PiiError): E501, E576, E577."""
+    and how many there are. RAISES (PiiError): E501, E576."""
     file = ReviewFile(run)
     said = Decisions.load(decisions or decisions_path(run), new=decisions is None)
     found = []
@@ -415,7 +415,7 @@ class Review:
         """Read INPUT and OUTPUT once, and put the documents in order.
 
         path (Path): What --review-dir wrote. decisions (Path | None): The file of decisions; None for `decisions_path`.
-        RAISES (PiiError): E501 to E508, E576, E577; E575, if INPUT is not what it was.
+        RAISES (PiiError): E501 to E508, E576; E578, if INPUT is not what it was.
         """
         said = Decisions.load(decisions or decisions_path(path), new=True)
         review = cls(ReviewFile(path), said)
@@ -440,10 +440,10 @@ class Review:
             entries.append(Entry(record.number, record.id, record.text, release, risk, *sizes))
         self.entries = {e.number: e for e in sorted(entries, key=lambda e: (-e.risk, e.number))}
         if changed := [number for number in self.file.rows if number not in self.entries]:
-            raise PiiError(Errors.E575, n=len(changed), number=changed[0])
+            raise PiiError(Errors.E578, n=len(changed), number=changed[0])
         for number, digest in self.decisions.hashes.items():
             if number not in self.entries or self.file.rows[number]["hash"] != digest:
-                raise PiiError(Errors.E578, number=number)
+                raise PiiError(Errors.E578, n=1, number=number)
 
     def close(self) -> None:
         """Forget the texts."""

@@ -31,10 +31,11 @@ from ..files.sources import FolderSource, open_source
 from ..files.tables import safe_cell
 from ..files.writers import CsvRows, GrowingFile, Writer, partial_path, replace_file, writing
 from ..labels import DETAIL_LABELS, is_name
+from ..profiles import KEEP
 from ..vault.vault import Vault
-from .engine import KEEP, Engine, Result
+from .engine import Engine, Result
 from .report import MOST_LISTED, Report
-from .review import around, review_key, text_hash
+from .review import review_key, text_hash
 from .sweep import HIGH, LOW, MEDIUM, RISKS, Originals, Surnames, names_of, words_of
 
 if TYPE_CHECKING:
@@ -50,13 +51,13 @@ _MOST_AS_NAME = 3
 class LabelsOut(GrowingFile):
     """`--labels-out`: rows that become the released corpus with its labels, in a form that can be trained on.
 
-    out (Path): The file. form (str): A name in `FORMS`; empty to go by the suffix.
+    out (Path): The file, whose suffix says the form.
     RAISES (PiiError): E519 or E621 for the form.
     """
 
-    def __init__(self, out: Path, form: str = "") -> None:
+    def __init__(self, out: Path) -> None:
         super().__init__(out.with_name(out.name + ".rows.jsonl"))
-        self.out, self.form = out, open_corpus_writer(out, form).form
+        self.out, self.form = out, open_corpus_writer(out).form
         self.tally = ReadStats()
         self.skipped: list[Skip] = []
 
@@ -136,13 +137,13 @@ def load_state(path: Path) -> RunState:
 def check_resume(old: RunState, settings: dict[str, str], key: str) -> None:
     """Check that a run may go on where another stopped: the outcome must be that of one run. key (str): Its fingerprint.
 
-    RAISES (PiiError): E514, if a setting differs; E515, if the key does, or either run has a key of its own making.
+    RAISES (PiiError): E514, if a setting differs or the key does, or either run has a key of its own making.
     """
     for name, value in settings.items():
         if old.settings.get(name) != value:
             raise PiiError(Errors.E514, what=name)
     if not (old.key and key and hmac.compare_digest(old.key, key)):
-        raise PiiError(Errors.E515)
+        raise PiiError(Errors.E514, what="key")
 
 
 def key_fingerprint(key: bytes) -> str:
@@ -174,7 +175,6 @@ class SweepResult:
     unread (int): Not looked at, for they could not be read.
     found (list[Place]): Where, sorted by risk.
     by_risk (Counter): How many there are of each risk, listed or not.
-    shown (dict): For the screen only: place -> its text, with what stands around it.
     common_words (tuple[int, int]): Surnames that are words, too, in the corpus; where they stand in small letters.
     """
 
@@ -183,18 +183,7 @@ class SweepResult:
     unread: int = 0
     found: list[Place] = field(default_factory=list)
     by_risk: Counter[str] = field(default_factory=Counter)
-    shown: dict[Place, tuple[str, str, str]] = field(default_factory=dict, repr=False)
     common_words: tuple[int, int] = (0, 0)
-
-    @property
-    def n_found(self) -> int:
-        """How many there are."""
-        return self.by_risk.total()
-
-    @property
-    def n_documents(self) -> int:
-        """Documents in which something was found, as far as it is listed."""
-        return len({place.record for place in self.found})
 
     def add(self, place: Place) -> None:
         """Count a place, and list it."""
@@ -211,7 +200,7 @@ class SweepResult:
             "surnames": self.surnames,
             "documents": self.documents,
             "unread": self.unread,
-            "found": self.n_found,
+            "found": self.by_risk.total(),
             "by_risk": {risk: self.by_risk[risk] for risk in RISKS},
             "places": [dict(zip(names, place, strict=True)) for place in self.found],
             "common_words": common,
@@ -222,14 +211,11 @@ class SweepLog(GrowingFile):
     """`--sweep`: remembers, as digests under the key of the run, what was hidden; then sweeps over OUTPUT.
 
     roster (Roster | None): Whose names are looked for, too.
-    show (bool): Whether the text of what is found is wanted, for the screen.
     """
 
-    def __init__(
-        self, out: Path, key: bytes, *, roster: "Roster | None" = None, show: bool = False
-    ) -> None:
+    def __init__(self, out: Path, key: bytes, *, roster: "Roster | None" = None) -> None:
         super().__init__(out.with_name(out.name + ".sweep.jsonl"))
-        self.out, self.roster, self.show = out, roster, show
+        self.out, self.roster = out, roster
         self.token = token_under(key)
 
     def add(self, record: Record, result: Result) -> None:
@@ -298,8 +284,6 @@ class SweepLog(GrowingFile):
                     small[hit.word].append(places[-1])
                 else:
                     swept.add(places[-1])
-            for place in places if self.show else ():
-                swept.shown[place] = around(item.text, place.start, place.end)
         common = list[list[Place]]()
         for places in small.values():
             if len({place.record for place in places}) > _MOST_AS_NAME:

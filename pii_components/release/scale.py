@@ -66,7 +66,8 @@ def engine_of(config: WorkerConfig) -> Engine:
     engine = load_engine(config.model, profile=profile, scope=profile.scope, key=config.key)
     versions = WorkerConfig.of(engine, config.model, config.key).versions
     if versions != config.versions:
-        raise PiiError(Errors.E562, got=versions, wanted=config.versions)
+        reason = f"it has {versions}, and the run began with {config.versions}"
+        raise PiiError(Errors.E561, reason=reason)
     if config.learnt:
         names, alone, pairs = ({d[1:] for d in config.learnt if d[:1] == kind} for kind in KINDS)
         engine.hips.learn_from(names)
@@ -242,7 +243,7 @@ def release_rows(config: WorkerConfig, text: str, id: str, rows: Any) -> Any:
         if isinstance(value, str) and not is_no_text(value):
             records.append(Record(number, str(number), value))
         else:
-            records.append(Skip.of(Errors.E523, number=number, type=type(value).__name__))
+            records.append(Skip.of(Errors.E624, number=number, name=text, expected="a string"))
     new, codes = list[str | None](), list[str]()
     for batch in batches(iter(records), 16):
         made = iter(results(config, batch))
@@ -273,7 +274,7 @@ def deidentify_frame(
     settings: model, profile, scope as those of `pii-edu deidentify`; key (bytes) or key_file, else
         the environment variable PII_EDU_KEY.
     RETURNS (DataFrame): These columns, and `pii_skipped`: a code where a text was set aside.
-    RAISES (PiiError): E005, E560, E563, E625; what the model, key and profile raise.
+    RAISES (PiiError): E005, E464, E560, E652; what the model, key and profile raise.
     """
     types, used = _imported("pyspark.sql").types, _used(text, id, keep)
     config, chosen = _config(df.columns, used, SPARK, **settings), df.select(*used)
@@ -311,11 +312,11 @@ def _config(
 ) -> WorkerConfig:
     for name in used:
         if name not in columns:
-            needed = "the columns of text, id and keep"
-            raise PiiError(Errors.E625, what="The frame", name=name, needed=needed)
+            needed = ", ".join(columns)
+            raise PiiError(Errors.E652, name=name, option="text, id or keep", fields=needed)
     secret = key or load_key(path=key_file)
     if secret is None:
-        raise PiiError(Errors.E563, env=KEY_ENV)
+        raise PiiError(Errors.E464, what="the workers", env=KEY_ENV)
     engine = load_engine(model, key=secret, **({"profile": "crapii"} | settings))
     _check_can(engine.profile, how)
     return WorkerConfig.of(engine, model, secret)

@@ -49,10 +49,13 @@ class VaultKey:
 
     @classmethod
     def from_passphrase(cls, passphrase: str, *, origin: str = "") -> "VaultKey":
-        """From words that a person remembers. RAISES (PiiError): E466, if they are too short."""
+        """From words that a person remembers. RAISES (PiiError): E650, if they are too short."""
         text = unicodedata.normalize("NFC", passphrase)
         if len(text) < MIN_PASSPHRASE:
-            raise PiiError(Errors.E466, length=len(text), least=MIN_PASSPHRASE)
+            allowed = f"{MIN_PASSPHRASE} or more, for example six words drawn by chance"
+            raise PiiError(
+                Errors.E650, name="Length of the passphrase", value=len(text), allowed=allowed
+            )
         return cls(text.encode("utf8", "surrogatepass"), PASSPHRASE, origin)
 
     @classmethod
@@ -61,7 +64,7 @@ class VaultKey:
 
         kind (str): "key" or "passphrase", if only that will do; empty for either.
         shared (bool): Whether the key that makes surrogates will do where there is none for the vault alone.
-        RAISES (PiiError): E402 or E466, if it is too short; E465, if both are set and either would do."""
+        RAISES (PiiError): E402 or E650, if it is too short; E465, if both are set and either would do."""
         found = {KEY: os.environ.get(VAULT_KEY_ENV), PASSPHRASE: os.environ.get(PASSPHRASE_ENV)}
         if not kind and all(found.values()):
             raise PiiError(Errors.E465, first=VAULT_KEY_ENV, second=PASSPHRASE_ENV)
@@ -97,20 +100,17 @@ def new_lock(key: VaultKey, *, scrypt_n: int = SCRYPT_N) -> tuple[Keys, dict[str
 def unlock(key: VaultKey, lock: dict[str, Any], *, path: Path) -> Keys:
     """The keys of a vault that exists. lock (dict[str, Any]): From the header.
 
-    RAISES (PiiError): E453 for the wrong secret, E454 for the wrong kind of one, E468 for a header that asks for too much."""
+    RAISES (PiiError): E453 for the wrong secret or kind of one, E451 for a header that asks for too much."""
     wanted = kind_of(lock, path=path)
-    if key.kind != wanted:
-        raise PiiError(Errors.E454, path=path, wanted=wanted, got=key.kind)
     keys = _derive(key, lock)
-    if not hmac.compare_digest(
-        keys.key_id.encode(), str(lock.get("key_id")).encode("utf8", "surrogatepass")
-    ):
-        raise PiiError(Errors.E453, kind=key.kind, path=path)
+    known = str(lock.get("key_id")).encode("utf8", "surrogatepass")
+    if key.kind != wanted or not hmac.compare_digest(keys.key_id.encode(), known):
+        raise PiiError(Errors.E453, kind=key.kind, path=path, wanted=wanted)
     return keys
 
 
 def kind_of(lock: dict[str, Any], *, path: Path) -> str:
-    """ "key" or "passphrase": what opens the vault. RAISES (PiiError): E468 for a header that asks for too much."""
+    """ "key" or "passphrase": what opens the vault. RAISES (PiiError): E451 for a header that asks for too much."""
     n, r, p = (lock.get(name) for name in "nrp")
     if lock.get("kdf") == "hkdf-sha256":
         return KEY
@@ -122,7 +122,7 @@ def kind_of(lock: dict[str, Any], *, path: Path) -> str:
         and (r, p) == (SCRYPT_R, SCRYPT_P)
     )
     if lock.get("kdf") != "scrypt" or not fits:
-        raise PiiError(Errors.E468, path=path, what="another way from secret to key")
+        raise PiiError(Errors.E451, path=path, reason="another way from secret to key")
     return PASSPHRASE
 
 

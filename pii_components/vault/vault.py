@@ -86,12 +86,12 @@ def make_header(keys: Keys, lock: dict[str, Any]) -> Header:
 
 
 def read_header(file: BinaryIO, path: Path) -> Header:
-    """The header, before anything is known of a key. RAISES (PiiError): E451, if it is none; E468, if it is of another version."""
+    """The header, before anything is known of a key. RAISES (PiiError): E451, if it is none, or of another version."""
     fixed = file.read(_FIXED)
     if len(fixed) < _FIXED or not fixed.startswith(MAGIC):
-        raise PiiError(Errors.E451, path=path)
+        raise PiiError(Errors.E451, path=path, reason="how it begins")
     if (version := int.from_bytes(fixed[8:10], "big")) != VERSION:
-        raise PiiError(Errors.E468, path=path, what=f"version {version}")
+        raise PiiError(Errors.E451, path=path, reason=f"version {version}")
     text = file.read(int.from_bytes(fixed[10:12], "big"))
     mac = file.read(_MAC)
     try:
@@ -99,14 +99,14 @@ def read_header(file: BinaryIO, path: Path) -> Header:
         if (len(mac), lock["cipher"], len(bytes.fromhex(lock["salt"]))) != (_MAC, CIPHER, 32):
             raise ValueError
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise PiiError(Errors.E451, path=path) from None
+        raise PiiError(Errors.E451, path=path, reason="what it says of its keys") from None
     return Header(fixed + text + mac, lock)
 
 
 def check_header(header: Header, keys: Keys, path: Path) -> None:
     """RAISES (PiiError): E451, if the header is not the one that was written with these keys."""
     if not hmac.compare_digest(_sign(keys, b"header", header.raw[:-_MAC]), header.raw[-_MAC:]):
-        raise PiiError(Errors.E451, path=path)
+        raise PiiError(Errors.E451, path=path, reason="how it begins")
 
 
 class Chain:
@@ -361,7 +361,6 @@ class Vault:
         self._frames: list[Frame] = []  # of documents
         self._released: dict[str, list[Frame]] = {}  # by digest of the released text
         self._contents: set[bytes] = set()  # digests
-        self._ids: set[str] = set()
 
     def __reduce__(self) -> Any:
         raise PiiError(Errors.E471)
@@ -407,8 +406,8 @@ class Vault:
 
         write (bool): Whether documents will be added. What a crash has left is put right then, with a warning.
         unfinished (bool): Whether a vault whose last session was not closed may be read.
-        RAISES (PiiError): E450, E451, E468 for the file; E453 or E454 for the key; E457, if a record was changed; for
-        reading, E455 if the file ends inside a record and E456 if it was not closed; for writing, E462 if another process does."""
+        RAISES (PiiError): E450, E451 for the file; E453 for the key; E457, if a record was changed; for
+        reading, E456 if the file ends inside a record or was not closed; for writing, E462 if another process does."""
         path = Path(path)
         with refusals(path, "opened"):
             file: BinaryIO = open(path, "r+b" if write else "rb")  # noqa: SIM115  (the vault closes it)
@@ -511,14 +510,14 @@ class Vault:
         """The record of a text as it was released, character for character.
 
         id (str | None): Tells equal texts of different originals apart. document (int): Its number, for messages.
-        RAISES (PiiError): E458, if there is none; E459, if there is one of that id with another text; E460, if there are
+        RAISES (PiiError): E458, if there is none; E460, if there are
         several for different originals."""
         self._check()
         found = [
             self._entry(frame) for frame in self._released.get(self.digest("released", text), ())
         ]
         if not found:
-            raise PiiError(Errors.E459 if id in self._ids else Errors.E458, document=document)
+            raise PiiError(Errors.E458, document=document)
         found = [entry for entry in found if entry.id == id] or found
         originals = {entry.original for entry in found}
         if len(originals) > 1:
@@ -568,16 +567,13 @@ class Vault:
             self._end = frame.end
         torn, number = self._chain.torn, self._chain.number
         if not self.writing:
-            if torn:
-                raise PiiError(Errors.E455, path=self.path, record=number)
-            if not (self.sealed or unfinished):
-                raise PiiError(Errors.E456, path=self.path, record=number - 1)
+            if torn or not (self.sealed or unfinished):
+                raise PiiError(Errors.E456, path=self.path, record=number)
             return
         if torn:
             self._file.truncate(self._end)
         if torn or not self.sealed:
-            template = Warnings.W450 if torn else Warnings.W451
-            told = template.format(path=self.path, documents=self.documents)
+            told = Warnings.W451.format(path=self.path, documents=self.documents)
             warnings.warn(told, PiiWarning, stacklevel=3)
         if not self._digest_key:
             self._begin()
@@ -601,7 +597,6 @@ class Vault:
         self._frames.append(frame)
         self._released.setdefault(entry.released, []).append(frame)
         self._contents.add(hashlib.sha256(data).digest())
-        self._ids.add(entry.id)
         self.id_field = entry.given[0] if entry.given else self.id_field
         self.sealed = False
 
@@ -642,7 +637,7 @@ def reidentify(
 
 
 def vault_kind(path: str | Path) -> str:
-    """ "key" or "passphrase": what opens a vault. RAISES (PiiError): E450, E451, E468."""
+    """ "key" or "passphrase": what opens a vault. RAISES (PiiError): E450, E451."""
     with refusals(Path(path), "opened"), open(path, "rb") as file:
         return kind_of(read_header(file, Path(path)).lock, path=Path(path))
 
@@ -684,7 +679,7 @@ def verify(
     repair (bool): Whether to put right what a crash has left: drop a record that was cut off, close the session. Whole
         records stay, and a changed one stays an error.
     RETURNS (dict[str, Any]): documents, sessions, head.
-    RAISES (PiiError): E450 to E457, E468; E461, if a record cannot be put back; E467 for the head.
+    RAISES (PiiError): E450 to E457; E461, if a record cannot be put back; E467 for the head.
     """
     with Vault.open(path, key, write=repair) as vault:
         for number, entry in enumerate(vault.entries(), 1):

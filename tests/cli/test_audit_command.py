@@ -125,7 +125,7 @@ def test_audit_draws_a_sample_and_takes_what_a_review_says_of_it(released, pii_e
         ("audit in", "E585"),
         ("audit clean --reviewed 3 --missed-in 4", "E586"),
         ("audit clean --bound 2", "E519"),
-        ("audit clean --sample 13", "E588"),
+        ("audit clean --sample 13", "E650"),
         ("audit clean --sample 2 --id-map none.csv", "E576"),
     ):
         assert f"[{code}]" in pii_edu(line).stderr, line

@@ -279,8 +279,8 @@ SETTINGS = {"input": "csv:1:2", "profile": "crapii 0"}
         (SETTINGS, "1", ""),
         ({**SETTINGS, "input": "csv:1:3"}, "1", "E514"),
         ({**SETTINGS, "profile": "ets 1"}, "1", "E514"),
-        (SETTINGS, "2", "E515"),
-        (SETTINGS, "", "E515"),
+        (SETTINGS, "2", "E514"),
+        (SETTINGS, "", "E514"),
     ],
 )
 def test_run_is_taken_up_only_with_the_same_settings_and_key(settings, key, code):

@@ -221,7 +221,7 @@ def test_frames(form, folder, model, cluster):
     names = ["id", "n", "text", "pii_skipped"]
     assert len(got) == len(ROWS) and all(list(row) == names for row in got)
     assert {row["n"]: row["text"] for row in got if row["n"] and row["n"] > 1} == expected
-    assert [row["pii_skipped"] for row in got if row["text"] is None] == ["E523"]
+    assert [row["pii_skipped"] for row in got if row["text"] is None] == ["E624"]
     text = json.dumps(got)
     assert "Okoro" not in text and "Ina" not in text and "Sorel" in text
 
@@ -229,9 +229,9 @@ def test_frames(form, folder, model, cluster):
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        ({"text": "essay"}, "E625"),
-        ({"keep": ["grade"]}, "E625"),
-        ({"key": None}, "E563"),
+        ({"text": "essay"}, "E652"),
+        ({"keep": ["grade"]}, "E652"),
+        ({"key": None}, "E464"),
         ({"profile": "x"}, "E425"),
     ],
 )
@@ -252,7 +252,7 @@ def test_a_worker_gives_errors_as_answers_and_shows_no_key(model):
     config = WorkerConfig.of(engine, model, KEY.encode())
     assert KEY not in repr(config) and "Quimby" not in repr(config)
     other = pickle.loads(pickle.dumps(WorkerConfig(model, "another", config.profile, config.key)))
-    assert scale.work(scale.results, other, []).code == "E562"
+    assert scale.work(scale.results, other, []).code == "E561"
     assert scale.work(None, config, []).code == "E561"
     error = PiiError(Errors.E652, name="{0} {x}", option="o", fields="a, b")
     again = pickle.loads(pickle.dumps(error))

@@ -102,7 +102,7 @@ def test_tokens_and_labels_of_kaggle_come_back(folder, pii_edu):
     # Labels that are not of the form are a skipped record.
     put(folder / "in.json", kaggle().replace('"I-NAME_STUDENT"', '"NAME_STUDENT"', 1))
     run = pii_edu("deidentify in.json --out o.json")
-    assert run.exit_code == 1 and "[E537]" in run.output and len(report(folder / "o.json")) == 1
+    assert run.exit_code == 1 and "[E624]" in run.output and len(report(folder / "o.json")) == 1
 
 
 def test_standard_input(folder, pii_edu):
@@ -138,13 +138,13 @@ def flip_last(path):
 BREAKS = {
     "wrong key": ("E453", lambda f: put(f / "k", "a wrong key for a vault")),
     "no key": ("E401", lambda f: (f / "k").unlink()),
-    "changed text": ("E459", lambda f: change(f / "clean.csv", (b"Number 2", b"number 2"))),
+    "changed text": ("E458", lambda f: change(f / "clean.csv", (b"Number 2", b"number 2"))),
     "wrong document": (
         "E458",
         lambda f: change(f / "clean.csv", (b"d3,", b"d9,"), (b"Number 3", b"Number 9")),
     ),
     "flipped bit": ("E457", lambda f: flip_last(f / "v")),
-    "truncated": ("E455", lambda f: put(f / "v", (f / "v").read_bytes()[:-1])),
+    "truncated": ("E456", lambda f: put(f / "v", (f / "v").read_bytes()[:-1])),
     "no vault": ("E450", lambda f: (f / "v").unlink()),
     "another file": ("E451", lambda f: put(f / "v", "id,essay\n")),
     "output exists": ("E510", lambda f: put(f / "back.csv", "mine")),
@@ -177,9 +177,9 @@ def test_vault_commands(released, pii_edu, monkeypatch):
     assert pii_edu("vault rotate v --key-file k --new-key-file k2").exit_code == 0
     assert "[E453]" in pii_edu("vault verify v --key-file k").output
     put(released / "v", (released / "v").read_bytes()[:-1])
-    assert "[E455]" in pii_edu("vault verify v --key-file k2").output
+    assert "[E456]" in pii_edu("vault verify v --key-file k2").output
     run = pii_edu("vault verify v --repair --key-file k2")
-    assert "[W450]" in run.output and "4 documents, 1 sessions, whole" in run.output
+    assert "[W451]" in run.output and "4 documents, 1 sessions, whole" in run.output
     assert pii_edu("reidentify clean.csv --vault v --key-file k2 --out back.csv").exit_code == 0
     assert (released / "back.csv").read_bytes() == (released / "essays.csv").read_bytes()
 

@@ -286,15 +286,15 @@ def test_what_cannot_be_decided(what, code, opened):
 def test_an_input_that_changed_is_refused(opened, made, folder, pii_edu):
     opened.decide(3, REJECT, *at(3, "Buzan"))
     put(folder / "in.csv", csv_of([*ROWS[:2], ("d3", "Another text of Ina Sorel."), ROWS[3]]))
-    with pytest.raises(PiiError, match="E575.* 1 documents differ, the first is record 3"):
+    with pytest.raises(PiiError, match="E578.* 1 documents differ, the first is record 3"):
         Review.open(made)
     run = again(pii_edu, "--decisions review")
     assert run.exit_code == 1 and "[E578]" in run.stderr
     assert "d3" not in (folder / "final.csv").read_text()
     put(folder / "in.csv", csv_of(ROWS[:2]))
     run = again(pii_edu, "--decisions review")
-    assert run.exit_code == 1 and "[E579]" in run.stderr
-    assert report(folder / "final.json")["decisions"]["not_read"] == "E579"
+    assert run.exit_code == 1 and "[E578]" in run.stderr
+    assert report(folder / "final.json")["decisions"]["not_read"] == "E578"
 
 
 BAD = '{"id": 1, "do": "add", "at": [[1, "h", 5, 2]], "label": "EMAIL", "role": ""}\n'
@@ -304,7 +304,7 @@ def test_decisions_of_another_form_are_refused(made, pii_edu):
     path = Path(f"{RUN}.decisions.jsonl")
     for bad in ("", '{"x": 1}\n', '{"pii_edu_decisions": 1}\n' + BAD):
         put(path, bad)
-        assert "[E577]" in again(pii_edu, "--decisions review").stderr
+        assert "[E576]" in again(pii_edu, "--decisions review").stderr
     other = '{"id": 1, "do": "reviewed", "at": [[1, "another"]]}\n'
     put(path, '{"pii_edu_decisions": 1}\n' + other)
     assert "[E578]" in pii_edu("review review --no-browser").stderr

@@ -22,7 +22,7 @@ def test_what_cannot_be_used_is_an_error(gold_file, tmp_path):
     record["labels"].pop()  # a token without a label
     for text, error in (
         (first * 2, r"\[E627\] Record 2"),
-        (json.dumps(record), r"\[E537\]"),
+        (json.dumps(record), r"\[E624\]"),
         ("", r"\[E503\]"),
     ):
         gold_file.write_text(text)

@@ -47,18 +47,18 @@ def read(path, form="", **options):
 
 
 JSON_FAULTS = [
-    ("kaggle", {"full_text": 5}, "E537"),
+    ("kaggle", {"full_text": 5}, "E624"),
     ("kaggle", {"labels": "O"}, "E522"),
-    ("kaggle", {"labels": [*KAGGLE["labels"][:4], "NAME"]}, "E537"),
-    ("kaggle", {"labels": [*KAGGLE["labels"][:4], "B-a b"]}, "E537"),
-    ("kaggle", {"tokens": ["I", "am", "Ina", 5, "."]}, "E523"),
-    ("kaggle", {"trailing_whitespace": [True, True, True, "False", False]}, "E537"),
-    ("kaggle", {"full_text": "I am Ino Sorel."}, "E537"),
+    ("kaggle", {"labels": [*KAGGLE["labels"][:4], "NAME"]}, "E624"),
+    ("kaggle", {"labels": [*KAGGLE["labels"][:4], "B-a b"]}, "E624"),
+    ("kaggle", {"tokens": ["I", "am", "Ina", 5, "."]}, "E624"),
+    ("kaggle", {"trailing_whitespace": [True, True, True, "False", False]}, "E624"),
+    ("kaggle", {"full_text": "I am Ino Sorel."}, "E624"),
     ("kaggle", {"tokens": ["I", "am", "Ina", HALF, "."], "full_text": f"I am Ina {HALF}."}, "E520"),
     ("kaggle", {"masked": [[1]]}, "E624"),
     ("kaggle", {"document": [7]}, "E624"),
     ("kaggle", {"document": HALF}, "E520"),
-    ("jsonl", {"text": 5}, "E523"),
+    ("jsonl", {"text": 5}, "E624"),
     ("jsonl", {"text": HALF}, "E520"),
     ("jsonl", {"id": HALF}, "E520"),
     ("jsonl", {"spans": None}, "E624"),
@@ -91,12 +91,12 @@ def test_fault_in_json_is_a_coded_skip_between_good_records(tmp_path, form, chan
         (
             "csv",
             'id,text,spans\n7,x,[]\n8,"a"b,[]\n9,x,[]\n',
-            [(1, "E553"), (2, "E524"), (3, "E553")],
+            [(1, "E524"), (2, "E524"), (3, "E524")],
         ),
         (
             "csv",
             "id,text,spans\n7,x,[]\n8,a, b,[]\n9,x,[]\n",
-            [(1, "E553"), (2, "E524"), (3, "E553")],
+            [(1, "E524"), (2, "E524"), (3, "E524")],
         ),
         ("csv", b"id,text,spans\n7,x,[]\n8,\xff,[]\n9,x,[]\n", [(2, "E520")]),
         ("csv", "id,text,spans\n7,x,[]\n8,x,\n9,x,[]\n", [(2, "E624")]),
@@ -126,12 +126,12 @@ def test_fault_in_a_file_is_a_coded_skip(tmp_path, form, content, skips):
         ("jsonl", json.dumps([LINE, LINE])[:-20], "E521"),
         ("kaggle", json.dumps([KAGGLE, KAGGLE])[:-1], "E521"),
         ("csv", "", "E503"),
-        ("csv", "id,text\n1,x\n", "E625"),
+        ("csv", "id,text\n1,x\n", "E652"),
         ("csv", "id,text,spans,spans\n1,x,[],[]\n", "E507"),
         ("csv", "id,words,spans\n1,x,[]\n", "E506"),
         ("entities", "", "E503"),
-        ("entities", "file_idx,type,positions\n", "E625"),
-        ("entities", "file_idx,file_idx,entity_text,type,positions\n", "E625"),
+        ("entities", "file_idx,type,positions\n", "E652"),
+        ("entities", "file_idx,file_idx,entity_text,type,positions\n", "E652"),
         ("entities", '"file_idx\n', "E524"),
         ("spacy", "", "E503"),
         ("spacy", "x", "E900"),
@@ -253,15 +253,15 @@ def test_texts_that_cannot_be_joined(tmp_path):
     texts = put(tmp_path / "t.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     essays, skips, _ = read(path, text_source=texts)
     assert essays == [("1", "Ina", ((0, 3, "X"),), ())]
-    assert skips == [(1, "E522"), (2, "E522"), (4, "E627"), (5, "E523"), (6, "E520")]
+    assert skips == [(1, "E522"), (2, "E522"), (4, "E627"), (5, "E624"), (6, "E520")]
     texts = put(tmp_path / "t.csv", "id,text\n,Ina\n1,Ina\n")
     assert read(path, text_source=texts)[1] == [(1, "E522")]
     with pytest.raises(PiiError) as err:
         read(path, text_source=put(tmp_path / "t.csv", "text\nIna\n"))
-    assert err.value.code == "E625"
+    assert err.value.code == "E652"
     with pytest.raises(PiiError) as err:
         read(path)
-    assert err.value.code == "E622"
+    assert err.value.code == "E473"
 
 
 FAR = " and so on" * 20
@@ -360,7 +360,7 @@ def test_docbin_without_gold_or_with_odd_gold_is_skipped(tmp_path):
     odd.user_data["pii_corpus"] = "no JSON"
     docs = [make_doc(pii=[]), make_doc(), make_doc(pii=[(0, 1, "")]), odd, make_doc(ents=[])]
     essays, skips, _ = docs_in(tmp_path / "a.spacy", *docs, store_user_data=True)
-    assert len(essays) == 2 and skips == [(2, "E632"), (3, "E624"), (4, "E657")]
+    assert len(essays) == 2 and skips == [(2, "E522"), (3, "E624"), (4, "E657")]
 
 
 def test_broken_docbin_is_refused(tmp_path):

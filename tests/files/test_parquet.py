@@ -109,7 +109,7 @@ BAD = [
     (lambda path: put(path).write_bytes(path.read_bytes()[:-50]), {}, "E501"),
     (lambda path: put(path, 0), {}, "E503"),
     (lambda path: put(path), {"text_field": "body"}, "E652"),
-    (lambda path: put(path), {"text_field": "day"}, "E523"),
+    (lambda path: put(path), {"text_field": "day"}, "E624"),
 ]
 
 

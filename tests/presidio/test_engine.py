@@ -16,9 +16,9 @@ from pii_components.presidio import build_analyzer
 from pii_components.presidio.recognizer import (
     PiiEduNlpEngine,
     check_source,
-    memory_zone,
     open_pipeline,
 )
+from pii_components.release.engine import memory_zone
 
 from .common import ESSAY, KNOWN, found, names_pipeline, small_pipeline
 
@@ -34,9 +34,9 @@ def nothing():
     [
         ("en_pii_edu_nowhere", {}, "E516"),
         ("no/such/folder", {}, "E516"),
-        ("en_pii_edu", {"language": "de"}, "E806"),
+        ("en_pii_edu", {"language": "de"}, "E519"),
         (Path, {}, "E517"),
-        (nothing, {}, "E807.*sentencizer"),
+        (nothing, {}, "E518.*sentencizer"),
     ],
 )
 def test_pipeline_that_cannot_be_had(source, options, code, tmp_path):
@@ -156,7 +156,7 @@ def test_provider_makes_it_from_a_configuration(folder, tmp_path):
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        ({"models": [{"lang_code": "de", "model_name": "en_pii_edu"}]}, "E806"),
+        ({"models": [{"lang_code": "de", "model_name": "en_pii_edu"}]}, "E519"),
         ({"models": [{"lang_code": "en", "model_name": "en_nowhere"}]}, "E516"),
         ({"labels": "hers"}, "E650"),
     ],
@@ -175,7 +175,7 @@ def test_what_is_no_text(text, code, nlp):
 
 
 def test_a_pipeline_is_for_its_language(nlp):
-    with pytest.raises(PiiError, match="E806.*it is for: en"):
+    with pytest.raises(PiiError, match="E519.*it is for: en"):
         PiiEduNlpEngine(pipeline=nlp).process_text(TEXT, "de")
     analyzer = build_analyzer(pipeline=names_pipeline("de"))
     assert analyzer.supported_languages == ["de"]

@@ -218,12 +218,12 @@ def test_unknown_entities_of_a_request_are_others(rules):
         ({"labels": None}, "E650.*presidio or ours"),
         ({"cited": True}, "E650.*omit or own or person"),
         ({"direct_only": 1}, "E650.*false or true"),
-        ({"direct_only": True, "supported_entities": ["LOCATION"]}, "E802"),
-        ({"supported_entities": ["PERSON", "PERSONS"]}, "E802.*PERSONS"),
-        ({"supported_entities": ["CITED_PERSON"]}, "E802.*cited: own"),
-        ({"supported_entities": ["NAME_STUDENT"]}, "E802.*EMAIL_ADDRESS"),
+        ({"direct_only": True, "supported_entities": ["LOCATION"]}, "E519"),
+        ({"supported_entities": ["PERSON", "PERSONS"]}, "E519.*PERSONS"),
+        ({"supported_entities": ["CITED_PERSON"]}, "E519.*cited: own"),
+        ({"supported_entities": ["NAME_STUDENT"]}, "E519.*EMAIL_ADDRESS"),
         ({"pipeline": "en_pii_edu_nowhere"}, "E516.*not installed"),
-        ({"supported_language": "de"}, "E806.*it is for: en"),
+        ({"supported_language": "de"}, "E519.*it is for: en"),
     ],
 )
 def test_options_that_cannot_be_used(options, told):
@@ -372,7 +372,7 @@ def test_what_nobody_knows_is_an_error():
     """Presidio drops unknown keys of other recognizers."""
     for options, code in (
         ({"lables": "ours"}, "E546"),
-        ({"supported_languages": ["en", "es"]}, "E806"),
+        ({"supported_languages": ["en", "es"]}, "E519"),
     ):
         provider = RecognizerRegistryProvider(registry_configuration=recognizers(**options))
         with pytest.raises(PiiError, match=code):

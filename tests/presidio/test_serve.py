@@ -137,7 +137,7 @@ def test_anonymizing_is_presidios_own(ours, operators):
         ({"type": "hips", "key": "short"}, "[E402]"),
         ({"type": "hips", "profile": "/etc/passwd"}, "[E425]"),
         ({"type": "hips", "vault": "/etc/passwd"}, "[E546]"),
-        ({"type": "hips", "document": "x"}, "[E832]"),
+        ({"type": "hips", "document": "x"}, "[E650]"),
     ],
 )
 def test_no_request_opens_a_file(ours, operator, code):

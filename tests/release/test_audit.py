@@ -112,7 +112,7 @@ def test_sample_is_of_released_records_and_follows_its_seed():
     )
     assert len(set(drawn)) == 8 and not {2, 5} & set(drawn) and set(drawn) <= set(range(1, 13))
     for n, skipped in ((11, 2), (3, 3), (0, 2)):
-        with pytest.raises(PiiError, match="E588"):
+        with pytest.raises(PiiError, match="E650"):
             sample_records(n, documents=10, skipped=[2, 5], n_skipped=skipped)
 
 

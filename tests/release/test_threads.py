@@ -109,7 +109,7 @@ def test_people_of_documents_become_people_of_the_thread():
 
 def test_a_parquet_column_that_is_dropped_tells_no_thread():
     source = ParquetSource(
-        Path("posts.parquet"), kind="parquet", header=["topic", "text"], drop=frozenset(["topic"])
+        Path("posts.parquet"), kind="parquet", fields=["topic", "text"], drop=frozenset(["topic"])
     )
     with pytest.raises(PiiError, match="E570"):
         ThreadOf(source, "topic")

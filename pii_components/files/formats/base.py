@@ -276,9 +276,9 @@ def id_of(value: Any, number: int) -> str:
 
 
 def whole(text: Any, number: int) -> str:
-    """A text of JSON. RAISES (PiiError): E523, if it is no string; E520, if it holds half of a character."""
+    """A text of JSON. RAISES (PiiError): E624, if it is no string; E520, if it holds half of a character."""
     if not isinstance(text, str):
-        raise PiiError(Errors.E523, number=number, type=type(text).__name__)
+        raise PiiError(Errors.E624, number=number, name="text", expected="a string")
     if has_half_pair(text):
         raise PiiError(Errors.E520, number=number, encoding=HALF_ESCAPE)
     return text
@@ -338,19 +338,6 @@ class LinesWriter(CorpusWriter):
         if len(free) < len(essay.meta):
             self.tally.notes["other fields left out"] += len(essay.meta) - len(free)
         return as_json(row | free, number, self.form) + b"\n"
-
-
-class ArrayWriter(LinesWriter):
-    """A JSON array, one object per line."""
-
-    def head(self) -> bytes:
-        return b"["
-
-    def tail(self) -> bytes:
-        return b"\n]\n"
-
-    def put(self, data: bytes) -> None:
-        super().put((b",\n" if self.n_written else b"\n") + data.removesuffix(b"\n"))
 
 
 def as_json(value: Any, number: int, form: str) -> bytes:

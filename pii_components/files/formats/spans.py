@@ -33,7 +33,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from ...errors import Errors, PiiError
-from ..record import Skip, check_fields, has_half_pair, is_no_text, open_decoded
+from ..record import Skip, check_fields, has_half_pair, is_no_text, open_decoded, show_fields
 from ..sources import open_source
 from ..tables import (
     HALF_ESCAPE,
@@ -45,7 +45,7 @@ from ..tables import (
     open_csv,
     open_json,
 )
-from ..writers import CsvRows, has_column, value_of
+from ..writers import CsvRows, value_of
 from .base import (
     TEXT,
     USUAL_ID_FIELDS,
@@ -130,13 +130,13 @@ class SpansWriter(LinesWriter):
 def read_csv(path: Path, options: ReadOptions) -> Items:
     """YIELDS (tuple[int, LabelledText] | Skip): Each row; E5xx and E6xx of those that cannot be used.
 
-    RAISES (PiiError): E501 to E508, E625.
+    RAISES (PiiError): E501 to E508, E652.
     """
     source = open_table(path, options, "spans")
     own = {source.text_field, source.id_field, "spans", "masked", "meta"}
 
     def labelled(number: int, row: list[str]) -> LabelledText:
-        cells = dict(zip(source.header, row, strict=True))
+        cells = dict(zip(source.fields, row, strict=True))
         text = cells[source.text_field]
         found = parse_spans(_decode(cells["spans"], "spans", number), number)
         stretches = parse_masked(_decode(cells.get("masked") or "null", "masked", number), number)
@@ -155,25 +155,19 @@ def read_csv(path: Path, options: ReadOptions) -> Items:
 def open_table(path: Path, options: ReadOptions, *needed: str) -> CsvSource:
     """Open a table and find its id column; `id_field` is empty where there is none.
 
-    needed (str): Columns that must be there beside the text. RAISES (PiiError): E501 to E508, E625.
+    needed (str): Columns that must be there beside the text. RAISES (PiiError): E501 to E508, E652.
     """
     source = open_csv(
         path, text_field=options.text_field, id_field=options.id_field, encoding=options.encoding
     )
     for name in needed:
-        if name not in source.header:
-            raise PiiError(
-                Errors.E625,
-                what=path.name,
-                name=name,
-                needed=", ".join((source.text_field, *needed)),
-            )
-        if source.header.count(name) > 1:
-            raise PiiError(Errors.E507, name=name)
+        if source.fields.count(name) != 1:
+            fields = show_fields(source.fields)
+            raise PiiError(Errors.E652, name=name, option="the form csv", fields=fields)
     source.id_field = source.id_field or next(
-        (name for name in USUAL_ID_FIELDS if name in source.header), ""
+        (name for name in USUAL_ID_FIELDS if name in source.fields), ""
     )
-    check_fields(source.header, source.id_field)
+    check_fields(source.fields, source.id_field)
     return source
 
 
@@ -249,7 +243,7 @@ def read_entities(path: Path, *, encoding: str = "utf-8") -> Iterator[EntityRow 
 
     encoding (str): A byte order mark overrules utf-8.
     YIELDS (EntityRow | Skip): Each row; E520, E524 of those that cannot be used.
-    RAISES (PiiError): E501, E503, E625.
+    RAISES (PiiError): E501, E503, E652.
     """
     with open_decoded(path, encoding) as (stream, codec, _):
         rows = numbered_rows(stream)
@@ -260,9 +254,8 @@ def read_entities(path: Path, *, encoding: str = "utf-8") -> Iterator[EntityRow 
             raise PiiError(Errors.E503)
         for name in _ENTITY_COLUMNS:
             if header.count(name) != 1:
-                raise PiiError(
-                    Errors.E625, what=path.name, name=name, needed=", ".join(_ENTITY_COLUMNS)
-                )
+                fields = show_fields(header)
+                raise PiiError(Errors.E652, name=name, option="the form", fields=fields)
         for number, line, row in rows:
             if isinstance(row, Skip):
                 yield row
@@ -287,10 +280,11 @@ def read_joined(path: Path, options: ReadOptions) -> Items:
 
     YIELDS (tuple[int, LabelledText] | Skip): Each text of the source with its entities; then rows
         whose text is missing.
-    RAISES (PiiError): E622, and what opening both files may raise.
+    RAISES (PiiError): E473, and what opening both files may raise.
     """
     if options.text_source is None:
-        raise PiiError(Errors.E622)
+        needed = "--config text_source=PATH, where the texts are"
+        raise PiiError(Errors.E473, option="The form entities", needed=needed)
     rows: dict[str, list[EntityRow]] = defaultdict(list)
     for row in read_entities(path, encoding=options.encoding):
         if isinstance(row, Skip):
@@ -320,15 +314,15 @@ def read_texts(
     """Read texts that have ids: of a table or JSON in their column, of a folder the file's name.
 
     YIELDS (tuple | Skip): Number, id, text and other fields of each text; E522 where it has no id.
-    RAISES (PiiError): E501 to E508, E625.
+    RAISES (PiiError): E501 to E508, E652.
     """
     reading: dict[str, Any] = {"text_field": options.text_field, "encoding": options.encoding}
     source = open_source(path, id_field=options.id_field, **reading)
     if source.has_columns and not options.id_field:
-        known = [name for name in USUAL_ID_FIELDS if has_column(source, name)]
+        known = [name for name in USUAL_ID_FIELDS if name in source.fields]
         if not known:
-            needed = ", ".join(USUAL_ID_FIELDS)
-            raise PiiError(Errors.E625, what=path.name, name="id", needed=needed)
+            shown = show_fields(source.fields)
+            raise PiiError(Errors.E652, name="id", option="the texts", fields=shown)
         source = open_source(path, id_field=known[0], **reading)
     for item in source:
         if isinstance(item, Skip):

@@ -17,6 +17,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,6 @@ from .base import (
     MASKED_LABEL,
     SPAN_FORM,
     TOKEN,
-    ArrayWriter,
     CharSpan,
     CorpusWriter,
     GoldSpan,
@@ -156,7 +156,7 @@ def from_tokens(
     number (int): Of the record.
     RETURNS (tuple): Text, and spans in characters; an I- without its B- begins a span, as in the
         Kaggle files.
-    RAISES (PiiError): E520, E522, E523, E537.
+    RAISES (PiiError): E520, E522, E624.
     """
     _check_tokens(tokens, spaces, labels, number)
     spans: list[GoldSpan] = []
@@ -179,17 +179,17 @@ def _check_tokens(tokens: Any, spaces: Any, labels: Any, number: int) -> None:
         if not isinstance(value, list):
             raise PiiError(Errors.E522, number=number, name=name)
     if not len(tokens) == len(spaces) == len(labels):
-        problem = f"{len(tokens)} tokens, {len(spaces)} marks of white space, {len(labels)} labels"
-        raise PiiError(Errors.E537, number=number, problem=problem)
+        expected = f"of {len(spaces)} items, as marks of white space, and {len(labels)}, as labels"
+        raise PiiError(Errors.E624, number=number, name="tokens", expected=expected)
     for index, (token, space, label) in enumerate(zip(tokens, spaces, labels, strict=True)):
         if not isinstance(token, str):
-            raise PiiError(Errors.E523, number=number, type=type(token).__name__)
+            raise PiiError(Errors.E624, number=number, name=f"tokens[{index}]", expected="a string")
         if space not in (True, False):
-            problem = f"mark {index} of white space is neither true nor false"
-            raise PiiError(Errors.E537, number=number, problem=problem)
+            name = f"trailing_whitespace[{index}]"
+            raise PiiError(Errors.E624, number=number, name=name, expected="true or false")
         if label != "O" and not _is_bio(label):
-            problem = f"label {index} is none of O, B-X and I-X"
-            raise PiiError(Errors.E537, number=number, problem=problem)
+            expected = "one of O, B-X and I-X"
+            raise PiiError(Errors.E624, number=number, name=f"labels[{index}]", expected=expected)
 
 
 def _is_bio(label: Any) -> bool:
@@ -200,27 +200,20 @@ def kaggle_labelled(number: int, values: dict[str, Any], tally: ReadStats) -> La
     """One record of Kaggle's form, as decoded; the id is the number where it has none.
 
     tally (ReadStats): Gets what is masked.
-    RAISES (PiiError): E520 to E523, E537, E624.
+    RAISES (PiiError): E520, E522, E624.
     """
     text, found = from_tokens(*(values.get(name) for name in TOKEN_FIELDS), number=number)
     given = values.get("full_text", text)
     if text != given:
-        at = _first_difference(text, str(given))
-        problem = f"the tokens do not fit the text from character {at} on"
-        raise PiiError(Errors.E537, number=number, problem=problem)
+        at = len(commonprefix([text, str(given)]))
+        expected = f"that of the text, from character {at} on"
+        raise PiiError(Errors.E624, number=number, name="tokens", expected=expected)
     spans, masked = resolve_gold_overlaps(
         text, found, parse_masked(values.get("masked"), number), number=number, tally=tally
     )
     own = {"document", "full_text", *TOKEN_FIELDS, "masked"}
     meta = {name: value for name, value in values.items() if name not in own}
     return LabelledText(id_of(values.get("document"), number), text, spans, masked, meta)
-
-
-def _first_difference(text: str, other: str) -> int:
-    for i, (sign, other_sign) in enumerate(zip(text, other, strict=False)):
-        if sign != other_sign:
-            return i
-    return min(len(text), len(other))
 
 
 class KaggleWriter(LinesWriter):
@@ -240,10 +233,19 @@ class KaggleWriter(LinesWriter):
         return {"document": int(ident) if is_number else ident, "full_text": essay.text} | fields
 
 
-class KaggleArrayWriter(ArrayWriter, KaggleWriter):
+class KaggleArrayWriter(KaggleWriter):
     """An array, as Kaggle's own files are."""
 
     form = "kaggle"
+
+    def head(self) -> bytes:
+        return b"["
+
+    def tail(self) -> bytes:
+        return b"\n]\n"
+
+    def put(self, data: bytes) -> None:
+        super().put((b",\n" if self.n_written else b"\n") + data.removesuffix(b"\n"))
 
 
 def read_docbin(path: Path, options: ReadOptions) -> Items:
@@ -274,12 +276,13 @@ def _docs(bin_: "DocBin", name: str) -> "Iterator[tuple[int, Doc]]":
 
 
 def from_doc(doc: "Doc", number: int, tally: ReadStats) -> LabelledText:
-    """A document with gold; the id is the number where it does not know its own. RAISES (PiiError): E520, E624, E632, E657."""
+    """A document with gold; the id is the number where it does not know its own. RAISES (PiiError): E520, E522, E624, E657."""
     from ...ner.loss import UNLABELLED_KEY
     from ...spans import SPANS_KEY
 
     if SPANS_KEY not in doc.spans and not doc.has_annotation("ENT_IOB"):
-        raise PiiError(Errors.E632, number=number, key=SPANS_KEY)
+        name = f'doc.spans["{SPANS_KEY}"]'
+        raise PiiError(Errors.E522, number=number, name=name)
     found = list(doc.spans.get(SPANS_KEY, doc.ents))
     for index, span in enumerate(found):
         if not is_label(span.label_):
