@@ -47,7 +47,6 @@ from ..release.report import (
 )
 from ..release.review import Decisions, decisions_path, review_key
 from ..release.run import (
-    HeadersOut,
     LabelsOut,
     MapOut,
     ReviewOut,
@@ -291,7 +290,9 @@ class Job:
             vault=vault,
             labels=labels,
             map=MapOut(self.beside["map"]) if "map" in self.beside else None,
-            headers=HeadersOut(self.beside["headers"]) if "headers" in self.beside else None,
+            headers=MapOut(self.beside["headers"], b"document,header\n")
+            if "headers" in self.beside
+            else None,
             review=self.review_out(source, engine, report_path),
         )
         if settings.sweep != OFF and self.data is None:

@@ -17,7 +17,7 @@ from typer import Option, Typer
 from ..errors import Errors, PiiError
 from ..presidio.settings import CITED, MAX_BYTES, OMIT, TIME_LIMIT, ServeSettings, config_path
 from .common import ConfigOpt, Key, guard, load_key, open_for_run, say, vault_key
-from .settings import MODEL, key, need, read_settings
+from .settings import ABOVE_0, MODEL, Settings, key, need, read_settings
 
 EPILOG = (
     "Settings for --config: service (both, analyzer or anonymizer), model, profile, vault, vault_key_file, cited, "
@@ -46,7 +46,7 @@ def _group() -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServerSettings:
+class ServerSettings(Settings):
     """What `pii-edu serve` is asked for; see `presidio.serve.ServeSettings`.
 
     profile (str): For the operator hips.
@@ -62,30 +62,22 @@ class ServerSettings:
     host: str = key("127.0.0.1")
     port: int = key(3000)
     key_file: str = key("")
-    service: str = key(BOTH)
+    service: str = key(BOTH, allowed=SERVICES)
     model: str = key(MODEL)
     profile: str = key("")
     vault: str = key("")
-    vault_key_file: str = key("")
-    cited: str = key(OMIT)
+    vault_key_file: str = key("", needs="vault")
+    cited: str = key(OMIT, allowed=CITED)
     ad_hoc: bool = key(True)
     analyzer_conf_file: str = key("")
     recognizers: str = key("")
-    max_bytes: int = key(MAX_BYTES)
-    time_limit: float = key(TIME_LIMIT)
+    max_bytes: int = key(MAX_BYTES, limit=ABOVE_0)
+    time_limit: float = key(TIME_LIMIT, limit=ABOVE_0)
     allowed_hosts: tuple[str, ...] = key(())
 
     def __post_init__(self) -> None:
-        for name, allowed in (("service", SERVICES), ("cited", CITED)):
-            value = getattr(self, name)
-            if value not in allowed:
-                raise PiiError(Errors.E519, value=value, what=name, allowed=", ".join(allowed))
-        for name in ("max_bytes", "time_limit"):
-            if getattr(self, name) <= 0:
-                value = getattr(self, name)
-                raise PiiError(Errors.E650, name=name, value=value, allowed="a number above 0")
+        super().__post_init__()
         need(self.vault, "vault", self.service != ANALYZER, "service both or anonymizer")
-        need(self.vault_key_file, "vault_key_file", self.vault, "vault")
 
 
 def serve(
@@ -117,11 +109,11 @@ def _serve(asked: ServerSettings, secret: Key) -> None:
         ) from err
     names = (ServeSettings.model_fields["allowed_hosts"].default, *asked.allowed_hosts)
     settings = ServeSettings(
-        service=asked.service,  # type: ignore[arg-type]  # checked above
+        service=asked.service or BOTH,  # type: ignore[arg-type]  # checked above
         model=asked.model,
         config=asked.analyzer_conf_file,
         recognizers=asked.recognizers,
-        cited=asked.cited,
+        cited=asked.cited or OMIT,
         ad_hoc=asked.ad_hoc,
         profile=asked.profile,
         max_bytes=asked.max_bytes,

@@ -165,7 +165,6 @@ class Source:
         return self.raw.tell() if self.raw is not None and not self.raw.closed else 0
 
     def close(self) -> None:
-        """Close the file behind it."""
         if self.raw is not None:
             self.raw.close()
 

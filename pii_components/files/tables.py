@@ -87,11 +87,8 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_fields_once)
 
 
 def parse_object(raw: str) -> JsonBody:
-    """RETURNS (JsonBody): One object. RAISES (ValueError): If it is none, or has a field twice."""
-    try:
-        values = _DECODER.decode(raw)
-    except RecursionError as err:
-        raise ValueError("nested too deeply") from err
+    """RETURNS (JsonBody): One object. RAISES (ValueError, RecursionError): If it is none, has a field twice or is nested too deeply."""
+    values = _DECODER.decode(raw)
     if not isinstance(values, dict):
         raise ValueError("no object")
     return JsonBody(values, raw.isascii())
@@ -169,7 +166,7 @@ class JsonSource(Source):
             return Skip.of(Errors.E520, number=number, line=line, encoding=self.encoding)
         try:
             body = parse_object(raw)
-        except ValueError:
+        except (ValueError, RecursionError):
             return Skip.of(Errors.E521, number=number, line=line)
         for name in self.text_fields:
             if name not in body.values:
@@ -271,7 +268,7 @@ def _first_fields(source: JsonSource) -> list[str]:
     n = last = 0
     try:
         for n, (last, raw) in enumerate(source.parts(), 1):  # noqa: B007  (used below)
-            with suppress(ValueError):
+            with suppress(ValueError, RecursionError):
                 names.update(dict.fromkeys(parse_object(raw).values))
             # All of an array is read, so that one that breaks is refused before a run begins.
             if n >= _LOOKED_AT and source.kind == "jsonl":

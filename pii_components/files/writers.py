@@ -124,7 +124,6 @@ class GrowingFile:
         return self._hash.hexdigest()
 
     def write(self, data: bytes) -> None:
-        """Add bytes."""
         assert self._file is not None
         with writing(self.path):
             self._file.write(data)
@@ -151,7 +150,6 @@ class GrowingFile:
                 file.write(tail)
 
     def clear(self) -> None:
-        """Remove the file."""
         self.stop()
         self.path.unlink(missing_ok=True)
 
@@ -213,7 +211,6 @@ class Writer(Output):
         self.source, self.bom = source, source.bom
 
     def form(self, record: Record, text: str, fields: Mapping[str, Any]) -> str:
-        """The record with its new text."""
         return text
 
     def texts(self, record: Record, text: str) -> dict[str, str]:
@@ -240,7 +237,6 @@ class Writer(Output):
         self.put(record, data)
 
     def put(self, record: Record, data: bytes) -> None:
-        """Write the bytes of a record."""
         self.file.write(data)
 
     def sync(self) -> int:
@@ -266,7 +262,6 @@ class CsvRows:
         )
 
     def line(self, cells: list[str]) -> str:
-        """One row."""
         self._buffer.seek(0)
         self._buffer.truncate()
         self._rows.writerow(cells)

@@ -195,7 +195,6 @@ class Engine:
         return bool(record.text.strip()) and len(record.text) <= self.nlp.max_length
 
     def learn_all(self, batches: Iterable[Sequence[Record | Skip]]) -> None:
-        """`learn` from all of an input."""
         for batch in batches:
             self.learn([item for item in batch if isinstance(item, Record)])
 
@@ -230,7 +229,6 @@ class Engine:
 
     @property
     def hips(self) -> Any:
-        """The component that makes surrogates."""
         return self.nlp.get_pipe(surrogate_pipes(self.nlp)[-1])
 
     def _find(self, records: Sequence[Record]) -> "list[Doc]":
@@ -312,7 +310,8 @@ class Engine:
         made = doc._.surrogate_spans or ()
         surrogates = tuple((row["start_char"], row["end_char"], row["label"]) for row in made)
         labels_at = {(start, end): label for start, end, label in surrogates}
-        values = {record.text[s.start_char : s.end_char] for s in spans if s.action != KEEP}
+        replaced = {record.text[s.start_char : s.end_char] for s in spans if s.action != KEEP}
+        values = [value for value in replaced if len(value) > 3]
         labelled = [(s.start_char, s.end_char, s.label) for s in spans] if gold is None else gold
         edits = zip(offsets.edits, surrogates, strict=True)
         return Result(
@@ -322,7 +321,9 @@ class Engine:
             surrogates=surrogates,
             notes=self._notes(record, doc),
             fields=self._fields(record, text, gold, offsets) if text != record.text else {},
-            fields_with_found=fields_that_hold(record, values),
+            fields_with_found=tuple(
+                name for name, content in record.others if any(v in content for v in values)
+            ),
             headers=tuple(edit[:2] for edit, (_, _, label) in edits if label == HEADER),
             hidden=record_edits(record.text, text, offsets, labels_at),
             labels=moved(labelled, offsets),
@@ -364,12 +365,6 @@ class Engine:
         if gold is not None:
             fields["labels"] = bio(moved(gold, offsets), new)
         return fields
-
-
-def fields_that_hold(record: Record, values: set[str]) -> tuple[str, ...]:
-    """RETURNS (tuple[str, ...]): Names of other fields in which one of the values stands."""
-    long = [value for value in values if len(value) > 3]
-    return tuple(name for name, content in record.others if any(value in content for value in long))
 
 
 def read_roster(path: str) -> "Roster | None":

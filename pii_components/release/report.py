@@ -33,7 +33,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import ChainableUndefined, Environment, PackageLoader, Template, Undefined
+from jinja2 import ChainableUndefined, Environment, PackageLoader, Undefined
 
 from ..errors import Errors, PiiError
 from ..files.record import Record, Skip, Source, open_binary, open_regular
@@ -103,7 +103,6 @@ class Report:
     unread_in: list[int] = field(default_factory=list)
 
     def add(self, record: Record, result: Result) -> None:
-        """Count a document that was written."""
         self.documents += 1
         self.changed += result.text != record.text
         self.renamed += record.given is not None
@@ -128,7 +127,6 @@ class Report:
             del self.unread_in[MOST_LISTED:]
 
     def skip(self, skip: Skip) -> None:
-        """Count a record that was left out."""
         self.n_skipped += 1
         self.skipped.append((skip.number, skip.code, skip.line, skip.id))
         del self.skipped[MOST_LISTED:]
@@ -292,12 +290,9 @@ def find_report(run: Path) -> tuple[Path, dict[str, Any]]:
 
 
 def _read_report(path: Path) -> dict[str, Any] | None:
-    try:
-        with open(path, "rb") as file:
-            if file.read(len(_BEGIN)) == _BEGIN:
-                return dict(json.loads(_BEGIN + file.read()))
-    except (OSError, ValueError):
-        pass
+    with suppress(OSError, ValueError), open(path, "rb") as file:
+        if file.read(len(_BEGIN)) == _BEGIN:
+            return dict(json.loads(_BEGIN + file.read()))
     return None
 
 
@@ -331,20 +326,6 @@ def share(value: float) -> str:
     return f"{max(0.0, min(1.0, value)) * 100:.2f}%"
 
 
-def template(name: str) -> Template:
-    """RETURNS (Template): One of resources/report (Jinja, which escapes everything)."""
-    env = Environment(
-        loader=PackageLoader("pii_components", "resources/report"),
-        autoescape=True,
-        undefined=ChainableUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        extensions=["jinja2.ext.do"],
-    )
-    env.filters |= {"number": number, "share": share}
-    return env.get_template(name)
-
-
 def build_page(report: Mapping[str, Any]) -> str:
     """RETURNS (str): HTML of a report.json, complete in itself: no script, no other file."""
     counts, roles, sources = (
@@ -370,7 +351,17 @@ def build_page(report: Mapping[str, Any]) -> str:
         if name in counts:
             found.append([name, action, counts[name], roles[name], sources[name]])
     tables = {"law": law, "skipped": skipped, "found": found, "kept": kept, "gone": gone}
-    return template("audit.html").render(tables, r=report, unsure=UNSURE).lstrip()
+    env = Environment(
+        loader=PackageLoader("pii_components", "resources/report"),
+        autoescape=True,
+        undefined=ChainableUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.do"],
+    )
+    env.filters |= {"number": number, "share": share}
+    page = env.get_template("audit.html").render(tables, r=report, unsure=UNSURE)
+    return page.lstrip()
 
 
 BOUNDS = (0.05, 0.02, 0.01, 0.005, 0.001)

@@ -228,7 +228,6 @@ class Decisions:
         return list(out.values())
 
     def is_reviewed(self, number: int) -> bool:
-        """Whether a document is marked as reviewed."""
         marks = [row["do"] for row in self._done(number) if row["do"] in (REVIEWED, REOPENED)]
         return marks[-1:] == [REVIEWED]
 
@@ -446,7 +445,6 @@ class Review:
                 raise PiiError(Errors.E578, n=1, number=number)
 
     def close(self) -> None:
-        """Forget the texts."""
         self.entries.clear()
 
     def listed(self, *, unreviewed: bool = False) -> list[Entry]:

@@ -186,7 +186,6 @@ class SweepResult:
     common_words: tuple[int, int] = (0, 0)
 
     def add(self, place: Place) -> None:
-        """Count a place, and list it."""
         self.by_risk[place.risk] += 1
         if place.risk == HIGH or len(self.found) < MOST_LISTED:
             self.found.append(place)
@@ -407,13 +406,12 @@ def _originals_of(
 
 
 class MapOut(SidecarFile):
-    """`--map`: a table of what each document was called, and is called in OUTPUT; nothing there, if it was left out."""
+    """`--map`: a table of what each document was called, and is called in OUTPUT; nothing there, if it was left out. With the other `head`,
+    `--headers-out`: of the headers that were removed, with what each document was called; it holds originals."""
 
-    head = b"in,out\n"
-
-    def __init__(self, out: Path) -> None:
+    def __init__(self, out: Path, head: bytes = b"in,out\n") -> None:
         super().__init__(out)
-        self._rows = CsvRows(",", "\n")
+        self.head, self._rows = head, CsvRows(",", "\n")
 
     def add(self, *cells: str) -> None:
         """Add a document."""
@@ -435,12 +433,6 @@ def read_map(path: Path) -> list[tuple[str, str]]:
     return [(before, after) for before, after in rows]
 
 
-class HeadersOut(MapOut):
-    """`--headers-out`: a table of the headers that were removed, with what each document was called. It holds originals."""
-
-    head = b"document,header\n"
-
-
 @dataclass(slots=True)
 class Run:
     """One run over an input.
@@ -450,7 +442,7 @@ class Run:
     an item before all else. safe_id (Callable): What a document is called beside OUTPUT: in the report, the state, the labels.
     key (bytes): Of the run, for digests. vault (Vault | None): Gets what was replaced. labels (LabelsOut | None): Gets the new texts with labels.
     sweep (SweepLog | None): Remembers which surnames were hidden. map (MapOut | None): Gets names of documents, before and after.
-    headers (HeadersOut | None): Gets the headers that were removed.
+    headers (MapOut | None): Gets the headers that were removed.
     review (ReviewOut | None): Gets what was found, for people to look at.
     """
 
@@ -471,7 +463,7 @@ class Run:
     labels: LabelsOut | None = None
     sweep: SweepLog | None = None
     map: MapOut | None = None
-    headers: HeadersOut | None = None
+    headers: MapOut | None = None
     review: ReviewOut | None = None
     _since: float = 0.0
     _uncommitted: bool = False

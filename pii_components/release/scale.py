@@ -91,7 +91,6 @@ def learn(config: WorkerConfig, batch: Batch) -> frozenset[bytes]:
 
 
 def results(config: WorkerConfig, batch: Batch) -> list[Result | Skip]:
-    """As `Engine.results`."""
     return engine_of(config).results([item for item in batch if isinstance(item, Record)])
 
 

@@ -53,7 +53,6 @@ CIPHER = "AES-256-GCM"
 _MAC, _NONCE, _TAG = 16, 12, 16
 _HEAD = 4 + 8 + _MAC
 _FIXED = len(MAGIC) + 2 + 2
-_MOST = (1 << 32) - 1
 
 
 class Header(NamedTuple):
@@ -128,12 +127,7 @@ class Chain:
 
     def seal(self, data: bytes) -> bytes:
         """A record with this content, to stand behind the last one; the chain goes on from it."""
-        length = _NONCE + len(data) + _TAG
-        if length > _MOST:
-            raise PiiError(
-                Errors.E450, path=self.path, done="written", reason="a record is too long"
-            )
-        bound, head = self._bound(length)
+        bound, head = self._bound(_NONCE + len(data) + _TAG)
         nonce = os.urandom(_NONCE)
         body = nonce + self._aead.encrypt(nonce, data, bound)
         self.number, self.tag = self.number + 1, body[-_TAG:]
@@ -425,7 +419,6 @@ class Vault:
 
     @property
     def documents(self) -> int:
-        """Number of documents."""
         return len(self._frames)
 
     @property
@@ -645,12 +638,10 @@ def vault_kind(path: str | Path) -> str:
 # Care of a vault: what is in it, is it whole, a new key.
 
 
-def info(path: str | Path, key: VaultKey | None = None) -> dict[str, Any]:
+def info(path: str | Path, key: VaultKey) -> dict[str, Any]:
     """What a vault says of itself, without text, ids or names. One whose session was not closed is read too.
 
-    key (VaultKey | None): Without it, only what the header says.
-    RETURNS (dict[str, Any]): vault, key id, what opens it, bytes; with the key: whether it is closed, sessions, documents,
-    spans per label, head."""
+    RETURNS (dict[str, Any]): vault, key id, what opens it, bytes, whether it is closed, sessions, documents, spans per label, head."""
     path = Path(path)
     with refusals(path, "opened"), open(path, "rb") as file:
         lock = read_header(file, path).lock
@@ -660,8 +651,6 @@ def info(path: str | Path, key: VaultKey | None = None) -> dict[str, Any]:
         "opens_with": kind_of(lock, path=path),
         "bytes": path.stat().st_size,
     }
-    if key is None:
-        return said
     labels: Counter[str] = Counter()
     with Vault.open(path, key, unfinished=True) as vault:
         for entry in vault.entries():

@@ -92,12 +92,10 @@ class ReadStats:
     notes: Counter[str] = field(default_factory=Counter)
 
     def count(self, essay: LabelledText) -> None:
-        """Count a document that came through."""
         self.documents += 1
         self.labels.update(show_label(label) for _, _, label in essay.spans)
 
     def mask(self, number: int, span: GoldSpan, reason: str) -> None:
-        """Count gold that was masked."""
         self.masked.append(Masked(number, span[0], span[1], show_label(span[2]), reason))
 
 
@@ -317,11 +315,9 @@ class CorpusWriter(Output):
         self.n_written += 1
 
     def record(self, essay: LabelledText, number: int) -> Any:
-        """A record as `put` takes it."""
         raise NotImplementedError
 
     def put(self, data: Any) -> None:
-        """Write a record."""
         self.file.write(data)
 
 
@@ -329,7 +325,6 @@ class LinesWriter(CorpusWriter):
     """One JSON object per line."""
 
     def row(self, essay: LabelledText, number: int) -> dict[str, Any]:
-        """The object."""
         raise NotImplementedError
 
     def record(self, essay: LabelledText, number: int) -> bytes:
