@@ -10,6 +10,7 @@ models.
 
 import sys
 import warnings
+from importlib import import_module
 from typing import Any
 
 
@@ -281,3 +282,12 @@ def checked_text(text: Any) -> str:
 def reason_of(err: BaseException) -> str:
     """RETURNS (str): Why the system refused, without file names: "No such file or directory"; else the type of the error."""
     return (err.strerror if isinstance(err, OSError) else None) or type(err).__name__
+
+
+def imported(module: str, what: str, extra: str) -> Any:
+    """RETURNS (Any): A module that not everybody has. RAISES (PiiError): E005 without it."""
+    try:
+        return import_module(module)
+    except ImportError as err:
+        package = module.partition(".")[0]
+        raise PiiError(Errors.E005, package=package, what=what, extra=extra) from err

@@ -267,8 +267,11 @@ def open_decoded(
     """YIELDS (tuple): A file as text, its encoding and its byte order mark. RAISES (PiiError): E501, E508."""
     with open_binary(path) as raw:
         codec, bom = detect_encoding(raw, encoding)
-        with open_text(raw, encoding=codec, bom=bom, newline=newline) as stream:
-            yield stream, codec, bom
+        try:
+            with open_text(raw, encoding=codec, bom=bom, newline=newline) as stream:
+                yield stream, codec, bom
+        except (OSError, UnicodeError) as err:
+            raise PiiError(Errors.E501, what=f"'{path}'", reason=reason_of(err)) from err
 
 
 def is_common(word: str) -> bool:

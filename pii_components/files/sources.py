@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
-from ..errors import Errors, PiiError, reason_of
+from ..errors import Errors, PiiError, imported, reason_of
 from .record import (
     Record,
     Skip,
@@ -63,9 +63,6 @@ def read_docx(data: bytes, number: int, name: str) -> Record | Skip:
         return Skip.of(Errors.E656, number=number)
     try:
         text, unread = _text_of_docx(data, number)
-    except ImportError:
-        needs: dict[str, Any] = {"package": "lxml", "what": "reading .docx", "extra": "documents"}
-        return Skip.of(Errors.E005, number=number, **needs)
     except PiiError as err:
         return Skip(number, err)
     except Exception as err:  # of zipfile, of what unpacks, of lxml: they quote names and text
@@ -98,8 +95,7 @@ def _text_of_docx(data: bytes, number: int) -> tuple[str, tuple[str, ...]]:
 
 
 def _text_of_part(data: bytes) -> str:
-    from lxml import etree
-
+    etree = imported("lxml.etree", "reading .docx", "documents")
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True
     )
@@ -141,13 +137,10 @@ def read_pdf(data: bytes, number: int, name: str, *, max_pages: int = 0) -> Reco
     """Read one PDF, by PDFium: its pages in order, joined by a line break.
 
     max_pages (int): No page of a longer one is parsed; 0 is no limit.
-    RETURNS (Record | Skip): `body` is the number of pages; E005 without pypdfium2.
+    RETURNS (Record | Skip): `body` is the number of pages.
+    RAISES (PiiError): E005 without pypdfium2.
     """
-    try:
-        import pypdfium2
-    except ImportError:
-        needs: dict[str, Any] = {"package": "pypdfium2", "what": "reading PDF"}
-        return Skip.of(Errors.E005, number=number, extra="documents", **needs)
+    pypdfium2 = imported("pypdfium2", "reading PDF", "documents")
     if b"%PDF" not in data[:1024]:
         return Skip.of(Errors.E657, number=number, kind="PDF", reason="no PDF header")
     try:
@@ -344,7 +337,12 @@ def read_document(data: bytes, number: int, name: str) -> Record | Skip:
 
 def _parsed(data: bytes, number: int, name: str, max_pages: int = 0) -> Record | Skip:
     is_docx = name.lower().endswith(".docx")
-    return (read_docx if is_docx else partial(read_pdf, max_pages=max_pages))(data, number, name)
+    try:
+        return (read_docx if is_docx else partial(read_pdf, max_pages=max_pages))(
+            data, number, name
+        )
+    except PiiError as err:
+        return Skip(number, err)
 
 
 def decode_text(data: bytes, number: int, name: str, *, encoding: str = "utf-8") -> Record | Skip:

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from ..errors import Errors, PiiError
+from ..errors import Errors, PiiError, imported
 from .record import (
     FIELD_SEPARATOR,
     Record,
@@ -242,13 +242,10 @@ def open_json(path: Path, *, encoding: str = "utf-8", **fields: Any) -> JsonSour
         if there is one.
     RAISES (PiiError): E501 to E508; E521 for an array that breaks, or if no line is an object.
     """
-    try:
-        with open_decoded(path, encoding) as (stream, codec, bom):
+    with open_decoded(path, encoding) as (stream, codec, bom):
+        head = stream.read(1)
+        while head.isspace():
             head = stream.read(1)
-            while head.isspace():
-                head = stream.read(1)
-    except (OSError, UnicodeError) as err:
-        raise PiiError(Errors.E501, what="the input", reason=reason_of(err)) from err
     if not head:
         raise PiiError(Errors.E503)
     kind = "json" if head == "[" else "jsonl"
@@ -414,11 +411,8 @@ def open_csv(path: Path, *, encoding: str = "utf-8", **columns: Any) -> CsvSourc
     RAISES (PiiError): E501 to E508, E520.
     """
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT))
-    try:
-        with open_decoded(path, encoding) as (stream, codec, bom):
-            lines = _lines_of_first_record(stream)
-    except (OSError, UnicodeError) as err:
-        raise PiiError(Errors.E501, what="the header", reason=reason_of(err)) from err
+    with open_decoded(path, encoding) as (stream, codec, bom):
+        lines = _lines_of_first_record(stream)
     if not "".join(lines).strip():
         raise PiiError(Errors.E503)
     if is_no_text("".join(lines)):
@@ -504,13 +498,9 @@ def open_parquet(path: Path, **columns: Any) -> ParquetSource:
 
     RAISES (PiiError): E005, if pyarrow is not installed; E501, E503, E652 to E507; E624, if a text is something else.
     """
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as err:
-        raise PiiError(
-            Errors.E005, package="pyarrow", what="reading Parquet", extra="documents"
-        ) from err
+    pyarrow = imported("pyarrow", "reading Parquet", "documents")
+    from pyarrow import parquet
+
     try:
         with parquet.ParquetFile(path) as file:
             schema, rows = file.schema_arrow.remove_metadata(), file.metadata.num_rows

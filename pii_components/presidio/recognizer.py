@@ -32,7 +32,7 @@ from spacy.tokens import Doc, Span
 from .. import __version__
 from ..errors import Errors, PiiError, checked_text
 from ..labels import LABELS, OTHER, PRESIDIO_ENTITIES, ROLES
-from ..release.engine import SURROGATES, surrogate_pipes
+from ..release.engine import SURROGATES, load_pipeline, surrogate_pipes
 from ..spans import PROTECT_AT, SPANS_KEY, Candidate, read_spans
 from .settings import (
     LABEL_KEY,
@@ -80,13 +80,10 @@ def open_pipeline(source: PipelineSource) -> Language:
     """Load a pipeline, unless it is loaded; without surrogates, which Presidio's anonymizer is there for.
 
     RETURNS (Language): It writes `doc.spans["pii"]`.
-    RAISES (PiiError): E517 if it does not load, E518 if it finds nothing.
+    RAISES (PiiError): E516, E517 if it does not load, E518 if it finds nothing.
     """
-    try:
-        nlp = source if isinstance(source, Language) else spacy.load(source, exclude=[SURROGATES])
-    except (ImportError, OSError, ValueError) as err:
-        reason = type(err).__name__
-        raise PiiError(Errors.E517, model=name_of(source), reason=reason) from err
+    is_path = not isinstance(source, Language)
+    nlp: Language = load_pipeline(source, exclude=[SURROGATES]) if is_path else source  # type: ignore
     if not any("doc.spans" in nlp.get_pipe_meta(name).assigns for name in nlp.pipe_names):
         pipes = ", ".join(nlp.pipe_names) or "nothing"
         raise PiiError(

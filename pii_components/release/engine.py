@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from dataclasses import replace as with_changes
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Errors, PiiError, PiiStop
@@ -394,14 +395,14 @@ def use_roster(nlp: "Language", roster: "Roster | None") -> None:
         nlp.get_pipe(name).observe([doc])  # type: ignore[attr-defined]
 
 
-def _load(model: str, settings: dict[str, Any], *, debug: bool) -> "Language":
-    """RETURNS (Language): With these settings. RAISES (PiiError): E516, E517."""
+def load_pipeline(model: str | Path, *, debug: bool = False, **options: Any) -> "Language":
+    """RETURNS (Language): With these options of `spacy.load`. RAISES (PiiError): E516, E517."""
     import spacy
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return spacy.load(model, config=settings)
+            return spacy.load(model, **options)
     except Exception as err:
         if debug and not isinstance(err, OSError):
             raise
@@ -430,11 +431,12 @@ def load_engine(
     inside the pipeline are raised. extend (Callable | None): Adds components, after the first document has been through the others.
     RAISES (PiiError): E516 to E518; what the profile raises.
     """
-    nlp = _load(model, {}, debug=debug)
+    nlp = load_pipeline(model, debug=debug)
     if operating_point and NER not in nlp.pipe_names:
         raise PiiError(Errors.E518, model=model, factory=f"'{NER}'", what="have an operating point")
     if operating_point:
-        nlp = _load(model, {f"components.{NER}.operating_point": operating_point}, debug=debug)
+        asked = {f"components.{NER}.operating_point": operating_point}
+        nlp = load_pipeline(model, debug=debug, config=asked)
     meta, pipes = nlp.meta, surrogate_pipes(nlp)
     engine = Engine(
         nlp=nlp,

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import ChainableUndefined, Environment, PackageLoader, Undefined
 
-from ..errors import Errors, PiiError
+from ..errors import Errors, PiiError, imported
 from ..files.record import Record, Skip, Source, open_binary, open_regular
 from ..files.sources import REPORT_NAME, files_below, is_hidden
 from ..files.writers import replace_file
@@ -401,11 +401,7 @@ def bad_documents(found: int, drawn: int, documents: int, *, error: float) -> tu
 
 def clopper_pearson(found: int, n: int, *, error: float) -> tuple[float, float]:
     """RETURNS (tuple): Bounds of a share (Clopper and Pearson 1934); `error` on each side."""
-    try:
-        from scipy.stats import beta
-    except ImportError as err:
-        needs = {"package": "scipy", "what": "an estimate per span", "extra": "corpus"}
-        raise PiiError(Errors.E005, **needs) from err
+    beta = imported("scipy.stats", "an estimate per span", "corpus").beta
     low = beta.ppf(error, found, n - found + 1) if found else 0.0
     return float(low), float(beta.ppf(1 - error, found + 1, n - found) if found < n else 1.0)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..errors import Errors, PiiError
+from ..errors import Errors, PiiError, imported
 from ..files.record import Record, Skip, Source, is_no_text
 from ..profiles import Profile
 from ..surrogates.keys import KEY_ENV, load_key
@@ -226,11 +226,7 @@ def _check_can(profile: Profile, how: str, *, learns: bool = False) -> None:
 
 def _imported(module: str) -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it calls out, else
-    try:
-        return import_module(module)
-    except ImportError as err:
-        package = module.partition(".")[0]
-        raise PiiError(Errors.E005, package=package, what="this engine", extra="engines") from err
+    return imported(module, "this engine", "engines")
 
 
 def release_rows(config: WorkerConfig, text: str, id: str, rows: Any) -> Any:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..errors import Errors, PiiError
+from ..errors import Errors, PiiError, imported
 from ..surrogates.keys import KEY_ENV, check_key, load_key
 
 VAULT_KEY_ENV = "PII_EDU_VAULT_KEY"
@@ -127,12 +127,10 @@ def kind_of(lock: dict[str, Any], *, path: Path) -> str:
 
 
 def _derive(key: VaultKey, lock: dict[str, Any]) -> Keys:
-    try:
-        from cryptography.hazmat.primitives.hashes import SHA256
-        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-        from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
-    except ImportError:
-        raise PiiError(Errors.E005, package="cryptography", what="the vault", extra="all") from None
+    SHA256 = imported("cryptography.hazmat.primitives.hashes", "the vault", "all").SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+    from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+
     salt = bytes.fromhex(lock["salt"])
     root = key.secret
     if lock["kdf"] == "scrypt":

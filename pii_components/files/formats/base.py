@@ -19,7 +19,7 @@ from ...errors import Errors, PiiError
 from ...labels import LABELS
 from ..record import Skip, has_half_pair
 from ..tables import HALF_ESCAPE
-from ..writers import Output, writing
+from ..writers import Output
 
 GoldSpan = tuple[int, int, str]
 CharSpan = tuple[int, int]
@@ -32,7 +32,6 @@ RANGE = "outside of the text"
 TEXT = "text does not match"
 TOKEN = "edge inside a token"
 IN_MASK = "touches a masked stretch"
-REASONS = (OVERLAP, RANGE, TEXT, TOKEN, IN_MASK)
 USUAL_ID_FIELDS = ("id", "document", "doc_id", "file_idx")
 
 SPAN_FORM = "[start, end, label], whole numbers and a label without white space"
@@ -69,7 +68,7 @@ class LabelledText:
 
 @dataclass(frozen=True, slots=True)
 class Masked:
-    """Gold that was masked: number of the record, from 1; start, end and label as given; one of `REASONS`."""
+    """Gold that was masked: number of the record, from 1; start, end and label as given; why."""
 
     number: int
     start: int
@@ -296,9 +295,7 @@ class CorpusWriter(Output):
         self.n_written = 0
 
     def __enter__(self) -> Self:
-        with writing(self.partial):
-            self.out.parent.mkdir(parents=True, exist_ok=True)
-            self.start()
+        self.start()
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -309,9 +306,7 @@ class CorpusWriter(Output):
 
         RAISES (PiiError): E640, if the form cannot hold it, nothing is written then; E512, if the disk refuses.
         """
-        data = self.record(essay, number)
-        with writing(self.partial):
-            self.put(data)
+        self.put(self.record(essay, number))
         self.n_written += 1
 
     def record(self, essay: LabelledText, number: int) -> Any:
