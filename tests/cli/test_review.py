@@ -286,7 +286,7 @@ def test_what_cannot_be_decided(what, code, opened):
 def test_an_input_that_changed_is_refused(opened, made, folder, pii_edu):
     opened.decide(3, REJECT, *at(3, "Buzan"))
     put(folder / "in.csv", csv_of([*ROWS[:2], ("d3", "Another text of Ina Sorel."), ROWS[3]]))
-    with pytest.raises(PiiError, match="E578.* 1 documents differ, the first is record 3"):
+    with pytest.raises(PiiError, match="E578.* 1 documents .* record 3"):
         Review.open(made)
     run = again(pii_edu, "--decisions review")
     assert run.exit_code == 1 and "[E578]" in run.stderr

@@ -83,7 +83,7 @@ def test_a_bomb_is_not_unpacked(monkeypatch):
 def test_missing_packages_are_told(monkeypatch, tmp_path):
     (tmp_path / "a.docx").write_bytes(plain_docx("x"))
     (tmp_path / "b.pdf").write_bytes(make_pdf("x"))
-    monkeypatch.setitem(__import__("sys").modules, "lxml", None)
+    monkeypatch.setitem(__import__("sys").modules, "lxml.etree", None)
     monkeypatch.setitem(__import__("sys").modules, "pypdfium2", None)
     codes = [item.code for item in open_source(tmp_path) if isinstance(item, Skip)]
     assert codes == ["E005", "E005"]

@@ -1,6 +1,5 @@
 """Our operators in Presidio's engines and in ours: the texts of the spaCy component, the way back, what is refused."""
 
-import json
 import re
 
 import pytest
@@ -16,7 +15,6 @@ from presidio_anonymizer import (
     OperatorConfig,
 )
 from presidio_anonymizer.entities import InvalidParamError, OperatorResult, RecognizerResult
-from presidio_anonymizer.services.app_entities_convertor import AppEntitiesConvertor
 
 from pii_components.corpus.build import Filled
 from pii_components.errors import PiiError
@@ -100,19 +98,6 @@ def test_pure_function_of_key_scope_label_and_text(text, entity):
         assert text.casefold() not in map(str.casefold, news)
 
 
-def test_selectable_from_the_body_of_a_request(engine):
-    body = json.loads(
-        '{"text": "Ana Lopez, 312-867-5309", "anonymizers": {"PERSON": {"type": "hips", "profile": "tags_only"},'
-        ' "DEFAULT": {"type": "hips", "profile": "ferpa_strict"}}, "analyzer_results": ['
-        '{"start": 0, "end": 9, "score": 0.9, "entity_type": "PERSON"}, {"start": 11, "end": 23, "score": 0.7, "entity_type": "PHONE_NUMBER"}]}'
-    )
-    operators = AppEntitiesConvertor.operators_config_from_json(body["anonymizers"])
-    results = AppEntitiesConvertor.analyzer_results_from_json(body["analyzer_results"])
-    new = engine.anonymize(body["text"], results, operators).text
-    assert re.fullmatch(r"\[NAME_STUDENT\], \d{3}-555-01\d\d", new)
-    assert set(engine.get_anonymizers()) >= {"hips", "mask", "replace"}
-
-
 @pytest.mark.parametrize(
     ("params", "code"),
     [
@@ -121,6 +106,7 @@ def test_selectable_from_the_body_of_a_request(engine):
         ({"porfile": "ets"}, "E546"),
         ({"profile": "/etc/passwd"}, "E425"),
         ({"profile": 7}, "E650"),
+        ({"profile": {"name": "x", "colour": "red"}}, "E423"),
         ({"profile": "ets"}, "E833"),
         ({"scope": "document"}, "E833"),
         ({"scope": "thread:"}, "E833"),
@@ -130,12 +116,23 @@ def test_selectable_from_the_body_of_a_request(engine):
     ],
 )
 def test_validate_refuses(engine, params, code):
+    asked = {"DEFAULT": OperatorConfig("hips", {**PARAMS, **params})}
     with pytest.raises(InvalidParamError, match=code) as err:
-        engine.anonymize(
-            "Ana Lopez", ANA, {"DEFAULT": OperatorConfig("hips", {**PARAMS, **params})}
-        )
-    assert isinstance(err.value, PiiError)
+        engine.anonymize("Ana Lopez", ANA, asked)
+    assert isinstance(err.value, PiiError) and err.value.err_msg == str(err.value)
     assert "Lopez" not in str(err.value)
+
+
+def test_what_ours_refuses():
+    far = [RecognizerResult("PERSON", 0, 300, 1.0)]
+    for text, results, options, code in (
+        ("Ana Lopez", ANA, {"key": "short"}, "E402"),
+        ("Ana Lopez", ANA, {"scope": "thread"}, "E833"),
+        ("Ana Lopez", far, {}, "E411"),
+        (b"Ana Lopez", ANA, {}, "E650"),
+    ):
+        with pytest.raises(InvalidParamError, match=code):
+            PiiEduAnonymizer(**{"key": KEY, **options}).anonymize(text, results)
 
 
 def test_no_key_is_an_error_and_the_environment_has_one(monkeypatch):
@@ -356,29 +353,6 @@ def test_some_items_come_back_and_what_is_not_the_anonymizers_is_refused(vault):
     got.items[0].start += 1
     with pytest.raises(PiiError, match="E839"):
         back.deanonymize(got.text, got.items)
-
-
-@pytest.mark.parametrize(
-    ("kwargs", "results", "code"),
-    [
-        ({"key": "short"}, [("PERSON", 0, 3)], "E402"),
-        ({"profile": "../../etc/passwd"}, [("PERSON", 0, 3)], "E425"),
-        ({"profile": {"name": "x", "colour": "red"}}, [("PERSON", 0, 3)], "E423"),
-        ({"scope": "thread"}, [("PERSON", 0, 3)], "E833"),
-        ({"labels": {"PERSON": "HERO"}}, [("PERSON", 0, 3)], "E002"),
-        ({}, [("PERSON", 0, 300)], "E411"),
-    ],
-)
-def test_bad_settings_are_coded_errors(kwargs, results, code):
-    engine = PiiEduAnonymizer(**{"key": KEY, **kwargs})
-    with pytest.raises(InvalidParamError, match=code) as err:
-        engine.anonymize(
-            "Ana Lopez wrote this.", [RecognizerResult(e, s, t, 1.0) for e, s, t in results]
-        )
-    assert isinstance(err.value, PiiError)
-    assert "Lopez" not in str(err.value) and err.value.err_msg == str(err.value)
-    with pytest.raises(InvalidParamError, match="E650"):
-        PiiEduAnonymizer(key=KEY).anonymize(b"Ana", [RecognizerResult("PERSON", 0, 3, 1.0)])
 
 
 TYPES = ["NAME_STUDENT", "EMAIL", "ID_NUM", "DATE", "AGE", "OTHER", "IBAN_CODE", ""]

@@ -205,7 +205,7 @@ import spacy
 from pii_components.errors import PiiError
 names = ("presidio_analyzer", "presidio_anonymizer")
 sys.modules.update(dict.fromkeys(names))  # as if it were not installed
-for module in ("engine", "operators", "recognizer"):
+for module in ("operators", "recognizer"):
     try:
         __import__("pii_components.presidio." + module)
     except PiiError as err:

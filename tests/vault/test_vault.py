@@ -125,22 +125,11 @@ def test_any_text_comes_back(tmp_path_factory, data):
         (a, b, data.draw(st.text(alphabet="XYZ é\n", max_size=5)), "NAME_STUDENT") for a, b in pairs
     ]
     doc = release(old, edits)
-    path = tmp_path_factory.mktemp("v") / "v"
+    path = tmp_path_factory.mktemp("any") / "v"
     with Vault.create(path, KEY) as vault:
         vault.append(doc)
     with Vault.open(path, KEY) as vault:
         assert reidentify(doc.new, vault) == old
-
-
-def test_pseudonyms_map_back(path):
-    with Vault.create(path, KEY) as vault:
-        for i, name in (("1", "Ana"), ("2", "Bo")):
-            vault.append(
-                release(f"I am {name}", ((5, 5 + len(name), "[STUDENT_1]", "NAME_STUDENT"),), id=i)
-            )
-        assert vault.lookup("[STUDENT_1]") == ["Ana", "Bo"]
-        assert vault.lookup("[STUDENT_1]", id="2") == ["Bo"]
-        assert vault.lookup("[STUDENT_1]", scope="corpus") == vault.lookup("[STUDENT_9]") == []
 
 
 def test_what_does_not_lead_back_is_refused(path):
@@ -172,20 +161,12 @@ def test_equal_texts_of_different_originals_need_their_ids(path):
             vault.append(
                 release(f"I am {name}", ((5, 5 + len(name), "[NAME]", "NAME_STUDENT"),), id=i)
             )
-        assert (
-            code(reidentify, "I am [NAME]", vault)
-            == code(reidentify, "I am [NAME]", vault, id="3")
-            == "E460"
-        )
+        for ident in (None, "3"):
+            assert code(reidentify, "I am [NAME]", vault, id=ident) == "E460"
         assert reidentify("I am [NAME]", vault, id="2") == "I am Bo"
-
-
-@pytest.mark.parametrize(
-    ("key", "expected"),
-    [(OTHER, "E453"), (VaultKey.from_passphrase("a key for tests, of no other use"), "E453")],
-)
-def test_wrong_key(vault, key, expected):
-    assert code(opened, vault, key) == code(Vault.open, vault, key, write=True) == expected
+        assert vault.lookup("[NAME]") == ["Ana", "Bo"]
+        assert vault.lookup("[NAME]", id="2") == ["Bo"]
+        assert vault.lookup("[NAME]", scope="corpus") == vault.lookup("[STUDENT_9]") == []
 
 
 def test_a_flipped_bit_anywhere_is_seen(vault):
@@ -196,9 +177,9 @@ def test_a_flipped_bit_anywhere_is_seen(vault):
         vault.write_bytes(changed)
         codes.add(code(opened, vault))
         if at % 5 == 0:  # never taken for a crash, so nothing is cut off
-            assert code(Vault.open, vault, KEY, write=True) not in ("E456", "E456")
+            assert code(Vault.open, vault, KEY, write=True) != "E456"
             assert vault.read_bytes() == changed
-    assert codes <= {"E451", "E453", "E457", "E451"} and "E457" in codes
+    assert codes <= {"E451", "E453", "E457"} and "E457" in codes
 
 
 def test_truncated_anywhere_it_is_refused(vault):
@@ -207,7 +188,7 @@ def test_truncated_anywhere_it_is_refused(vault):
     for size in range(len(whole)):
         vault.write_bytes(whole[:size])
         codes.add(code(opened, vault))
-    assert codes == {"E451", "E456", "E456"}
+    assert codes == {"E451", "E456"}
 
 
 def frames(path):
@@ -264,11 +245,8 @@ def test_a_crash_at_any_byte_loses_no_completed_document(vault):
     safe = header + b"".join(found[:-2])
     for cut in range(len(found[-2])):
         vault.write_bytes(safe + found[-2][:cut])
-        assert code(opened, vault) == ("E456" if cut else "E456")
-        with (
-            pytest.warns(PiiWarning, match="W451" if cut else "W451"),
-            Vault.open(vault, KEY, write=True) as book,
-        ):
+        assert code(opened, vault) == "E456"
+        with pytest.warns(PiiWarning, match="W451"), Vault.open(vault, KEY, write=True) as book:
             assert book.documents == 2
             assert book.append(numbered(2))
         with Vault.open(vault, KEY) as book:
@@ -300,24 +278,6 @@ def test_a_crash_while_it_was_made(path):
     with pytest.warns(PiiWarning, match="W451"), Vault.open(path, KEY, write=True) as book:
         book.append(numbered(1))
     assert verify(path, KEY)["documents"] == 1
-
-
-def test_a_process_that_dies(path):
-    """Written without a seal by a process that ends at once, as if killed."""
-    script = (
-        "import os, sys; from pii_components.vault.vault import Hidden, Release, Vault, VaultKey\n"
-        "vault = Vault.create(sys.argv[1], VaultKey(sys.argv[2].encode()))\n"
-        "hidden = (Hidden(5, 8, 'NAME_STUDENT', 'Mia', 'Ana'),)\n"
-        "for n in range(3): vault.append(Release(str(n), f'I am Ana number {n}.', f'I am Mia number {n}.', hidden))\n"
-        "os._exit(9)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(path), KEY.secret.decode()], check=False, cwd=ROOT
-    )
-    assert done.returncode == 9
-    assert code(opened, path) == "E456"
-    with Vault.open(path, KEY, unfinished=True) as book:
-        assert reidentify("I am Mia number 2.", book) == "I am Ana number 2."
 
 
 def test_one_writer_at_a_time(vault):
@@ -367,7 +327,8 @@ def test_passphrase(path):
     with Vault.open(path, decomposed) as book:
         assert book.documents == 1
     assert code(opened, path, VaultKey.from_passphrase("mañana llueve otra ve!")) == "E453"
-    assert code(opened, path, KEY) == "E453"
+    for key in (KEY, OTHER):
+        assert code(opened, path, key) == code(Vault.open, path, key, write=True) == "E453"
     assert code(VaultKey.from_passphrase, "too short") == "E650"
 
 
