@@ -34,14 +34,8 @@ __all__ = [
     "register_operators",
 ]
 _MODULES = {
-    ".operators": (
-        "PiiEduAnonymizer",
-        "PiiEduDeanonymizer",
-        "hips_operators",
-        "register_operators",
-    ),
-    ".recognizer": ("PiiEduNlpEngine", "StudentPiiRecognizer", "build_analyzer"),
-    ".settings": ("config_path", "read_config"),
+    **dict.fromkeys(("PiiEduNlpEngine", "StudentPiiRecognizer", "build_analyzer"), ".recognizer"),
+    **dict.fromkeys(("config_path", "read_config"), ".settings"),
 }
 
 
@@ -56,7 +50,6 @@ def __getattr__(name: str) -> Any:
                 kind = type(err).__name__
                 logger.warning("StudentPiiRecognizer does not work with this Presidio (%s)", kind)
         return lambda: None
-    for module, names in _MODULES.items():
-        if name in names:
-            return getattr(import_module(module, __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES.get(name, ".operators"), __name__), name)

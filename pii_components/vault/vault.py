@@ -78,12 +78,6 @@ class Frame(NamedTuple):
     tag: bytes
 
 
-def make_header(keys: Keys, lock: dict[str, Any]) -> Header:
-    text = json.dumps({"cipher": CIPHER, **lock}, sort_keys=True).encode("ascii")
-    raw = MAGIC + VERSION.to_bytes(2, "big") + len(text).to_bytes(2, "big") + text
-    return Header(raw + _sign(keys, b"header", raw), lock)
-
-
 def read_header(file: BinaryIO, path: Path) -> Header:
     """The header, before anything is known of a key. RAISES (PiiError): E451, if it is none, or of another version."""
     fixed = file.read(_FIXED)
@@ -100,12 +94,6 @@ def read_header(file: BinaryIO, path: Path) -> Header:
     except (ValueError, TypeError, KeyError, RecursionError):
         raise PiiError(Errors.E451, path=path, reason="what it says of its keys") from None
     return Header(fixed + text + mac, lock)
-
-
-def check_header(header: Header, keys: Keys, path: Path) -> None:
-    """RAISES (PiiError): E451, if the header is not the one that was written with these keys."""
-    if not hmac.compare_digest(_sign(keys, b"header", header.raw[:-_MAC]), header.raw[-_MAC:]):
-        raise PiiError(Errors.E451, path=path, reason="how it begins")
 
 
 class Chain:
@@ -374,7 +362,9 @@ class Vault:
         RAISES (PiiError): E510, if the file exists; E450, if it cannot be written; E005, if the package cryptography is missing."""
         path = Path(path)
         keys, lock = new_lock(key, scrypt_n=scrypt_n)
-        header = make_header(keys, lock)
+        text = json.dumps({"cipher": CIPHER, **lock}, sort_keys=True).encode("ascii")
+        raw = MAGIC + VERSION.to_bytes(2, "big") + len(text).to_bytes(2, "big") + text
+        header = Header(raw + _sign(keys, b"header", raw), lock)
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         with refusals(path, "written"):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -409,7 +399,9 @@ class Vault:
             stack.callback(file.close)
             header = read_header(file, path)
             keys = unlock(key, header.lock, path=path)
-            check_header(header, keys, path)
+            signed, mac = header.raw[:-_MAC], header.raw[-_MAC:]
+            if not hmac.compare_digest(_sign(keys, b"header", signed), mac):
+                raise PiiError(Errors.E451, path=path, reason="it was changed")
             vault = cls(path, file, header, Chain(header, keys, path), writing=write)
             if write:
                 vault._lock()

@@ -32,7 +32,7 @@ from pii_components.errors import PiiError
 from pii_components.labels import PRESIDIO_ENTITIES
 from pii_components.presidio import PiiEduAnonymizer, build_analyzer
 from pii_components.presidio.recognizer import PiiEduNlpEngine, StudentPiiRecognizer
-from pii_components.presidio.settings import config_path, read_config, score_of
+from pii_components.presidio.settings import config_path, label_of, read_config, score_of
 from pii_components.profiles import Profile
 
 from .common import ESSAY, KEY, KNOWN, found, names_pipeline, small_pipeline
@@ -440,11 +440,11 @@ NUMBERS = {
 
 @pytest.mark.parametrize(("entity", "text"), [(k, text) for k, v in NUMBERS.items() for text in v])
 def test_presidios_own_type_wins(entity, text):
-    """Our ID_NUM covers the same: an operator for US_SSN fires, and nobody asks whose score is higher."""
+    """Our label covers the same: an operator for US_SSN fires, and nobody asks whose score is higher."""
     nlp = spacy.blank("en")
     value = text.split()[-1]
     nlp.add_pipe("span_ruler", config={"spans_key": "pii"}).add_patterns(
-        [{"label": "ID_NUM", "pattern": value}]
+        [{"label": label_of(entity), "pattern": value}]
     )
     text = f"Mine: {text}."
     results = build_analyzer(pipeline=nlp).analyze(text, "en")

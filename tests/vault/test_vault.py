@@ -235,7 +235,7 @@ def test_cut_back_to_an_earlier_session_only_the_head_tells(vault):
     late = verify(vault, KEY)
     assert late["sessions"] == 2 and verify(vault, KEY, head=early["head"]) == late
     vault.write_bytes(before)
-    assert verify(vault, KEY) == early  # the limit that vault_format.py tells
+    assert verify(vault, KEY) == early  # the limit that vault.py tells
     assert code(verify, vault, KEY, head=late["head"]) == "E467"
 
 
