@@ -44,7 +44,7 @@ from .merge import (
     without_cues,
 )
 from .patterns import Pattern, RuleSet, compile_patterns, kind_of, shipped_patterns
-from .urls import Verdict, judge_url
+from .urls import Verdict, judge_url, words_of_names
 from .validators import Context
 
 _PUBLISHED = re.compile(r"(?i)\b10\.\d{4,9}/[^\s<>\"]{1,200}")
@@ -141,7 +141,9 @@ class PiiRuler(Configured, SpanRuler):
 
     def _judge_urls(self, page: Page, proposals: Sequence[Candidate]) -> list[Verdict]:
         """Every web address of the document, personal or not."""
-        names = [page.hit(c).value for c in proposals if is_name(c.label) and c.label != NAME_CITED]
+        names = words_of_names(
+            page.hit(c).value for c in proposals if is_name(c.label) and c.label != NAME_CITED
+        )
         hits = (
             hit
             for rule in self.rules.regexes
