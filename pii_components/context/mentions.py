@@ -38,10 +38,6 @@ _FILE_NAME = re.compile(
     r"(?<![\w/.@-])[^\W_](?=(?:[^\W_]|-)*+_)[\w-]*+(?:\.[\w-]++){0,2}\.(docx?|pdf|odt|rtf|txt|pages|pptx?|xlsx?|jpe?g|png|zip|mp4)(?!\w)",
     re.IGNORECASE,
 )
-_INTRODUCED = re.compile(
-    r"(?m)^[ \t]{0,8}(?:(?:[Ww]ritten|[Ss]ubmitted|[Pp]repared) )?[Bb]y:?[ \t](?P<line>[A-Z][\w'’-]*(?: [A-Z][\w'’.-]*){1,3})[ \t]*$"
-    r"|\b[Mm]y (?:full )?name(?: is|'s) (?P<said>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){1,3})(?=[.,;!]| and\b|\s*$)"
-)
 Span = tuple[int, int]
 # Places and candidates of some mentions -> log-probabilities, `(n_mentions, n_classes)`, the first five of the roles.
 Judge = Callable[["People"], numpy.ndarray]
@@ -71,7 +67,6 @@ def find_people(
     base = repair(view, drop_unnamed(view, base))
     for finder in (
         _find_alone,
-        _find_introduced,
         _find_in_places,
         _find_obfuscated,
         _find_leet,
@@ -314,22 +309,6 @@ def _find_alone(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
 def _named(view: DocView, cands: Sequence[Candidate]) -> list[bool]:
     """Tokens of names and details; a place, a firm or a school may be read anew."""
     return view.marked(c for c in cands if not is_place(view, c))
-
-
-def _find_introduced(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
-    """Who is said to have written the text: alone on a line behind "by", or behind "my name is", of English words too."""
-    found, held = [], _named(view, cands)
-    for match in _INTRODUCED.finditer(view.text):
-        low, high = match.span(match.lastgroup or 0)
-        span = (bisect_left(view.starts, low), bisect_left(view.starts, high))
-        words_of = [word for word in view.words[slice(*span)] if is_word(word)]
-        is_line = match.lastgroup == "line" and view.line_of(low) not in view.header
-        if is_line or len(words_of) < 2 or any(held[slice(*span)]):
-            continue
-        said = match.lastgroup == "said" or name_table().is_given(words_of[0])
-        if said and not words().is_heading(words_of[-1]):
-            found.append(_added(span, "introduced", "who wrote the text"))
-    return found
 
 
 def _find_in_places(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:

@@ -640,9 +640,8 @@ def _is_spelled_heading(view: DocView, c: Candidate) -> bool:
     ):
         return True
     at = bisect_right(view.obfuscated, c.start, key=lambda piece: piece.start) - 1
-    piece = view.obfuscated[at] if at >= 0 else None
-    held = piece is not None and c.end <= piece.end
-    return held and all(map(words().is_heading, piece.words))
+    held = (piece for piece in view.obfuscated[max(at, 0) : at + 1] if c.end <= piece.end)
+    return any(all(map(words().is_heading, piece.words)) for piece in held)
 
 
 def _is_acronym(view: DocView, c: Candidate, inside: Sequence[bool]) -> bool:

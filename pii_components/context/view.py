@@ -112,7 +112,6 @@ def is_lead(before: str, after: str) -> bool:
 
 # Conversations: lines that open with one of several speakers, again and again.
 
-TURN_ZONES = frozenset(("turn", "tutor_turn", "speaker"))  # none of them outside a conversation
 # "Tutor: ", "[10:31] Ana Lopez: ", "12/05, 10:31 - Anne-Marie O'Hara : ", "student 2> "
 _SPEAKER = re.compile(
     r"\W{0,3}(?:[^:\n]{0,15}\b\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]m)?\W{1,4})?"

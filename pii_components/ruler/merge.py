@@ -32,7 +32,7 @@ from ..labels import (
 )
 from ..names.normalize import NormalizedView, normalize_token
 from ..names.scripts import native_names
-from ..names.wordlists import in_table, words
+from ..names.wordlists import words
 from ..spans import PROPAGATION, Candidate, resolve_overlaps
 from .urls import Verdict
 from .validators import (
@@ -173,18 +173,6 @@ def _is_one(page: Page, first: Candidate, second: Candidate) -> bool:
         and not small
         and not set(text) & _ENDS
     )
-
-
-def without_cues(page: Page, proposals: Sequence[Candidate], cues: Intervals) -> list[Candidate]:
-    """RETURNS (list[Candidate]): The proposals without user names and names that are the word for a value: "ORCID", "Matrikelnummer".
-    cues (Intervals): Where such words stand, in the normalised text. What a table of names has stays."""
-    return [
-        c
-        for c in proposals
-        if not (c.label == USERNAME or is_name(c.label))
-        or not cues.cover(*page.chars(c.start, c.end))
-        or (is_name(c.label) and in_table(page.hit(c).value))
-    ]
 
 
 def _moved(page: Page, candidate: Candidate, start: int, end: int) -> Candidate | None:
