@@ -11,7 +11,9 @@ import time
 import pytest
 import spacy
 
+from pii_components.labels import NAME_STUDENT
 from pii_components.ner.layers import READ, encoded_data
+from pii_components.spans import Candidate, write_spans
 
 RNG = random.Random(4)
 WORDS = "the student wrote an essay about ferries and the town where people live by the river near a school".split()
@@ -60,6 +62,52 @@ def test_rules_are_linear(rules, kind):
     assert (
         long < 10 * short + 0.3
     )  # four times, were it not for clocks; sixteen times if it were quadratic
+
+
+SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
+
+
+def word():
+    return "".join(RNG.choices(SYLLABLES, k=3)).capitalize()
+
+
+# A piece of text, and the name that stands in it.
+NAMED = {
+    "one line of one name": lambda: ("{} ", "Anna"),
+    "one given name, many surnames": lambda: ("My friend {} came. ", f"Tobias {word()}"),
+    "numbers beside names": lambda: ("{} " + f"{RNG.randrange(10**7, 10**8)}\n", f"Ana {word()}"),
+    "addresses that hold a name": lambda: (
+        "{} has " + f"www.{word().lower()}{word().lower()}.com now. ",
+        f"Ana {word()}",
+    ),
+    "planets": lambda: ("{} is a planet. ", "Venus"),
+}
+
+
+def named(rules, kind, length):
+    """A document whose names a detector has found."""
+    text, spans = "", []
+    while len(text) < length:
+        form, name = NAMED[kind]()
+        start = len(text) + form.index("{}")
+        text += form.format(name)
+        spans.append((start, start + len(name)))
+    doc = rules.make_doc(text)
+    tokens = [doc.char_span(*span, alignment_mode="expand") for span in spans]
+    write_spans(doc, [Candidate(t.start, t.end, NAME_STUDENT, 0.9, "model") for t in tokens])
+    return doc
+
+
+@pytest.mark.filterwarnings("ignore:\\[W402\\]")
+@pytest.mark.parametrize("kind", NAMED)
+def test_names_take_linear_time(rules, kind):
+    def detect(doc):
+        return rules.get_pipe("pii_context")(rules.get_pipe("pii_ruler")(doc))
+
+    short, long = (seconds(detect, named(rules, kind, n)) for n in (8_000, 40_000))
+    assert (
+        long < 9 * short + 0.2
+    )  # five times, were it not for clocks; 25 times if it were quadratic
 
 
 @pytest.mark.slow

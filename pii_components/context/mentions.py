@@ -22,7 +22,7 @@ from ..names.link import RoleCues, link_with_roles, respell, spell_initials
 from ..names.parse import Form, Mention, read_tokens
 from ..names.table import name_table
 from ..names.wordlists import case_style, in_table, is_glued, is_initial, is_word, words
-from ..spans import ROSTER, Candidate, free_of
+from ..spans import ROSTER, Candidate
 from .repair import drop_unnamed, is_place, repair
 from .view import DocView, Place
 
@@ -37,10 +37,6 @@ _SIGNS = frozenset(("header", "lead", "signoff"))
 _FILE_NAME = re.compile(
     r"(?<![\w/.@-])[^\W_](?=(?:[^\W_]|-)*+_)[\w-]*+(?:\.[\w-]++){0,2}\.(docx?|pdf|odt|rtf|txt|pages|pptx?|xlsx?|jpe?g|png|zip|mp4)(?!\w)",
     re.IGNORECASE,
-)
-_INTRODUCED = re.compile(
-    r"(?m)^[ \t]{0,8}(?:(?:[Ww]ritten|[Ss]ubmitted|[Pp]repared) )?[Bb]y:?[ \t](?P<line>[A-Z][\w'’-]*(?: [A-Z][\w'’.-]*){1,3})[ \t]*$"
-    r"|\b[Mm]y (?:full )?name(?: is|'s) (?P<said>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){1,3})(?=[.,;!]| and\b|\s*$)"
 )
 Span = tuple[int, int]
 # Places and candidates of some mentions -> log-probabilities, `(n_mentions, n_classes)`, the first five of the roles.
@@ -71,7 +67,6 @@ def find_people(
     base = repair(view, drop_unnamed(view, base))
     for finder in (
         _find_alone,
-        _find_introduced,
         _find_in_places,
         _find_obfuscated,
         _find_leet,
@@ -116,7 +111,8 @@ class Known(NamedTuple):
     texts: tuple[str, ...]
 
 
-Forms = list[tuple[tuple[str, ...], Known]]
+# First word of a name -> its second -> the names that begin so.
+Forms = dict[str, list[tuple[tuple[str, ...], Known]]]
 
 
 def propagate(
@@ -135,7 +131,8 @@ def propagate(
     if not known:
         return []
     full, single, styles = _index(known)
-    joined = {"".join(order): k for forms in full.values() for order, k in forms}
+    every = [pair for forms in full.values() for pairs in forms.values() for pair in pairs]
+    joined = {"".join(order): k for order, k in every}
     # A place or a firm that holds the name of somebody is none.
     used = view.marked(c for c in taken if not is_place(view, c))
     found: list[tuple[int, int, int]] = []
@@ -161,7 +158,7 @@ def propagate(
         word, end, whose = folded[i], i + 1, None
         if word and not used[i]:
             if word in single or word in full:
-                end, whose = _full_at(view, folded, used, i, full.get(word, ()))
+                end, whose = _full_at(view, folded, used, i, full.get(word, {}))
                 if (
                     whose is None
                     and word in single
@@ -186,14 +183,14 @@ def _index(
         form = k.form
         if form.full:
             for order in {form.words, (form.given, form.surname), (form.surname, form.given)}:
-                full.setdefault(order[0], []).append((order, k))
+                full.setdefault(order[0], {}).setdefault(order[1], []).append((order, k))
         for word in form.words if not form.full else {form.given, form.surname}:
             if len(word) >= 2:
                 single.setdefault(word, k)
         for text in k.texts:
             styles.setdefault(fold(text).removesuffix("'s"), set()).add(case_style(text))
-    for forms in full.values():
-        forms.sort(key=lambda pair: (-len(pair[0]), -pair[1].cand.score, pair[1].cand.start))
+    for pairs in (pairs for forms in full.values() for pairs in forms.values()):
+        pairs.sort(key=lambda pair: (-len(pair[0]), -pair[1].cand.score, pair[1].cand.start))
     return full, single, styles
 
 
@@ -202,9 +199,10 @@ def _full_at(
     folded: list[str],
     used: list[bool],
     i: int,
-    forms: Sequence[tuple[tuple[str, ...], Known]],
+    forms: Mapping[str, Sequence[tuple[tuple[str, ...], Known]]],
 ) -> tuple[int, Known | None]:
-    for form, k in forms:
+    second = _next_word(view, i + 1) if forms else len(view)
+    for form, k in forms.get(folded[second], ()) if second < len(view) else ():
         at = i + 1
         for word in form[1:]:
             at = _next_word(view, at)
@@ -280,7 +278,7 @@ def _single_fits(view: DocView, i: int, styles: Collection[str]) -> bool:
 
 
 def _find_alone(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
-    table, lists = name_table(), words()
+    table, lists, held = name_table(), words(), _named(view, cands)
     found = []
     lines = [n for n in view.filled[:_TOP] if n in view.header] + [
         n for n in view.filled[-_END:] if n in view.signoff
@@ -297,7 +295,7 @@ def _find_alone(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
         ):
             continue
         span = (named[0], named[-1] + 1)
-        if not _is_unnamed(view, cands, *span) or any(map(str.isdigit, view.line(n))):
+        if any(held[slice(*span)]) or any(map(str.isdigit, view.line(n))):
             continue
         if any(
             lists.is_common(w) or not in_table(w) or case_style(w) not in _AS_NAMES for w in whole
@@ -308,30 +306,14 @@ def _find_alone(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
     return found
 
 
-def _is_unnamed(view: DocView, cands: Sequence[Candidate], start: int, end: int) -> bool:
-    """Whether no name and no detail touches tokens; a place, a firm or a school that does may be read anew."""
-    return free_of([c for c in cands if not is_place(view, c)], start, end)
-
-
-def _find_introduced(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
-    """Who is said to have written the text: alone on a line behind "by", or behind "my name is", of English words too."""
-    found = []
-    for match in _INTRODUCED.finditer(view.text):
-        low, high = match.span(match.lastgroup or 0)
-        span = (bisect_left(view.starts, low), bisect_left(view.starts, high))
-        words_of = [word for word in view.words[slice(*span)] if is_word(word)]
-        is_line = match.lastgroup == "line" and view.line_of(low) not in view.header
-        if is_line or len(words_of) < 2 or not _is_unnamed(view, cands, *span):
-            continue
-        said = match.lastgroup == "said" or name_table().is_given(words_of[0])
-        if said and not words().is_heading(words_of[-1]):
-            found.append(_added(span, "introduced", "who wrote the text"))
-    return found
+def _named(view: DocView, cands: Sequence[Candidate]) -> list[bool]:
+    """Tokens of names and details; a place, a firm or a school may be read anew."""
+    return view.marked(c for c in cands if not is_place(view, c))
 
 
 def _find_in_places(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
     """A given name and one word more that were read as one place or firm: "Ines Austin"."""
-    found = []
+    found, held = [], _named(view, cands)
     inside = view.marked(c for c in cands if is_place(view, c))
     for c in cands:
         end = c.start + 2
@@ -343,18 +325,18 @@ def _find_in_places(view: DocView, cands: Sequence[Candidate]) -> list[Candidate
         named = name_table().is_given(first) and case_style(first) == case_style(last) == "title"
         last_name = name_table().is_surname(last) or words().is_common(last)
         words_too = words().is_common(first) or words().is_heading(last) or not last_name
-        if named and not words_too and _is_unnamed(view, cands, c.start, end):
+        if named and not words_too and not any(held[c.start : end]):
             found.append(_added((c.start, end), "place", "a given name and a place"))
     return found
 
 
 def _find_obfuscated(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
     lists = words()
-    found = []
+    found, held = [], view.marked(cands)
     keys = Counter(piece.key for piece in view.obfuscated)
     for piece in view.obfuscated:
         span = (piece.start, piece.end)
-        if not free_of(cands, *span) or any(map(lists.is_heading, piece.words)):
+        if any(held[slice(*span)]) or any(map(lists.is_heading, piece.words)):
             continue
         common = [word for word in piece.words if lists.is_common(word)]
         known = any(in_table(word) for word in piece.words if word not in common) or (
@@ -372,15 +354,16 @@ def _find_obfuscated(view: DocView, cands: Sequence[Candidate]) -> list[Candidat
 
 
 def _find_native(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
+    held = view.marked(cands)
     return [
         _added(span, "native", "a name in a script of its own")
         for span in view.native
-        if free_of(cands, *span)
+        if not any(held[slice(*span)])
     ]
 
 
 def _find_leet(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
-    spans: list[Span] = []
+    spans, held = list[Span](), view.marked(cands)
     for i in view.leet:
         if spans and i == spans[-1][1] and view.gap(i - 1) == " ":
             spans[-1] = (spans[-1][0], i + 1)
@@ -389,12 +372,12 @@ def _find_leet(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
     return [
         _added(span, "leet", "a name with digits for letters")
         for span in spans
-        if free_of(cands, *span)
+        if not any(held[slice(*span)])
     ]
 
 
 def _find_in_file_names(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
-    found: list[Candidate] = []
+    found, held = list[Candidate](), view.marked(cands)
     for match in _FILE_NAME.finditer(view.text) if "_" in view.text else ():
         first, last = (
             bisect_left(view.starts, match.start()),
@@ -412,7 +395,7 @@ def _find_in_file_names(view: DocView, cands: Sequence[Candidate]) -> list[Candi
                 run.append(i)
             elif run and word not in ("_", "-", "."):
                 span = (run[0], run[-1] + 1)
-                if free_of(cands, *span):
+                if not any(held[slice(*span)]):
                     found.append(_added(span, "file_name", "in the name of a file"))
                 run = []
     return found

@@ -7,6 +7,7 @@ Nothing is ever extended across a line break, and nothing but names is touched.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence, Set
 from dataclasses import replace
 
@@ -64,6 +65,7 @@ _LETTERED = frozenset(
 )
 _PARENT = re.compile(r"(?:[dsw]/o|a/[lp])\Z", re.IGNORECASE)  # "daughter of", "anak lelaki"
 _CHILD_OF = re.compile(r" ?(?:[dsw]/o|a/[lp]) ", re.IGNORECASE)
+_LONGEST_FIELD = 90  # characters of what says so, with blanks
 _FIELD_EDGE = 40  # blanks at most between a field and its edge
 _QUOTE_CLOSES = re.compile(r'(?: [A-Z]\.?)?" ?<')
 _STOP = re.compile(r"[\n\r\v\f\x85\u2028\u2029]")
@@ -160,24 +162,22 @@ def _ends_sentence(view: DocView, c: Candidate, i: int) -> bool:
 
 def _whole(view: DocView, names: list[Candidate]) -> list[Candidate]:
     """What stands letter by letter, torn over two lines or in a script of its own is all of a name or nothing."""
-    for piece in (
+    pieces = [
         *view.obfuscated,
         *(Obfuscated(start, end, tuple(view.words[start:end])) for start, end in view.native),
-    ):
-        touched = [c for c in names if c.start < piece.end and piece.start < c.end]
+    ]
+    for piece in pieces:
+        low = bisect_right(names, piece.start, key=lambda c: c.end)
+        high = bisect_left(names, piece.end, key=lambda c: c.start)
+        touched = names[low:high]
         if not touched or all(map(words().is_heading, piece.words)):
             continue
         strong = max(touched, key=lambda c: c.score)
         start, end = min(piece.start, touched[0].start), max(piece.end, touched[-1].end)
         # The model read letters or halves of words; that it saw a name there at all says more than how sure it was.
         sure = strong.score >= _SEEN and not any(map(words().is_common, piece.words))
-        strong = replace(
-            strong,
-            start=start,
-            end=end,
-            score=max(strong.score, _WHOLE_SCORE) if sure else strong.score,
-        )
-        names = sorted([*(c for c in names if c not in touched), strong], key=lambda c: c.start)
+        score = max(strong.score, _WHOLE_SCORE) if sure else strong.score
+        names[low:high] = [replace(strong, start=start, end=end, score=score)]
     return names
 
 
@@ -469,7 +469,7 @@ def _right(view: DocView, start: int, end: int, taken: list[bool]) -> int:
 
 def _is_rest_of_field(view: DocView, start: int, end: int) -> bool:
     """Whether a name opens its field and one word more fills it, a name or an English word: "Submitted by: Nadia Stern  Course: ..."."""
-    if is_initial(view.words[end]) or not _FIELD.search(view.line_to(start)):
+    if is_initial(view.words[end]) or not _FIELD.search(view.line_to(start)[-_LONGEST_FIELD:]):
         return False
     after = view.words[end + 1] if end + 1 < len(view) else ""
     return view.gap(end) not in ("", " ") or not after or after.isspace() or after[0] in _ENDS_FIELD
@@ -523,6 +523,7 @@ def _left(view: DocView, start: int, end: int, taken: list[bool]) -> int:
 
 # What looks like a name and by its own form is none.
 
+_SIGN_OF_FIELD = re.compile(r"\s{0,3}[:#=]")
 _LABEL = re.compile(r"[a-z](?:No|Nr|Num|Number|Id|ID|Code|Date|Name)\Z")
 _SMALL = frozenset(("of", "and", "the", "for", "in", "to", "a", "an", "on", "&"))
 _LAST_WORD = re.compile(r"([^\W\d_]+)\.? ?\Z")
@@ -593,7 +594,7 @@ def _is_other_word(view: DocView, c: Candidate) -> bool:
     ):
         return True
     # The label of a field, written as one word: "RollNo : 55234"
-    if _LABEL.search(view.text[low:high]) and re.match(r"\s{0,3}[:#=]", view.text[high:]):
+    if _LABEL.search(view.text[low:high]) and _SIGN_OF_FIELD.match(view.text, high):
         return True
     if len(named) != 1:
         return False
@@ -613,7 +614,12 @@ def _is_other_word(view: DocView, c: Candidate) -> bool:
     if before is not None and lists.is_title(before[1]):
         return True
     # A planet or a moon, in a text that speaks of such
-    return name in _BODIES and len(_SKY.findall(view.text.lower())) >= _SKY_LEAST
+    return name in _BODIES and _is_of_sky(view.text)
+
+
+@per_batch(16)
+def _is_of_sky(text: str) -> bool:
+    return len(_SKY.findall(text.lower())) >= _SKY_LEAST
 
 
 @per_batch(1024)
@@ -633,8 +639,9 @@ def _is_spelled_heading(view: DocView, c: Candidate) -> bool:
         and words().is_heading("".join(letters))
     ):
         return True
-    pieces = (piece for piece in view.obfuscated if piece.start <= c.start and c.end <= piece.end)
-    return any(all(map(words().is_heading, piece.words)) for piece in pieces)
+    at = bisect_right(view.obfuscated, c.start, key=lambda piece: piece.start) - 1
+    held = (piece for piece in view.obfuscated[max(at, 0) : at + 1] if c.end <= piece.end)
+    return any(all(map(words().is_heading, piece.words)) for piece in held)
 
 
 def _is_acronym(view: DocView, c: Candidate, inside: Sequence[bool]) -> bool:

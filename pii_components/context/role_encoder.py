@@ -158,8 +158,11 @@ class Head:
         vectors (numpy.ndarray): Of each mention, shape `(n_mentions, width)`. owners (numpy.ndarray): Person of each, shape `(n_mentions,)`."""
         found = numpy.zeros((n_persons, len(self.output)), dtype="f4")
         scores = vectors @ self.attention + self.attention_bias
-        for person in numpy.unique(owners):
-            mine = owners == person
+        order = numpy.argsort(owners, kind="stable")
+        for mine in numpy.split(order, numpy.flatnonzero(numpy.diff(owners[order])) + 1):
+            if not len(mine):
+                continue
+            person = owners[mine[0]]
             weights = numpy.exp(scores[mine] - scores[mine].max())
             pooled = (weights[:, None] * vectors[mine]).sum(axis=0) / weights.sum()
             x = numpy.concatenate([pooled, vectors[mine].max(axis=0)])

@@ -112,7 +112,6 @@ def is_lead(before: str, after: str) -> bool:
 
 # Conversations: lines that open with one of several speakers, again and again.
 
-TURN_ZONES = frozenset(("turn", "tutor_turn", "speaker"))  # none of them outside a conversation
 # "Tutor: ", "[10:31] Ana Lopez: ", "12/05, 10:31 - Anne-Marie O'Hara : ", "student 2> "
 _SPEAKER = re.compile(
     r"\W{0,3}(?:[^:\n]{0,15}\b\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]m)?\W{1,4})?"
@@ -338,12 +337,13 @@ class DocView:
         """RETURNS (list[Place]): What stands beside each name. names (Sequence[Candidate]): Sorted, without overlaps."""
         spans = [(self.starts[c.start], self.ends[c.end - 1]) for c in names]
         lines = {self.line_of(start) for start, _ in spans}
-        masked = {
-            n: self._masked(*self.lines[n], spans)
-            for n in lines | {self._above(n) for n in lines}
+        kinds = {n: _line_zones(self._masked(*self.lines[n], spans)) for n in lines}
+        above = {
+            n: self._masked(self.said_from(n), self.lines[n][1], spans)[-WINDOW:]
+            for n in map(self._above, lines)
             if n >= 0
         }
-        return [self._place(c, spans, masked) for c in names]
+        return [self._place(c, spans, kinds, above) for c in names]
 
     def _touches_symbol(self, name: Candidate) -> bool:
         """Whether an emoji, what shows nothing, a full stop before it or a digit behind it touches a name without a space."""
@@ -383,7 +383,11 @@ class DocView:
         return "".join(parts) + self.text[at:end]
 
     def _place(
-        self, name: Candidate, spans: list[tuple[int, int]], masked: dict[int, str]
+        self,
+        name: Candidate,
+        spans: list[tuple[int, int]],
+        kinds: Mapping[int, Mapping[str, bool]],
+        above: Mapping[int, str],
     ) -> Place:
         start, end = self.starts[name.start], self.ends[name.end - 1]
         n = self.line_of(start)
@@ -393,12 +397,8 @@ class DocView:
         if low < start - WINDOW:
             before = CUT + before
         after = self._masked(end, min(high, end + WINDOW), spans) if end < high else ""
-        above = self._above(n)
-        line_above = masked[above] if above >= 0 else ""
-        if above in self.turns:
-            line_above = self._masked(self.said_from(above), self.lines[above][1], spans)
         zones = self._zones(
-            n, start, before, after, masked[n], turn=said <= start and n in self.turns
+            n, start, before, after, kinds[n], turn=said <= start and n in self.turns
         )
         ends = [match.span() for match in _SENTENCE_END.finditer(before.lower())]
         stop = _SENTENCE_END.search(after.lower())
@@ -406,38 +406,53 @@ class DocView:
             zones=zones | {"beset"} if self._touches_symbol(name) else zones,
             before=before,
             after=after,
-            line_before=line_above[-WINDOW:],
+            line_before=above.get(self._above(n), ""),
             sentence_before=before[ends[-1][1] if ends else 0 :],
             sentence_after=after[: stop.start()] if stop else after,
         )
 
     def _zones(
-        self, n: int, start: int, before: str, after: str, line: str, *, turn: bool
+        self,
+        n: int,
+        start: int,
+        before: str,
+        after: str,
+        kind: Mapping[str, bool],
+        *,
+        turn: bool,
     ) -> frozenset[str]:
         if turn:
-            line = before + MASK + after
-        header, alone = n in self.header, not _WORD.search(line)
+            kind = _line_zones(before + MASK + after)
+        header = n in self.header
         opens_text = n == self.filled[0] and start < self.lines[n][0] + _LEAD
-        listed = n in self.under_bibliography and not (alone and n in self.filled[-3:])
+        listed = n in self.under_bibliography and not (kind["alone"] and n in self.filled[-3:])
         zones = {
             "speaker": n in self.turns and not turn,
             "turn": turn,
             "tutor_turn": turn and self.turns[n][1],
             "opens": not any(c.isalnum() or c == MASK for c in before),
-            "alone": alone,
-            "small": is_lowercase_line(line),
+            **kind,
             "header": header,
             "top": header and n in self.filled[:3],
             "lead": not header and opens_text and is_lead(before, after),
             "signoff": n in self.signoff,
             "last": n == self.filled[-1],
-            "bibliography": listed or _BIB_LINE.match(line) is not None,
+            "bibliography": listed or kind["bibliography"],
             "quoted": (before.count('"') + before.count("“") - before.count("”")) % 2 == 1,
         }
         zones["body"] = not any(
             zones[zone] for zone in ("header", "lead", "signoff", "bibliography")
         )
         return frozenset(zone for zone, holds in zones.items() if holds)
+
+
+def _line_zones(line: str) -> dict[str, bool]:
+    """RETURNS (dict[str, bool]): Zones that all names of a line share. line (str): Names masked."""
+    return {
+        "alone": not _WORD.search(line),
+        "small": is_lowercase_line(line),
+        "bibliography": _BIB_LINE.match(line) is not None,
+    }
 
 
 @per_batch(4096)

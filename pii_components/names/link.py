@@ -13,6 +13,7 @@ and Jane Smith stay two people whose surrogates share a surname. Where several p
 Before that a text's misspelt names may be put right (`respell`): "Okaofr" is "Okafor", where that stands in the same text.
 """
 
+from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -390,6 +391,7 @@ class _RoleLinker:
         self.mentions, self.cues, self.margin, self.signed = mentions, cues, margin, signed
         self.people, self.matches = _people(mentions)
         self.members: list[list[int]] = [[] for _ in self.people]
+        self.positions: list[list[int]] = [[] for _ in self.people]  # of the members, sorted
         self.same: list[list[int]] = [
             [n] for n in range(len(self.people))
         ]  # a person, and who was split off
@@ -465,6 +467,7 @@ class _RoleLinker:
             number = len(self.people)
             self.people.append(_person(self.mentions[i].words))
             self.members.append([])
+            self.positions.append([])
             self.roles.append(wanted)
             if everybody:
                 next(group for group in self.same if everybody[0] in group).append(number)
@@ -475,6 +478,7 @@ class _RoleLinker:
     def _give(self, i: int, number: int) -> None:
         self.owners[i] = number
         self.members[number].append(i)
+        insort(self.positions[number], self.cues[i].position)
 
     def _nearest(self, i: int, numbers: Sequence[int]) -> int:
         if len(numbers) == 1:
@@ -482,9 +486,11 @@ class _RoleLinker:
         here = self.cues[i].position
 
         def key(n: int) -> tuple[int, int]:
-            places = [self.cues[j].position for j in self.members[n]]
-            before = [place for place in places if place < here]
-            return (0, here - max(before)) if before else (1, min(places)) if places else (2, 0)
+            places = self.positions[n]
+            before = bisect_left(places, here)
+            if before:
+                return 0, here - places[before - 1]
+            return (1, places[0]) if places else (2, 0)
 
         return min(numbers, key=key)
 

@@ -8,7 +8,7 @@ or behind words such as "I live at" and "home address:". What the model found of
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ from ..labels import (
 )
 from ..names import word_list
 from ..spans import Candidate
-from .merge import Page
+from .merge import Intervals, Page
 
 SOURCE = "address-form"
 _SCORE = 0.85
@@ -75,19 +75,27 @@ def addresses(page: Page, known: Sequence[Candidate]) -> list[Candidate]:
         for start, _, c in spans
         if is_name(c.label) and c.label != NAME_CITED
     }
-    proposed = [(start, end, c) for start, end, c in spans if c.label == STREET_ADDRESS]
+    proposed = sorted((start, end) for start, end, c in spans if c.label == STREET_ADDRESS)
+    holders: dict[int, list[Candidate]] = {}
+    for c in known:
+        for token in range(c.start, c.end) if c.label == STREET_ADDRESS else ():
+            holders.setdefault(token, []).append(c)
     found: list[Candidate] = []
     for n, (low, high) in enumerate(lines):
-        inside = [(start, end) for start, end, _ in proposed if low <= start < high]
+        inside = proposed[bisect_left(proposed, (low,)) : bisect_left(proposed, (high,))]
         if not inside and _DIGIT.search(text, low, high) is None:
             continue
         near = range(n - _NEAR, n + _NEAR + 1)
         tokens = _tokens(text, low, high)
         held = [
-            [k for k, token in enumerate(tokens) if start <= token[0] and token[1] <= end]
+            (
+                bisect_left(tokens, start, key=lambda token: token[0]),
+                bisect_right(tokens, end, key=lambda token: token[1]) - 1,
+            )
             for start, end in inside
         ]
-        for first, street in (*_streets(tokens), *((part[0], part[-1]) for part in held if part)):
+        shown = Intervals(inside)
+        for first, street in (*_streets(tokens), *(part for part in held if part[0] <= part[1])):
             start = tokens[first][0]
             cue = _CUE.search(text[max(low, start - 60) : start]) is not None
             begins = high - low <= _LONGEST and (first == 0 or tokens[first - 1][2] in _PARTS)
@@ -100,14 +108,12 @@ def addresses(page: Page, known: Sequence[Candidate]) -> list[Candidate]:
             beside = not detailed.isdisjoint(near) or (
                 (town or last > street) and not named.isdisjoint(near)
             )
-            if cue or (begins and beside) or any(a < end and start < b for a, b in inside):
+            if cue or (begins and beside) or shown.touch(start, end):
                 for here in page.found(
                     start, end, STREET_ADDRESS, _SCORE, SOURCE, "form of an address"
                 ):
-                    same = [
-                        here,
-                        *(c for _, _, c in proposed if c.start < here.end and here.start < c.end),
-                    ]
+                    tokens_of = range(here.start, here.end)
+                    same = [here, *(c for token in tokens_of for c in holders.get(token, ()))]
                     found.append(
                         replace(
                             here, start=min(c.start for c in same), end=max(c.end for c in same)

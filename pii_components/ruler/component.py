@@ -41,10 +41,9 @@ from .merge import (
     merge,
     repeated,
     with_native,
-    without_cues,
 )
 from .patterns import Pattern, RuleSet, compile_patterns, kind_of, shipped_patterns
-from .urls import Verdict, judge_url
+from .urls import Verdict, judge_url, words_of_names
 from .validators import Context
 
 _PUBLISHED = re.compile(r"(?i)\b10\.\d{4,9}/[^\s<>\"]{1,200}")
@@ -121,10 +120,9 @@ class PiiRuler(Configured, SpanRuler):
             return proposals
         page = Page(doc, NormalizedView(doc.text))
         verdicts = self._judge_urls(page, proposals)
-        cues = list[tuple[int, int]]()
-        found = self._match_regexes(page, proposals, verdicts, cues) + self._match_tokens(doc)
+        found = self._match_regexes(page, proposals, verdicts) + self._match_tokens(doc)
         found += find_torn(page, self.rules.regexes, proposals, regions=regions)
-        whole = without_cues(page, join_pieces(page, proposals), Intervals(cues))
+        whole = join_pieces(page, proposals)
         cleaned = [c for c in (clean_candidate(page, p, verdicts) for p in whole) if c is not None]
         found += addresses(page, [*cleaned, *found])
         found += in_contact_lines(page, [*cleaned, *found])
@@ -141,7 +139,9 @@ class PiiRuler(Configured, SpanRuler):
 
     def _judge_urls(self, page: Page, proposals: Sequence[Candidate]) -> list[Verdict]:
         """Every web address of the document, personal or not."""
-        names = [page.hit(c).value for c in proposals if is_name(c.label) and c.label != NAME_CITED]
+        names = words_of_names(
+            page.hit(c).value for c in proposals if is_name(c.label) and c.label != NAME_CITED
+        )
         hits = (
             hit
             for rule in self.rules.regexes
@@ -153,13 +153,9 @@ class PiiRuler(Configured, SpanRuler):
         ]
 
     def _match_regexes(
-        self,
-        page: Page,
-        proposals: Sequence[Candidate],
-        verdicts: Sequence[Verdict],
-        cues: list[tuple[int, int]],
+        self, page: Page, proposals: Sequence[Candidate], verdicts: Sequence[Verdict]
     ) -> list[Candidate]:
-        """What the expressions find, validated, as candidates. cues: Filled with where the words for a value stand."""
+        """What the expressions find, validated, as candidates."""
         text = page.view.text
         names = tuple(page.chars(c.start, c.end) for c in proposals if is_name(c.label))
         context = Context(regions=tuple(self.cfg["phone_regions"]), names=names)
@@ -178,7 +174,6 @@ class PiiRuler(Configured, SpanRuler):
         for rule in self.rules.regexes:
             for hit in rule.hits(text, context) if rule.validate != "url" else ():
                 if rule.label == EMAIL or not blocked.cover(hit.start, hit.end):
-                    cues += [(hit.start - len(hit.cue), hit.start)] if rule.cue else []
                     found += page.found(
                         hit.start, hit.end, rule.label, hit.score, rule.id, rule.reason
                     )

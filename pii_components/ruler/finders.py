@@ -17,7 +17,7 @@ from ..names import word_list
 from ..names.normalize import FILLERS, INVISIBLE
 from ..names.wordlists import in_table, is_glued
 from ..spans import Candidate
-from .merge import Intervals, Page, at_tokens
+from .merge import Intervals, Page, at_tokens, replaced
 from .patterns import RegexRule
 from .validators import (
     VALIDATORS,
@@ -151,8 +151,8 @@ def with_hidden(
             cand = Candidate(
                 *whole, label, score, SOURCE_HIDDEN, "written so that no program shall read it"
             )
-            out = [c for c in out if c not in touched] + [cand]
-    return sorted(out, key=lambda c: c.start)
+            replaced(out, touched, cand)
+    return out
 
 
 def _stretches(text: str) -> Iterator[tuple[int, int]]:
@@ -249,13 +249,16 @@ def find_torn(
         for rule in rules
         if rule.label in (EMAIL, PHONE_NUM, ID_NUM) and (rule.cue or rule.id in _FORMS)
     ]
-    names = [page.chars(c.start, c.end) for c in proposals if is_name(c.label)]
+    names = sorted(page.chars(c.start, c.end) for c in proposals if is_name(c.label))
     halves = [(c, *page.chars(c.start, c.end)) for c in proposals if c.label in (PHONE_NUM, ID_NUM)]
+    ending = {end: (start, c) for c, start, end in halves}
+    beginning = {start: c for c, start, _ in halves}
     for low, at, to, high in breaks:
         # As one line; a blank at the break may be one of the value.
         blank = " " if to - at > 1 else ""
         line, joint = text[low:at] + blank + text[to:high], at - low
-        near = tuple((start - low, end - low) for start, end in names if low <= start and end <= at)
+        here = names[bisect_left(names, (low,)) : bisect_left(names, (at,))]
+        near = tuple((start - low, end - low) for start, end in here if end <= at)
         context = Context(regions=tuple(regions), names=near)
         before = len(found)
         for rule in chosen:
@@ -273,9 +276,8 @@ def find_torn(
                     found += page.found(
                         low + hit.start, end, rule.label, hit.score, rule.id, reason
                     )
-        half = next(
-            (c for c, start, end in halves if low <= start and (end == at or start == to)), None
-        )
+        start, half = ending.get(at, (-1, None))
+        half = half if start >= low else beginning.get(to)
         head, rest = _HEAD.search(text[low:at]), _REST.match(text, to, high)
         if (
             half is not None

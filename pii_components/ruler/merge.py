@@ -10,7 +10,7 @@ address or a number that stands inside them: those are cut out, and what is left
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -32,7 +32,7 @@ from ..labels import (
 )
 from ..names.normalize import NormalizedView, normalize_token
 from ..names.scripts import native_names
-from ..names.wordlists import in_table, words
+from ..names.wordlists import words
 from ..spans import PROPAGATION, Candidate, resolve_overlaps
 from .urls import Verdict
 from .validators import (
@@ -80,15 +80,25 @@ class Page:
 
 
 def at_tokens(
-    doc: Doc, candidates: Iterable[Candidate], start: int, end: int
+    doc: Doc, candidates: Sequence[Candidate], start: int, end: int
 ) -> tuple[Span | None, list[Candidate]]:
-    """RETURNS: The tokens of these characters, None if letters or digits of one lie outside; and the candidates that touch them."""
+    """RETURNS: The tokens of these characters, None if letters or digits of one lie outside; and the candidates that touch them.
+
+    candidates (Sequence[Candidate]): Sorted, without overlaps."""
     span = doc.char_span(start, end, alignment_mode="expand")
-    if span is None or any(
-        char.isalnum() for char in doc.text[span.start_char : start] + doc.text[end : span.end_char]
-    ):
+    if span is None:
         return None, []
-    return span, [c for c in candidates if c.start < span.end and span.start < c.end]
+    low, high = start - span.start_char, end - span.start_char
+    if any(char.isalnum() for char in span.text[:low] + span.text[high:]):
+        return None, []
+    first = bisect_right(candidates, span.start, key=lambda c: c.end)
+    return span, list(candidates[first : bisect_left(candidates, span.end, key=lambda c: c.start)])
+
+
+def replaced(out: list[Candidate], touched: Sequence[Candidate], new: Candidate) -> None:
+    """Put one candidate in the place of those that it touches; `out` stays sorted."""
+    first = bisect_left(out, touched[0].start if touched else new.start, key=lambda c: c.start)
+    out[first : first + len(touched)] = [new]
 
 
 class Intervals:
@@ -163,18 +173,6 @@ def _is_one(page: Page, first: Candidate, second: Candidate) -> bool:
         and not small
         and not set(text) & _ENDS
     )
-
-
-def without_cues(page: Page, proposals: Sequence[Candidate], cues: Intervals) -> list[Candidate]:
-    """RETURNS (list[Candidate]): The proposals without user names and names that are the word for a value: "ORCID", "Matrikelnummer".
-    cues (Intervals): Where such words stand, in the normalised text. What a table of names has stays."""
-    return [
-        c
-        for c in proposals
-        if not (c.label == USERNAME or is_name(c.label))
-        or not cues.cover(*page.chars(c.start, c.end))
-        or (is_name(c.label) and in_table(page.hit(c).value))
-    ]
 
 
 def _moved(page: Page, candidate: Candidate, start: int, end: int) -> Candidate | None:
@@ -553,5 +551,5 @@ def with_native(doc: Doc, candidates: Sequence[Candidate]) -> list[Candidate]:
             f"a name in a script of its own: {found.reason}",
         )
         new = Candidate(start, end, label, *about, roles)
-        out = [c for c in out if c not in touched] + [new]
-    return sorted(out, key=lambda c: c.start)
+        replaced(out, touched, new)
+    return out

@@ -11,7 +11,7 @@ What is public stays, since a reader needs it: course pages, encyclopedias, news
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -99,22 +99,24 @@ def parse_url(value: str) -> tuple[str, str, bool] | None:
     return host.removeprefix("www."), rest, scheme or www or len(rest) > 1
 
 
-def holds_name(address: str, names: Iterable[str]) -> bool:
-    """RETURNS (bool): Whether a name of the document stands in the address, as a word or two of them joined."""
-    words = {
-        word for name in names for word in re.split(r"[^a-z]+", name.lower()) if len(word) >= 3
-    }
+def words_of_names(names: Iterable[str]) -> set[str]:
+    """RETURNS (set[str]): Words of names in small letters, three or more each."""
+    return {word for name in names for word in re.split(r"[^a-z]+", name.lower()) if len(word) >= 3}
+
+
+def holds_name(address: str, words: Set[str]) -> bool:
+    """RETURNS (bool): Whether a name of the document stands in the address, as a word or two of them joined. words: From `words_of_names`."""
     return any(
         (piece in words and len(piece) >= 4)
-        or any(piece.startswith(word) and piece[len(word) :] in words for word in words)
+        or any(piece[:at] in words and piece[at:] in words for at in range(3, len(piece) - 2))
         for piece in re.split(r"[^a-z]+", address.lower())
     )
 
 
-def judge_url(hit: Hit, rules: RuleSet, names: Iterable[str] = ()) -> Verdict | None:
+def judge_url(hit: Hit, rules: RuleSet, names: Set[str] = frozenset()) -> Verdict | None:
     """Whose is this address?
 
-    names (Iterable[str]): Names found in the document, cited authors left out.
+    names (Set[str]): Words of the names found in the document, cited authors left out; see `words_of_names`.
     RETURNS (Verdict | None): None, if it is no web address."""
     hit = hit.cut(0, trim_url(hit.value))
     parsed = parse_url(hit.value) if hit.value else None

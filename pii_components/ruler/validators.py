@@ -13,6 +13,7 @@ protect. All offsets are end exclusive.
 
 import ipaddress
 import re
+from bisect import bisect_left, bisect_right
 from calendar import monthrange
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -55,7 +56,7 @@ class Hit:
 
 
 class Context(NamedTuple):
-    """What a validator may know beside the hit: whose national numbers count, and where names were found in the normalised text."""
+    """What a validator may know beside the hit: whose national numbers count, and where names were found in the normalised text, in order."""
 
     regions: tuple[str, ...] = ("US",)
     names: tuple[tuple[int, int], ...] = ()
@@ -387,7 +388,8 @@ def _id_unless_date(hit: Hit, _: Context) -> Hit | None:
 
 def _id_beside_name(hit: Hit, context: Context) -> Hit | None:
     """A long number right after a name, or right before it, with nothing between them but white space and a sign or two."""
-    for start, end in context.names:
+    first, last = (bisect_left(context.names, (at,)) for at in (hit.start, hit.end))
+    for start, end in (*context.names[max(0, first - 1) : first], *context.names[last : last + 1]):
         after, before = hit.text[end : hit.start], hit.text[hit.end : start]
         follows = start < hit.start and (
             end > hit.start or (len(after) <= 40 and re.fullmatch(r"[\s_(\[,:#|/-]*", after))
@@ -429,8 +431,9 @@ def _spread(hit: Hit, context: Context) -> Hit | None:
         return None
     if "." in signs or len(digits) in (10, 11) or hit.value[0].isalpha():
         return hit
+    at = bisect_right(context.names, hit.start, key=lambda name: name[1])
     called = _CALLED.search(hit.before(30)) or any(
-        0 <= hit.start - end <= 3 for _, end in context.names
+        hit.start - end <= 3 for _, end in context.names[max(0, at - 1) : at]
     )
     return hit if called and len(digits) >= 6 else None
 
