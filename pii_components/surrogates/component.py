@@ -26,7 +26,7 @@ from spacy.training import Example
 
 from ..config import Configured
 from ..errors import Errors, PiiError, PiiStop, Warnings, warn
-from ..labels import EDUCATION, EMPLOYER, LABELS, LOCATION, is_name
+from ..labels import EDUCATION, EMPLOYER, LABELS, LOCATION
 from ..names.letters import forget as forget_batch
 from ..ner.scorer import score_ents
 from ..offsets import OffsetMap, Replacement, apply_replacements
@@ -78,14 +78,13 @@ class Observed:
 
     def observe(self, docs: Iterable[Doc], *, spans_key: str = SPANS_KEY) -> int:
         """Learn from documents with spans. RETURNS (int): How many words of names are known."""
-        from ..names.parse import read_mention
+        from ..names.people import people_of
 
         for doc in docs:
+            self._words |= people_of(doc, spans_key).words()
             for cand in read_spans(doc, spans_key):
-                text = doc[cand.start : cand.end].text
-                if is_name(cand.label):
-                    self._words.update(w.norm for w in read_mention(text).words)
-                elif cand.label in POOLED:
+                if cand.label in POOLED:
+                    text = doc[cand.start : cand.end].text
                     docs_with = self._pools.setdefault(cand.label, {}).setdefault(text, set())
                     if len(docs_with) < SHARED_BY:
                         docs_with.add(
@@ -336,6 +335,7 @@ class HipsSurrogate(Configured, Pipe):
 
     def _decide(self, doc: Doc) -> tuple[str, OffsetMap, list[Replacement], list[Span]]:
         """The new text, its offsets, what stands in the place of the spans, and the spans that are not kept."""
+        from ..names.people import people_of
         from .plan import NOBODY, plan
         from .values import Item
 
@@ -359,8 +359,8 @@ class HipsSurrogate(Configured, Pipe):
         replacements = plan(
             text,
             [
-                Item(start, end, label, action, span._.pii_person if is_name(label) else None)
-                for (label, start, end, span), action in zip(found, actions, strict=True)
+                Item(f.start_char, f.end_char, f.label, a)
+                for f, a in zip(found, actions, strict=True)
             ],
             profile=self._profile,
             chance=self.chance(doc, text),
@@ -369,6 +369,7 @@ class HipsSurrogate(Configured, Pipe):
             local=self.scope == "document",
             pools=self._observed.shared() if self._profile.pool == "corpus" else None,
             everyone=self._everyone or NOBODY,
+            people=people_of(doc, self.cfg["spans_key"]),
         )
         new, offsets = apply_replacements(text, replacements)
         return (

@@ -54,11 +54,11 @@ def letters(word: str) -> str:
     return "".join(ch for ch in plain(word).lower() if ch.isascii() and ch.isalpha())
 
 
-class People(tuple[Named, ...]):
+class NamedPeople(tuple[Named, ...]):
     """The people of a document, and how their names stand in handles: found out once for all of its addresses."""
 
     @classmethod
-    def of(cls, people: Sequence[Named]) -> "People":
+    def of(cls, people: Sequence[Named]) -> "NamedPeople":
         return people if isinstance(people, cls) else cls(people)
 
     @cached_property
@@ -87,7 +87,7 @@ def surrogate_handle(handle: str, context: Context, attempt: int = 0) -> str:
     """
     if not attempt and handle in context.handles:
         return context.handles[handle] or ""
-    people = People.of(context.people)
+    people = NamedPeople.of(context.people)
     owner = owner_of(handle, people)
     # A handle of such words only is somebody's all the same.
     harmless = words("handle_words")
@@ -129,7 +129,7 @@ def surrogate_handle(handle: str, context: Context, attempt: int = 0) -> str:
 def owner_of(handle: str, people: Sequence[Named]) -> int:
     """The place of the person whose name explains most of a handle; -1 if it holds nobody's."""
     best, found = 0, -1
-    people = People.of(people)
+    people = NamedPeople.of(people)
     harmless = words("handle_words")
     runs = [
         (len(run), letters(run)) for run in _LETTERS.findall(handle) if run.lower() not in harmless
@@ -237,7 +237,7 @@ def _unknown(run: str, context: Context, rng: Source) -> str:
     """Letters for a run that is nobody's name: single ones if short, else a name of about its length."""
     if len(run) < 4:
         return other_chars(run, rng)
-    table, originals = context.table, People.of(context.people).words
+    table, originals = context.table, NamedPeople.of(context.people).words
     given = table.is_given(run)
     pool = table.pool(given=given, gender=(table.gender(run) or "") if given else "")
     options = [letters(name) for name in pool.draw_some(rng, 8)]

@@ -27,8 +27,9 @@ from ..labels import (
     is_name,
 )
 from ..names.letters import has_sign, like, norm
-from ..names.link import Person, fits, links_of, places_of, spell_initials
-from ..names.parse import FAMILY, GIVEN, Mention, Word, read_mention
+from ..names.link import Person, fits, places_of
+from ..names.parse import FAMILY, GIVEN, Mention
+from ..names.people import People, identify
 from ..names.table import name_table
 from ..offsets import Replacement
 from ..profiles import GENERIC, NEAR, PSEUDONYM, REMOVE, SURROGATE, Profile
@@ -42,7 +43,7 @@ from .dates import (
     weekday_beside,
 )
 from .handles import (
-    People,
+    NamedPeople,
     handle_of,
     letters,
     owner_of,
@@ -64,7 +65,6 @@ __all__ = ["NOBODY", "NO_SURROGATE", "Everyone", "Item", "plan"]
 NO_SURROGATE = "no surrogate"
 # What a word beside a surrogate is called that was made to agree with it: "an" before a vowel, the s of a possessive.
 AGREEMENT = "AGREEMENT"
-_THE = re.compile(r"\b[Tt](?:he|HE)\s+")
 _KIN = re.compile(r"\b([^\W\d_]+),?\s+\Z")
 _OPENS, _CLOSES = re.compile(r"(?<!\w)['‘](?=\w)"), re.compile(r"(?<=\w)['’](?!\w)")
 _AT_BEHIND = re.compile(r"\s?@")
@@ -143,39 +143,12 @@ class Linked(NamedTuple):
     places: tuple[int, ...]
 
 
-def link_names(
-    text: str, items: Sequence[Item]
-) -> tuple[list[Person], list[Linked], list[Mention]]:
-    """The people of a document, their mentions among those spans that get another name, and these as they stand in the text."""
-    names = [item for item in items if item.action in _ANEW and is_name(item.label)]
-    read = [
-        read_mention(text[start:end], before=text[max(0, start - 20) : start])
-        for start, end, *_ in names
-    ]
-    known = {word.norm for mention in read for word in mention.words}
-    read = [
-        _family(mention, text[max(0, item.start - 4) : item.start], known)
-        for item, mention in zip(names, read, strict=True)
-    ]
-    mentions = spell_initials(read)
-    people, owners, places = links_of(mentions, [item.person for item in names])
-    return people, [Linked(*row) for row in zip(names, mentions, owners, places, strict=True)], read
-
-
-def _family(mention: Mention, before: str, known: Container[str]) -> Mention:
-    """A family in the plural, "the Parkers", as the surname in it. known: Folded words of the names of the document."""
-    the = _THE.search(before + mention.text)
-    text = mention.text
-    if the is None or not text.lower().endswith(("s", "s'", "s’")):
-        return mention
-    start, end = max(0, the.end() - len(before)), len(text.rstrip("'’"))
-    for stem in (text[start : end - 2], text[start : end - 1]):
-        word, plural = norm(stem), norm(text[start:end])
-        of_table = name_table().is_surname(word) and not name_table().is_surname(plural)
-        if stem.isalpha() and plural in (word + "s", word + "es") and (word in known or of_table):
-            only = Word(start, start + len(stem), stem, word, FAMILY)
-            return Mention.of(text, [only], mention.gender)
-    return mention
+def renamed(people: People, items: Sequence[Item]) -> tuple[list[Person], list[Linked]]:
+    """The people of a document whose names get another one, in order of first mention, and those names."""
+    anew = {i[:2]: i for i in items if i.action in _ANEW and is_name(i.label)}
+    those = people.among(anew)
+    names = zip(those.spans, those.mentions, those.owners, those.places, strict=True)
+    return those.persons, [Linked(anew[span[:2]], m, o, p) for span, m, o, p in names]
 
 
 def _as_shown(text: str, people: Sequence[Person], linked: Sequence[Linked]) -> Iterator[Person]:
@@ -251,6 +224,7 @@ def plan(
     local: bool = True,
     pools: Mapping[str, Sequence[str]] | None = None,
     everyone: Everyone = NOBODY,
+    people: People | None = None,
 ) -> list[Replacement]:
     """Decide what stands in the place of each span.
 
@@ -260,16 +234,19 @@ def plan(
     local (bool): Whether surrogates hold for this document only, so that they may depend on all of its words.
     pools (Mapping[str, Sequence[str]] | None): Label -> values of the corpus, for profiles that draw from it.
     everyone (Everyone): Who else is in a wider scope.
+    people (People | None): Who is named in the items, if that is at hand.
     RETURNS (list[Replacement]): One for each item that is not kept, and for each header that is removed, with the items in it.
     """
-    people, linked, read = link_names(text, items)
+    if people is None:
+        people = identify(text, [(i.start, i.end, i.label, i.person) for i in items])
+    avoid = Forbidden(people.words(), known, everyone.words, text=text if local else "")
+    persons, linked = renamed(people, items)
     if everyone.people:
-        people, linked = _among(people, linked, everyone)
+        persons, linked = _among(persons, linked, everyone)
     elif local:
-        people = [*_as_shown(text, people, linked)]
-    avoid = _forbidden(text, items, read, (known, everyone.words), local=local)
-    fixed = fixed_names(people, linked, profile, chance, everyone.labels, avoid)
-    people = _given_first(people, linked, fixed)
+        persons = [*_as_shown(text, persons, linked)]
+    fixed = fixed_names(persons, linked, profile, chance, everyone.labels, avoid)
+    persons = _given_first(persons, linked, fixed)
     details = [i for i in items if i.action == SURROGATE and i.label in GENERATORS]
     values: dict[str, set[str]] = {AGE: set(), DATE: set()}
     for item in details:
@@ -284,7 +261,7 @@ def plan(
         near=is_near,
     )
     named = name_people(
-        people,
+        persons,
         chance,
         table=name_table(),
         forbidden=avoid,
@@ -295,7 +272,7 @@ def plan(
     context = Context(
         chance,
         name_table(),
-        people=People(named),
+        people=NamedPeople(named),
         reserved=profile.reserved if reserved is None else reserved,
         locale=profile.locale,
         ages=choose_age_shift(
@@ -457,26 +434,6 @@ def _without_headers(
     rest = [rep for rep in found if not any(start <= rep.start < end for start, end in headers)]
     gone = [Replacement(start, end, "", HEADER, REMOVE, HEADER_REMOVED) for start, end in headers]
     return sorted([*gone, *rest], key=lambda rep: (rep.start, rep.end))
-
-
-def _forbidden(
-    text: str,
-    items: Sequence[Item],
-    read: Sequence[Mention],
-    known: Sequence[Container[str]],
-    *,
-    local: bool,
-) -> Forbidden:
-    """Folded words that no name may become: every name here, kept ones too; in a document's own scope every word of its text.
-    In a wider scope the other words of one document must not change what a name becomes in all of them.
-    """
-    kept = [
-        read_mention(text[i.start : i.end])
-        for i in items
-        if is_name(i.label) and i.action not in _ANEW
-    ]
-    names = {norm for mention in (*read, *kept) for norm in mention.form.norms}
-    return Forbidden(names, *known, text=text if local else "")
 
 
 def _details(

@@ -145,7 +145,6 @@ def test_report_counts_and_tells_no_text(folder, pii_edu):
         assert value not in shown
 
 
-
 def test_second_report_in_a_folder_has_another_name(folder, pii_edu):
     for n, name in enumerate("ab", 1):
         put(folder / f"{name}.csv", table(n))

@@ -104,7 +104,9 @@ def test_the_shipped_pipeline_hides_more_at_recall_than_at_precision():
     opened = open_source(ROOT / "assets/samples/essays.csv", text_field="text")
     records, hidden = list(islice(opened, 8)), []
     for point in ("precision", "recall"):
-        engine = load_engine("en_pii_edu", key=b"a key for tests, of no other use", operating_point=point)
+        engine = load_engine(
+            "en_pii_edu", key=b"a key for tests, of no other use", operating_point=point
+        )
         spans = (span for result in engine.results(records) for span in result.spans)
         hidden.append(sum(span.action != KEEP for span in spans))
     assert hidden[0] < hidden[1]

@@ -25,7 +25,7 @@ from pii_components.surrogates.places import (
     surrogate_location,
 )
 
-from .conftest import CONTEXT, KEY, hide, make_doc, surrogates_of
+from .conftest import CONTEXT, KEY, KEYS, hide, make_doc, surrogates_of
 
 NUMBER_WORD = r"(?:twenty|thirty|forty|fifty)(?:-\w+)?|\w+teen|ten|twelve|eleven"
 
@@ -266,7 +266,7 @@ WORDS = st.text(alphabet="abcdefghilmnoprstuvwyz", min_size=4, max_size=9).map(s
 @given(
     st.lists(WORDS, min_size=1, max_size=5, unique=True),
     st.sampled_from(["LOCATION", "EDUCATION", "EMPLOYER"]),
-    st.binary(min_size=16, max_size=16),
+    KEYS,
 )
 def test_no_part_of_a_place_survives(words, label, key):
     hips = HipsSurrogate(profile=surrogates_of("LOCATION", "EDUCATION", "EMPLOYER"))
