@@ -101,12 +101,16 @@ def identify(text: str, spans: Iterable[NameSpan]) -> People:
     )
 
 
-def people_of(doc: "Doc", key: str = "pii") -> People:
-    """RETURNS (People): Those named in `doc.spans[key]`, as they stand on the Doc; made, and put there, where they do not yet."""
+def people_of(doc: "Doc", key: str = "pii", text: str | None = None) -> People:
+    """RETURNS (People): Those named in `doc.spans[key]`, as they stand on the Doc; made, and put there, where they do not yet.
+
+    text (str | None): `doc.text`, which costs as much as all else here, if it is at hand.
+    """
+    text = doc.text if text is None else text
     names, stored = _names_of(doc, key), _stored(doc)
     if names == [(n["start"], n["end"], n["label"], n["number"]) for n in stored["names"]]:
-        return _read(doc.text, stored)
-    found = identify(doc.text, names)
+        return _read(text, stored)
+    found = identify(text, names)
     set_people(doc, _plain(found))
     return found
 
@@ -218,6 +222,6 @@ def set_people(doc: "Doc", people: dict[str, Any] | None) -> None:
     """people (dict | None): What `doc._.pii_people` was, of this text; spacy-llm copies extensions, set or not."""
     for old in _keys(doc):
         del doc.user_data[old]
-    if people is not None:
-        kept: Any = {("._.", KEY, 0, len(doc.text)): people}
+    if people is not None and people["names"]:
+        kept: Any = {("._.", KEY, 0, people["names"][-1]["end"]): people}
         doc.user_data.update(kept)

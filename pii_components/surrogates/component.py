@@ -369,7 +369,7 @@ class HipsSurrogate(Configured, Pipe):
             local=self.scope == "document",
             pools=self._observed.shared() if self._profile.pool == "corpus" else None,
             everyone=self._everyone or NOBODY,
-            people=people_of(doc, self.cfg["spans_key"]),
+            people=people_of(doc, self.cfg["spans_key"], text),
         )
         new, offsets = apply_replacements(text, replacements)
         return (

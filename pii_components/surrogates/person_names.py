@@ -22,18 +22,25 @@ from .keys import Chance, Stream
 from .style import other_shape
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_POSSESSIVE, _APOSTROPHE = re.compile("['’]s$"), re.compile("['’]")
 
 
 class Forbidden:
     """Folded words that no surrogate may be, as `letters.norm` gives them: sets of words, and all words of a text."""
 
     def __init__(self, *words: Container[str], text: str = "") -> None:
+        parts = set(_WORD.findall(text))
         # "O'Brien's" is O'Brien, and Brien too.
-        parts = {re.sub("['’]s$", "", part) for part in _WORD.findall(text)}
-        self._words = (*words, {norm(w) for part in parts for w in (part, *re.split("['’]", part))})
+        for part in [part for part in parts if not part.isalpha()]:
+            own = _POSSESSIVE.sub("", part)
+            parts |= {own, *_APOSTROPHE.split(own)}
+        self._words = (*words, set(map(norm, parts)))
 
     def __contains__(self, word: object) -> bool:
-        return any([word in words for words in self._words])
+        for words in self._words:
+            if word in words:
+                return True
+        return False
 
 
 def places_in(text: str, part: str, start: int = 0) -> Iterator[int]:
