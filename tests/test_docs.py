@@ -95,6 +95,7 @@ def make_vault(folder):
     from pii_components.vault.keys import VaultKey
     from pii_components.vault.vault import Vault
 
+    (folder / "secret.key").touch(mode=0o600)
     (folder / "secret.key").write_bytes(b"0123456789abcdef0123456789abcdef")
     Vault.create(folder / "essays.vault", VaultKey.from_file(folder / "secret.key")).close()
 

@@ -48,6 +48,10 @@ _GROUPS = {
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _SPACE = re.compile(r"\s*")
 _KEY = re.compile(r"\s*\w[\w .#/-]{0,24}:\s")
+_SPEAKER = re.compile(r"\W*(?:\[?\d[\d:. -]*\]?\s*)?(\w[\w .'’-]{0,30}?)\s*(?:\([^)]*\)\s*)?:\s")
+_ITEM = re.compile(r"\s*(?:\d+[.):]|\d+:\d\d|[a-z][.)]|[^\w\s(\[\"'“>]+)(?=\s|@|\w)", re.IGNORECASE)
+_CELLS = [re.compile(sign) for sign in (";", r"\|", r"\t", ",", " / ", r"\S {2,}\S|\.{4,}")]
+_TURNS = 0.4  # share of the lines that are turns, in a chat
 # What is seen of the lines before and after, too; in a fixed order, since floats are summed.
 _SEEN = (
     "words",
@@ -147,6 +151,23 @@ def _look(line: str, rest: str, inside: Sequence[Item]) -> dict[str, float]:
     return {name: float(value) for name, value in seen.items() if value}
 
 
+def content_lines(lines: Sequence[str]) -> list[bool]:
+    """Turns of a chat, items of a list and rows of a table: they begin as the lines beside them do, and are never removed."""
+    speakers = [match[1].casefold() if (match := _SPEAKER.match(line)) else "" for line in lines]
+    turns = Counter(speakers)
+    spoken = [bool(who) and turns[who] > 1 for who in speakers]
+    chat = sum(spoken) >= _TURNS * len(lines)
+    items = [re.sub(r"\w+", "0", m[0].strip()) if (m := _ITEM.match(x)) else "" for x in lines]
+    cells = [[len(sign.findall(line)) for sign in _CELLS] for line in lines]
+    found = []
+    for n in range(len(lines)):
+        near = [i for i in (n - 1, n + 1) if 0 <= i < len(lines)]
+        item = bool(items[n]) and any(items[i] == items[n] for i in near)
+        row = any(a > 1 and a == b for i in near for a, b in zip(cells[n], cells[i], strict=True))
+        found.append(item or row or (chat and bool(speakers[n])))
+    return found
+
+
 @cache
 def shipped_weights() -> dict[str, float]:
     """RETURNS (dict[str, float]): Feature -> weight, "bias" among them."""
@@ -173,8 +194,16 @@ def find_headers(
             if at <= item.start < at + len(part)
         ]
         lines = read_lines(part, inside)
-        chosen = [weigh(line.features, weights) > 0 for line in lines]
-        if all(chosen):  # a text is more than its header
+        content = content_lines([part[line.start : line.end] for line in lines])
+        chosen = [
+            weigh(line.features, weights) > 0 and not kept
+            for line, kept in zip(lines, content, strict=True)
+        ]
+        # A header stands over running text: what has none is a list, a table, a poem.
+        if not any(
+            "many words" in line.features and not gone
+            for line, gone in zip(lines, chosen, strict=True)
+        ):
             chosen = [False] * len(lines)
         found += [(at + start, at + end) for start, end in stretches(part, inside, lines, chosen)]
         at += len(part) + 1

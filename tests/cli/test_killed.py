@@ -72,7 +72,7 @@ CHANGES = {
     "headers cut": ("h.csv.partial", lambda data: data[:10]),
     "sweep changed": ("out.csv.sweep.jsonl", lambda data: data.replace(b'"n": 1', b'"n": 7')),
     "labels changed": ("l.jsonl.rows.jsonl", lambda data: data.replace(b"Number 1", b"Number 7")),
-    "review changed": ("r.jsonl.partial", lambda data: data.replace(b'"n": 1', b'"n": 7')),
+    "review changed": ("r/review.jsonl.partial", lambda data: data.replace(b'"n": 1', b'"n": 7')),
     "input changed": ("in.csv", lambda data: data.replace(b"Number 1", b"Number 7")),
 }
 
@@ -88,7 +88,7 @@ def broken_off(folder, pii_edu, fork, line, name="out.csv"):
 def test_what_was_changed_since_the_run_broke_off_is_not_taken_up(folder, pii_edu, fork):
     put(folder / "in.csv", table(60))
     line = (
-        "deidentify in.csv --out out.csv --id-column id --id-map m.csv --review-dir r.jsonl "
+        "deidentify in.csv --out out.csv --id-column id --id-map m.csv --review-dir r "
         "--config headers=remove --config headers_out=h.csv --config labels_out=l.jsonl"
     )
     broken_off(folder, pii_edu, fork, line)

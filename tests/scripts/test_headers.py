@@ -5,7 +5,7 @@ from scripts.headers import fit, no_headers, scores, text_of
 TEXTS = [
     text_of(
         str(n),
-        f"Ana Lopez\nENGL {n}\n\nHere is what I think of it.\n",
+        f"Ana Lopez\nENGL {n}\n\nHere is what I think of it, and of all that we were told about it.\n",
         [(0, 9, "NAME_STUDENT")],
         [(0, 17)],
     )

@@ -1,5 +1,7 @@
 """Headers and running heads: which lines go, and that nothing else does. Everybody is invented."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -81,3 +83,19 @@ def test_no_span_crosses_an_edge(text, cuts, rng):
     assert edges == sorted(edges) and all(a < b <= len(text) for a, b in found)
     assert not [1 for edge in edges for item in items if item.start < edge < item.end]
     assert all(PART not in text[a:b] for a, b in find_headers(text, items))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tutor: Hi Ines, what have you got?\nInes: nothing\nTutor: Read me the first line.\nInes: 13.40\n",
+        "lane;name;time\n1;Otis Brandvold;34.21\n2;Ines Toledo;33.95\n",
+        "Who brings what\n- brownies: Otis\n- samosas: Ines\n- cash box: Bree, Room 9\n",
+        "1. Otis Brandvold, charcoal\n2. Ines Toledo, oil\n3. Bree O'Dell, acrylic\nHung by Bree.\n",
+        "Rain ........ Otis Brandvold ..... 1\nHaiku ....... Ines Toledo ..... 4\n",
+    ],
+)
+def test_chats_lists_and_tables_lose_no_line(text):
+    names = re.finditer("Otis Brandvold|Ines Toledo|Bree O'Dell|Otis|Ines|Bree", text)
+    items = [Item(*name.span(), "NAME_STUDENT", "surrogate") for name in names]
+    assert find_headers(text, items) == []
