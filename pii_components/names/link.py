@@ -380,7 +380,7 @@ def _people(mentions: Sequence[Mention]) -> tuple[list[Person], list[dict[int, M
     for *_, number in ranked:
         if forms[number].norms and not among.matches(forms[number]):
             among.add(_person(first[forms[number]].words))
-    among = _Among(_agree(among.people))
+    among.people = _agree(among.people)  # other kinds, the same words
     matches = {form: among.matches(form) for form in forms}
     return among.people, [matches[mention.form] for mention in mentions]
 

@@ -77,28 +77,31 @@ def identify(text: str, spans: Iterable[NameSpan]) -> People:
     """
     names = sorted([span for span in spans if is_name(span[2])], key=lambda name: name[:2])
     read = [read_mention(text[a:b], before=text[max(0, a - _BEFORE) : a]) for a, b, *_ in names]
-    private = {number for *_, label, number in names if role_of(label) not in _APART} - {None}
-    apart = [role_of(label) in _APART and number not in private for *_, label, number in names]
+    apart = _apart(names)
     owners, places = [-1] * len(names), list[tuple[int, ...]]([()] * len(names))
     persons: list[Person] = []
-    for kept in (False, True):
-        group = [i for i, is_apart in enumerate(apart) if is_apart == kept]
+    for group in ([i for i, n in enumerate(apart) if not n], [i for i, n in enumerate(apart) if n]):
         known = {word for i in group for word in read[i].form.norms}
-        shown = [
-            _singular(read[i], text[max(0, names[i][0] - 4) : names[i][0]], known) for i in group
-        ]
-        mentions = spell_initials(shown)
+        for i in group:
+            read[i] = _singular(read[i], text[max(0, names[i][0] - 4) : names[i][0]], known)
+        mentions = spell_initials([read[i] for i in group])
         found = links_of(mentions, [names[i][3] for i in group])
-        for i, mention, owner, where in zip(
-            group, mentions, found.owners, found.places, strict=True
-        ):
-            read[i], places[i] = mention, where
-            owners[i] = owner + len(persons) if owner >= 0 else -1
+        for n, i in enumerate(group):
+            read[i], places[i] = mentions[n], found.places[n]
+            owners[i] = found.owners[n] + len(persons) if found.owners[n] >= 0 else -1
         persons += found.people
-    order = {old: new for new, old in enumerate(dict.fromkeys(o for o in owners if o >= 0))}
-    return People(
-        names, read, [order.get(o, -1) for o in owners], places, [persons[old] for old in order]
-    )
+    whole = People(names, read, owners, places, persons)
+    return whole.among([name[:2] for name in names])  # persons in order of first mention
+
+
+def _apart(names: Sequence[NameSpan]) -> list[bool]:
+    """Of each name, whether it is one of those that are linked apart; a person with a number is so by all names, or by none."""
+    roles = [role_of(label) in _APART for *_, label, _ in names]
+    private = {name[3] for name, is_apart in zip(names, roles, strict=True) if not is_apart}
+    private.discard(None)
+    return [
+        is_apart and name[3] not in private for name, is_apart in zip(names, roles, strict=True)
+    ]
 
 
 def people_of(doc: "Doc", key: str = "pii", text: str | None = None) -> People:
@@ -129,8 +132,9 @@ def _names_of(doc: "Doc", key: str) -> list[NameSpan]:
 def _singular(mention: Mention, before: str, known: Container[str]) -> Mention:
     """A family in the plural, "the Parkers", as the surname in it. known: Folded words of the names of the document."""
     text = mention.text
-    the = _THE.search(before + text)
-    if the is None or not text.lower().endswith(("s", "s'", "s’")):
+    is_plural = text[-2:].lower().endswith(("s", "s'", "s’"))
+    the = _THE.search(before + text) if is_plural else None
+    if the is None:
         return mention
     start, end = max(0, the.end() - len(before)), len(text.rstrip("'’"))
     for stem in (text[start : end - 2], text[start : end - 1]):

@@ -29,7 +29,7 @@ from ..labels import HEADER, LABELS, PRIORITY, role_of
 from ..names.people import identify
 from ..offsets import Replacement, apply_replacements
 from ..profiles import REMOVE, TAG, Profile, shipped_profiles
-from ..surrogates.keys import KEY_ENV, MIN_KEY_BYTES, Chance, check_key, load_key
+from ..surrogates.keys import KEY_ENV, MIN_KEY_BYTES, SurrogateKey, check_key, load_key
 from ..surrogates.owners import detail_owners
 from ..surrogates.plan import AGREEMENT, plan
 from ..surrogates.values import Item
@@ -191,7 +191,7 @@ def plan_document(
             action = TAG
             others.add((start, end))
         items.append(Item(start, end, label, action))
-    chance = Chance(settings.key, settings.scope)
+    chance = SurrogateKey(settings.key, settings.scope)
     is_local = settings.scope == DOCUMENT
     if is_local:
         chance = chance.within("document:" + chance.digest("document", text).hex())

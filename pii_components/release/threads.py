@@ -20,7 +20,7 @@ from ..names.people import People, identify, people_of
 from ..profiles import KEEP, Profile
 from ..ruler.roster import FIRST, LAST, Member, Roster, is_cited
 from ..spans import Candidate, read_spans, write_spans
-from ..surrogates.plan import Everyone
+from ..surrogates.plan import ScopePeople
 from .columns import THREAD
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _Place = tuple[Candidate, int, int, bool]  # a span, its characters, whether it 
 class Known(NamedTuple):
     """A thread after its first reading. cited (set[str]): Words of names that stand before a year."""
 
-    everyone: Everyone
+    everyone: ScopePeople
     roster: Roster
     cited: set[str]
 
@@ -82,7 +82,7 @@ class Threads:
         members = [_member(person) for person in people]
         members += [Member.of({label: value}) for label, value in sorted(learnt.values)]
         labels = tuple(label or NAME_STUDENT for label in chosen)
-        everyone = Everyone(tuple(people), labels, frozenset(learnt.words))
+        everyone = ScopePeople(tuple(people), labels, frozenset(learnt.words))
         return Known(everyone, Roster(members, where="known from the thread"), learnt.cited)
 
     def add_known(self, thread: str, doc: "Doc", profile: Profile) -> None:

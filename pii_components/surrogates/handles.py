@@ -21,7 +21,7 @@ from ..names.table import Source
 from .keys import pick
 from .numbers import ipv4
 from .person_names import Named, places_in
-from .style import in_case, other_chars, other_shape, resource, word_list, words
+from .style import in_case, other_chars, randomize_same_shape, resource, word_list, words
 from .values import Context
 
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -490,7 +490,7 @@ class _Parts(NamedTuple):
                 ),
                 "",
             )
-            return _quoted(lead + other_shape(plain[len(lead) :], self.rng))
+            return _quoted(lead + randomize_same_shape(plain[len(lead) :], self.rng))
         if kind == HANDLE and not _is_code(plain):
             new = self.handle(plain)
             return new if plain == step else _quoted(new)
@@ -506,7 +506,7 @@ class _Parts(NamedTuple):
         if _is_code(plain):
             # A channel's code begins with UC: a fact about the site.
             lead = "UC" if _CHANNEL.fullmatch(plain) else ""
-            return lead + other_shape(plain[len(lead) :], self.rng)
+            return lead + randomize_same_shape(plain[len(lead) :], self.rng)
         new = self.handle(plain)
         if plain.lower().endswith(_PAGES):
             new = new.rpartition(".")[0] + "." + plain.rpartition(".")[2]
@@ -518,9 +518,9 @@ class _Parts(NamedTuple):
         for part in re.split(r"([&;])", query[1:]):
             key, equals, value = part.partition("=")
             out += (
-                key + equals + other_shape(value, self.rng)
+                key + equals + randomize_same_shape(value, self.rng)
                 if equals
-                else other_shape(part, self.rng)
+                else randomize_same_shape(part, self.rng)
             )
         return out
 

@@ -1,6 +1,6 @@
 """What becomes of each span of a document: the profile's actions carried out.
 
-    replacements = plan(text, items, profile=Profile.load("crapii"), chance=Chance(key, scope))
+    replacements = plan(text, items, profile=Profile.load("crapii"), chance=SurrogateKey(key, scope))
     new, offsets = apply_replacements(text, replacements)
 
 A document is decided as a whole, so that its people are known before their e-mail addresses are made, and no two values get one
@@ -53,14 +53,14 @@ from .handles import (
     surrogate_username,
 )
 from .headers import HEADER_REMOVED, find_headers
-from .keys import Chance
+from .keys import SurrogateKey
 from .numbers import id_key, phone_key, surrogate_id_num, surrogate_machine, surrogate_phone
 from .person_names import Forbidden, Named, name_people, render
 from .places import surrogate_address, surrogate_education, surrogate_employer, surrogate_location
-from .style import in_case, other_shape, words
+from .style import in_case, randomize_same_shape, words
 from .values import Context, Generator, Item, canonical, distinct
 
-__all__ = ["NOBODY", "NO_SURROGATE", "Everyone", "Item", "plan"]
+__all__ = ["EMPTY", "NO_SURROGATE", "ScopePeople", "Item", "plan"]
 
 NO_SURROGATE = "no surrogate"
 # What a word beside a surrogate is called that was made to agree with it: "an" before a vowel, the s of a possessive.
@@ -122,7 +122,7 @@ KEYS = {labels.PHONE_NUM: phone_key, labels.ID_NUM: id_key}
 TOGETHER = (AGE, DATE, OTHER)
 
 
-class Everyone(NamedTuple):
+class ScopePeople(NamedTuple):
     """Who is known of the scope that a document belongs to, a thread. people (tuple[Person, ...]), labels (tuple[str, ...]): Those that are hidden
     somewhere, and the label of each one's names. words (frozenset[str]): Folded, of all names, which no surrogate may be."""
 
@@ -131,7 +131,7 @@ class Everyone(NamedTuple):
     words: frozenset[str] = frozenset()
 
 
-NOBODY = Everyone()
+EMPTY = ScopePeople()
 
 
 class Linked(NamedTuple):
@@ -182,7 +182,7 @@ def _as_shown(text: str, people: Sequence[Person], linked: Sequence[Linked]) -> 
 
 
 def _among(
-    people: Sequence[Person], linked: Sequence[Linked], everyone: Everyone
+    people: Sequence[Person], linked: Sequence[Linked], everyone: ScopePeople
 ) -> tuple[list[Person], list[Linked]]:
     """The people of the scope, then those of the document who are none of them or nobody knows which; and the names linked to these. Whom the
     document keeps apart, the scope does."""
@@ -218,12 +218,12 @@ def plan(
     items: Sequence[Item],
     *,
     profile: Profile,
-    chance: Chance,
+    chance: SurrogateKey,
     known: Container[str] = (),
     reserved: bool | None = None,
     local: bool = True,
     pools: Mapping[str, Sequence[str]] | None = None,
-    everyone: Everyone = NOBODY,
+    everyone: ScopePeople = EMPTY,
     people: People | None = None,
 ) -> list[Replacement]:
     """Decide what stands in the place of each span.
@@ -233,7 +233,7 @@ def plan(
     reserved (bool | None): Whether values must be such that nobody can own them; None for what the profile says.
     local (bool): Whether surrogates hold for this document only, so that they may depend on all of its words.
     pools (Mapping[str, Sequence[str]] | None): Label -> values of the corpus, for profiles that draw from it.
-    everyone (Everyone): Who else is in a wider scope.
+    everyone (ScopePeople): Who else is in a wider scope.
     people (People | None): Who is named in the items, if that is at hand.
     RETURNS (list[Replacement]): One for each item that is not kept, and for each header that is removed, with the items in it.
     """
@@ -247,19 +247,7 @@ def plan(
         persons = [*_as_shown(text, persons, linked)]
     fixed = fixed_names(persons, linked, profile, chance, everyone.labels, avoid)
     persons = _given_first(persons, linked, fixed)
-    details = [i for i in items if i.action == SURROGATE and i.label in GENERATORS]
-    values: dict[str, set[str]] = {AGE: set(), DATE: set()}
-    for item in details:
-        values.setdefault(item.label, set()).add(text[item.start : item.end])
     is_near = profile.length == NEAR
-    dates = choose_date_shift(
-        values[DATE],
-        chance,
-        weeks=any(weekday_beside(text, i.start, i.end) for i in details if i.label == DATE),
-        local=local,
-        locale=profile.locale,
-        near=is_near,
-    )
     named = name_people(
         persons,
         chance,
@@ -269,6 +257,7 @@ def plan(
         near=is_near,
         first=len(everyone.people),
     )
+    values = _values(text, items)
     context = Context(
         chance,
         name_table(),
@@ -278,14 +267,21 @@ def plan(
         ages=choose_age_shift(
             values[AGE], chance, spread=profile.age_spread, border=profile.age_border, local=local
         ),
-        dates=dates,
+        dates=choose_date_shift(
+            values[DATE],
+            chance,
+            weeks=_stand_by_weekdays(text, items),
+            local=local,
+            locale=profile.locale,
+            near=is_near,
+        ),
         avoid=avoid,
         pools=pools or {} if profile.pool == "corpus" else {},
         near=is_near,
         other={canonical(k): v for k, v in profile.other.items()},
     )
     made = _details(values, context)
-    pieces = _pieces(text, items, made, context)
+    whole = _pieces(text, items, made, context)
     by_start = {name.item.start: name for name in linked}
     numbers: dict[str, dict[str, int]] = {}
     found = []
@@ -293,8 +289,8 @@ def plan(
         old, note = text[item.start : item.end], ""
         if item.action == profiles.KEEP:
             continue
-        if item.start in pieces:
-            became = pieces[item.start]
+        if item.start in whole:
+            became = whole[item.start]
         elif item.start in by_start:
             became, note = _name(by_start[item.start], named, context, profile=profile, fixed=fixed)
         elif item.action == SURROGATE:
@@ -308,6 +304,21 @@ def plan(
         found.append(_replacement(item, old, became, note))
     found = [*_agreeing(text, found)]
     return _without_headers(text, items, found) if profile.header == REMOVE else found
+
+
+def _values(text: str, items: Sequence[Item]) -> dict[str, set[str]]:
+    """Label -> values that get a surrogate of their own; names are none of them."""
+    values: dict[str, set[str]] = {AGE: set(), DATE: set()}
+    for item in items:
+        if item.action == SURROGATE and item.label in GENERATORS:
+            values.setdefault(item.label, set()).add(text[item.start : item.end])
+    return values
+
+
+def _stand_by_weekdays(text: str, items: Sequence[Item]) -> bool:
+    """Whether a weekday stands beside a date that moves: then dates move by weeks."""
+    dates = [i for i in items if i.action == SURROGATE and i.label == DATE]
+    return any(weekday_beside(text, date.start, date.end) for date in dates)
 
 
 def _replacement(item: Item, old: str, new: str | None, note: str) -> Replacement:
@@ -489,7 +500,7 @@ def _name(
     chance = context.chance
     if owner < 0:
         # No letter of a name: a number maybe.
-        return other_shape(mention.text, chance.rng("NAME/numbers", mention.text)), ""
+        return randomize_same_shape(mention.text, chance.rng("NAME/numbers", mention.text)), ""
     if item.action == PSEUDONYM and owner not in fixed and not pseudonym_list(item.label, profile):
         return profiles.pseudonym(
             item.label, chance.token("NAME", " ".join(named[owner].person.words))
@@ -510,7 +521,7 @@ def fixed_names(
     people: Sequence[Person],
     linked: Sequence[Linked],
     profile: Profile,
-    chance: Chance,
+    chance: SurrogateKey,
     labels: Sequence[str],
     avoid: Container[str] = (),
 ) -> dict[int, str]:
@@ -555,7 +566,7 @@ def fixed_value(
     item: Item,
     text: str,
     named: Sequence[Named],
-    chance: Chance,
+    chance: SurrogateKey,
     *,
     fixed: dict[int, str],
     profile: Profile,

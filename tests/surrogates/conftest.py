@@ -13,11 +13,11 @@ from pii_components.names.table import name_table
 from pii_components.profiles import Profile
 from pii_components.spans import Candidate, write_spans
 from pii_components.surrogates.component import HipsSurrogate
-from pii_components.surrogates.keys import Chance
+from pii_components.surrogates.keys import SurrogateKey
 from pii_components.surrogates.values import Context
 
 KEY = b"a key for tests, 32 bytes long.."
-CONTEXT = Context(Chance(KEY, "corpus"), name_table())
+CONTEXT = Context(SurrogateKey(KEY, "corpus"), name_table())
 # Keys that `check_key` takes: of bytes that are not too much alike.
 KEYS = st.lists(st.integers(0, 255), min_size=16, max_size=16, unique=True).map(bytes)
 CRAPII = Profile.load("crapii")
@@ -75,8 +75,8 @@ def rows(table: str) -> list[list[str]]:
 
 
 @pytest.fixture
-def chance() -> Chance:
-    return Chance(KEY, "corpus")
+def chance() -> SurrogateKey:
+    return SurrogateKey(KEY, "corpus")
 
 
 @pytest.fixture
