@@ -13,6 +13,8 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..labels import (
+    CHARACTER,
+    CITED,
     CONNECTED,
     DETAIL_LABELS,
     EMAIL,
@@ -53,6 +55,7 @@ _MINE = re.compile(
     r"\b(?:contact|reach|call|text|e-?mail|write|follow|find|add|message)\s+(?:to\s+)?(?:me|us)\b[^.!?\n]{0,12}$",
     re.IGNORECASE,
 )
+_KEPT = (CITED, CHARACTER)
 _REACH, _FAR, _SPANS = 60, 200, 20  # characters to a name, to the ends of a sentence; spans around
 _SENTENCE = re.compile(r"[.!?;]\s|\n")
 _WORD = re.compile(r"[^\W\d_]+(?:['’]s\b)?")
@@ -123,10 +126,17 @@ def _people(people: People) -> list[tuple[Named, Owner]]:
     for (_, _, label, number), owner in zip(people.spans, people.owners, strict=True):
         if owner >= 0:
             found[owner].add(Owner(role_of(label), number))
-    # A name reads as parts of a handle only where it has a surrogate: here each is its own.
+    owners = [_one_of(said) for said in found]
+    rows = list(zip(people.persons, owners, strict=True))
+    private = {word for p, owner in rows if owner.role not in _KEPT for word in p.words}
+    # A name reads as parts of a handle only where it has a surrogate: here each is its own. An author's, with a word of whom the
+    # writer knows, may be either's.
     return [
-        (Named(person, person.words), _one_of(said))
-        for person, said in zip(people.persons, found, strict=True)
+        (
+            Named(p, p.words),
+            Owner() if owner.role in _KEPT and not private.isdisjoint(p.words) else owner,
+        )
+        for p, owner in rows
     ]
 
 
