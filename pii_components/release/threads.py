@@ -8,7 +8,6 @@ Names, addresses and numbers of each thread are kept in memory, no text. They ar
 behind it in some text, or this text has it from the full name of somebody else.
 """
 
-from collections.abc import Container
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -88,13 +87,11 @@ class Threads:
     def add_known(self, thread: str, doc: "Doc", profile: Profile) -> None:
         """Mark in a document who is known from others of its thread."""
         known, spans, text = self.known(thread), _spans(doc, profile), doc.text
-        safe_names = {(start, end) for _, start, end, is_hidden in spans if is_hidden}
-        cited = known.cited | _cited_here(known, text, people_of(doc), safe_names)
+        cited = known.cited | _cited_here(known, text, people_of(doc), spans)
         cands = [cand for cand, *_ in spans]
         safe = {i for c, *_, is_hidden in spans if is_hidden for i in range(c.start, c.end)}
         hits = known.roster.find(text)
-        read = identify(text, [(hit.start, hit.end, NAME_STUDENT, None) for hit in hits])
-        surnames = {n[:2]: _surnames(m) for n, m in zip(read.spans, read.mentions, strict=True)}
+        surnames = _surnames_at(text, [(hit.start, hit.end) for hit in hits])
         for hit in hits:
             name = text[hit.start : hit.end]
             span = doc.char_span(hit.start, hit.end, alignment_mode="expand")
@@ -113,11 +110,9 @@ class Threads:
         write_spans(doc, cands)
 
 
-def _cited_here(
-    known: Known, text: str, people: People, hidden: Container[tuple[int, int]]
-) -> set[str]:
+def _cited_here(known: Known, text: str, people: People, spans: list[_Place]) -> set[str]:
     """RETURNS (set[str]): Words of names that the profile keeps and that stand before a year, or are another full name than the thread's."""
-    words = set[str]()
+    words, hidden = set[str](), {(a, b) for _, a, b, is_hidden in spans if is_hidden}
     for n, (start, end, *_) in enumerate(people.spans):
         if (start, end) in hidden:
             continue
@@ -126,6 +121,12 @@ def _cited_here(
         is_others = is_full and not fits(people.persons[owner], known.everyone.people)
         words |= _surnames(mention) if is_others or is_cited(text, end) else set()
     return words
+
+
+def _surnames_at(text: str, places: list[tuple[int, int]]) -> dict[tuple[int, int], set[str]]:
+    """RETURNS (dict): Start and end of a name -> its words that are not surely a given name."""
+    read = identify(text, [(start, end, NAME_STUDENT, None) for start, end in places])
+    return {name[:2]: _surnames(m) for name, m in zip(read.spans, read.mentions, strict=True)}
 
 
 def _member(person: Person) -> Member:
