@@ -291,3 +291,20 @@ def make_essay_corpus(
 
 def _has_direct(doc: Doc) -> bool:
     return any(span.label_ not in INDIRECT_LABELS for span in read_gold(doc) or ())
+
+
+def _get_people(doc: Doc) -> dict[str, Any]:
+    from .names.people import get_people
+
+    return get_people(doc)
+
+
+def _set_people(doc: Doc, people: dict[str, Any] | None) -> None:
+    from .names.people import set_people
+
+    set_people(doc, people)
+
+
+# Beside those that `spans` installs: this one reads names, which spans do not know.
+if not Doc.has_extension("pii_people"):
+    Doc.set_extension("pii_people", getter=_get_people, setter=_set_people)

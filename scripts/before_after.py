@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pii_components.corpus.noise import Filled
 from pii_components.offsets import apply_replacements
 from pii_components.profiles import Profile
-from pii_components.surrogates.keys import Chance
+from pii_components.surrogates.keys import SurrogateKey
 from pii_components.surrogates.plan import plan
 from pii_components.surrogates.values import Item
 
@@ -44,7 +44,9 @@ def examples() -> list[Example]:
         name, _, title = head.partition(": ")
         profile = Profile.load(name)
         items = [Item(a, b, label, profile.action(label)) for a, b, label in essay.spans]
-        chance = Chance(KEY, "document:" + Chance(KEY).digest("document", essay.text).hex())
+        chance = SurrogateKey(
+            KEY, "document:" + SurrogateKey(KEY).digest("document", essay.text).hex()
+        )
         planned = plan(essay.text, items, profile=profile, chance=chance)
         after = apply_replacements(essay.text, planned)[0]
         found.append(Example(name, title, essay.text, essay.spans, after))

@@ -37,7 +37,7 @@ from pii_components.files.writers import replace_file
 from pii_components.labels import DATE, is_name, label_for_role
 from pii_components.names.letters import fold
 from pii_components.names.link import nicknames_of
-from pii_components.surrogates.keys import Chance, pick
+from pii_components.surrogates.keys import SurrogateKey, pick
 from scripts import common
 
 CALLED = "called"  # a person, without a form
@@ -227,7 +227,7 @@ def assign_groups(
     per_group (int | None): Chats of each group. None for as many as can be had with no chat in two
         groups, as in the paper (260 chats, 26 in each of 10 groups).
     """
-    chance = Chance(f"chats|{seed}".encode(), scope="deal")
+    chance = SurrogateKey(f"chats|{seed}".encode(), scope="deal")
     deck = sorted(chats, key=lambda chat: chance.order(chat.id))
     size = per_group or max(1, len(deck) // len(GROUPS))
     assigned = []
@@ -259,7 +259,7 @@ def fill_chat(
     parsed = [
         table.parse(text, f"{chat.id}, turn {n}") for n, (_, text) in enumerate(chat.turns, 1)
     ]
-    chance = Chance(f"chats|{seed}".encode(), scope=f"{chat.id}|{gender}|{culture}|{number}")
+    chance = SurrogateKey(f"chats|{seed}".encode(), scope=f"{chat.id}|{gender}|{culture}|{number}")
     people = _invent_people(chat, parsed, table, chance, gender, culture)
     details: dict[Placeholder, str] = {}
     pieces, names = [], []
@@ -290,7 +290,7 @@ def _invent_people(
     chat: Chat,
     turns: list[list[Part]],
     table: Placeholders,
-    chance: Chance,
+    chance: SurrogateKey,
     gender: str,
     culture: str,
 ) -> dict[str, Person]:
@@ -354,7 +354,7 @@ def _detail(
     table: Placeholders,
     forms: dict[str, str],
     known: dict[Placeholder, str],
-    chance: Chance,
+    chance: SurrogateKey,
 ) -> str:
     """The same for the same placeholder of a chat, another for another of its kind if there is one."""
     if found not in known:

@@ -14,7 +14,7 @@ from importlib import resources
 from typing import Any
 
 from ..names.table import REGIONS, NameTable
-from ..surrogates.keys import Chance
+from ..surrogates.keys import SurrogateKey
 from ..surrogates.numbers import surrogate_id_num, surrogate_phone
 from ..surrogates.places import surrogate_address
 from ..surrogates.values import Context, Generator
@@ -211,7 +211,7 @@ def invent_detail(
     remake = _REMAKERS.get(what)
     if remake is None or table is None or rng.random() < 0.5:
         return value
-    chance = Chance(rng.getrandbits(128).to_bytes(16, "big"), scope="corpus")
+    chance = SurrogateKey(rng.getrandbits(128).to_bytes(16, "big"), scope="corpus")
     return remake(value, Context(chance, table, reserved=rng.random() < 0.3), 0) or value
 
 

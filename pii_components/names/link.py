@@ -245,17 +245,19 @@ def links_of(mentions: Sequence[Mention], persons: Sequence[int | None]) -> Link
             if best is None or _rank(mention.form) < _rank(best.form):
                 fullest[number] = mention
     places_in = {number: n for n, number in enumerate(fullest)}
-    among = _Among(_agree([_person(mention.words) for mention in fullest.values()]))
+    known = _agree([_person(mention.words) for mention in fullest.values()])
+    among: _Among | None = None  # only asked for who was not linked
     owners: list[int] = []
     for mention, number in zip(mentions, persons, strict=True):
         owner = places_in.get(number, -1) if number is not None and mention.form.norms else -1
         if owner < 0 and mention.form.norms:
+            among = among or _Among(known)
             fit = among.matches(mention.form)
             owner = max(fit, key=lambda n: fit[n][0]) if fit else len(among.people)
             if not fit:
                 among.add(_person(mention.words))
         owners.append(owner)
-    people = among.people
+    people = among.people if among else known
     places = [
         places_of(m, people[o]) if o >= 0 else () for m, o in zip(mentions, owners, strict=True)
     ]
@@ -379,7 +381,7 @@ def _people(mentions: Sequence[Mention]) -> tuple[list[Person], list[dict[int, M
     for *_, number in ranked:
         if forms[number].norms and not among.matches(forms[number]):
             among.add(_person(first[forms[number]].words))
-    among = _Among(_agree(among.people))
+    among.people = _agree(among.people)  # other kinds, the same words
     matches = {form: among.matches(form) for form in forms}
     return among.people, [matches[mention.form] for mention in mentions]
 

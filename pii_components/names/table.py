@@ -67,7 +67,7 @@ MIN_ACCENTED = 10
 
 
 class Source(Protocol):
-    """Where numbers come from: a `Stream`, or a `random.Random` where nothing is secret."""
+    """Where numbers come from: a `KeyedRng`, or a `random.Random` where nothing is secret."""
 
     def random(self) -> float:
         """RETURNS (float): At least 0, below 1."""

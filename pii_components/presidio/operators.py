@@ -26,9 +26,10 @@ from typing import Any, ClassVar
 
 from ..errors import Errors, PiiError
 from ..labels import HEADER, LABELS, PRIORITY, role_of
+from ..names.people import identify
 from ..offsets import Replacement, apply_replacements
 from ..profiles import REMOVE, TAG, Profile, shipped_profiles
-from ..surrogates.keys import KEY_ENV, Chance, check_key, load_key
+from ..surrogates.keys import KEY_ENV, SurrogateKey, check_key, load_key
 from ..surrogates.owners import detail_owners
 from ..surrogates.plan import AGREEMENT, plan
 from ..surrogates.values import Item
@@ -179,9 +180,10 @@ def plan_document(
     """
     profile = settings.profile
     places = [(span.start, span.end, label) for span, label in zip(spans, labels, strict=True)]
+    people = identify(text, [(*place, None) for place in places])
     roles = [role_of(label) for label in labels]
     if profile.by_role:
-        roles = [owner.role for owner in detail_owners(text, places)]
+        roles = [owner.role for owner in detail_owners(text, places, people)]
     items, others = [], set()
     for span, (start, end, label), role in zip(spans, places, roles, strict=True):
         action = profile.action(label, role)
@@ -189,12 +191,18 @@ def plan_document(
             action = TAG
             others.add((start, end))
         items.append(Item(start, end, label, action))
-    chance = Chance(settings.key, settings.scope)
+    chance = SurrogateKey(settings.key, settings.scope)
     is_local = settings.scope == DOCUMENT
     if is_local:
         chance = chance.within("document:" + chance.digest("document", text).hex())
     made = plan(
-        text, items, profile=profile, chance=chance, reserved=settings.reserved, local=is_local
+        text,
+        items,
+        people=people,
+        profile=profile,
+        chance=chance,
+        reserved=settings.reserved,
+        local=is_local,
     )
     return [rep for rep in made if rep.label in BESIDE or (rep.start, rep.end) not in others]
 

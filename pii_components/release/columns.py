@@ -35,7 +35,7 @@ from ..labels import EMAIL, ID_NUM
 from ..names.letters import fold
 from ..ruler.patterns import RegexRule, compile_patterns, shipped_patterns
 from ..ruler.validators import Context, is_date
-from ..surrogates.keys import Chance
+from ..surrogates.keys import SurrogateKey
 
 THREAD = "thread"  # the scope, and what `span._.pii_source` says
 NO_THREAD = "no thread: a scope of its own"
@@ -255,7 +255,7 @@ class Ids:
     """
 
     def __init__(self, source: Source, key: bytes, how: str = "") -> None:
-        self.source, self.how, self._chance = source, how, Chance(key, "ids")
+        self.source, self.how, self._chance = source, how, SurrogateKey(key, "ids")
         files = source.files if isinstance(source, FolderSource) else ()
         self.exported = isinstance(source, ZipSource) or any(map(_EXPORTED.search, files))
         if not how and (self.exported or any(map(holds_name, files))):

@@ -20,7 +20,8 @@ from ..files.formats.base import GoldSpan
 from ..files.formats.tokens import from_tokens
 from ..files.record import Record, Skip
 from ..files.tables import TOKEN_FIELDS, JsonBody, tokens_fit
-from ..labels import HEADER, NAME_STUDENT, is_name
+from ..labels import HEADER, NAME_STUDENT
+from ..names.people import NO_PEOPLE, People, people_of
 from ..offsets import OffsetMap
 from ..profiles import KEEP, Profile
 from ..vault.vault import Hidden, Release, pack_tokens, record_edits
@@ -120,6 +121,7 @@ class Result:
     headers (tuple[tuple[int, int], ...]): Start and end of what was removed as a header, in the old text.
     hidden (tuple[Hidden, ...]): What was replaced, for the vault. labels (tuple[tuple[int, int, str], ...]): Start, end, label in
     the new text of all that is labelled there: by the record where it has labels, else what was found.
+    people (People | None): Who is named in the old text; None if there was nothing to replace.
     """
 
     text: str
@@ -132,6 +134,12 @@ class Result:
     headers: tuple[tuple[int, int], ...] = ()
     hidden: tuple[Hidden, ...] = field(default=(), repr=False)
     labels: tuple[tuple[int, int, str], ...] = ()
+    people: People | None = field(default=None, repr=False)
+
+    def names(self, *, kept: bool) -> People:
+        """RETURNS (People): Those who are named in the old text by names that stay, or by names that are hidden."""
+        spans = [(s.start_char, s.end_char) for s in self.spans if (s.action == KEEP) == kept]
+        return (self.people or NO_PEOPLE).among(spans)
 
     def release(self, record: Record, scope: str) -> Release:
         """The document for the vault. record (Record): Its original. scope (str): Of the profile."""
@@ -184,12 +192,9 @@ class Engine:
                     self.threads.learn(record.thread, doc, self.profile)
                 hidden = []
                 for found in self._found(doc):
-                    if (
-                        is_name(found.label)
-                        and self.profile.action(found.label, found.role) != KEEP
-                    ):
-                        hidden.append((found.start_char, found.end_char, found.person))
-                self.surnames.add(record.text, hidden)
+                    if self.profile.action(found.label, found.role) != KEEP:
+                        hidden.append((found.start_char, found.end_char))
+                self.surnames.add(people_of(doc).among(hidden))
                 del doc
 
     def _fits(self, record: Record) -> bool:
@@ -300,7 +305,7 @@ class Engine:
         spans = self._found(doc)
         words = len(record.text.split())
         if not self.replace:
-            return Result(text=record.text, spans=spans, words=words)
+            return Result(text=record.text, spans=spans, words=words, people=people_of(doc))
         text, offsets = doc._.deidentified, doc._.pii_offsets
         if not isinstance(text, str) or not isinstance(offsets, OffsetMap):
             return Skip.of(Errors.E526, number=record.number, type="no new text")
@@ -328,6 +333,7 @@ class Engine:
             headers=tuple(edit[:2] for edit, (_, _, label) in edits if label == HEADER),
             hidden=record_edits(record.text, text, offsets, labels_at),
             labels=moved(labelled, offsets),
+            people=people_of(doc),
         )
 
     def _found(self, doc: "Doc") -> tuple[Found, ...]:

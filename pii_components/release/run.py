@@ -36,7 +36,7 @@ from ..vault.vault import Vault
 from .engine import Engine, Result
 from .report import MOST_LISTED, Report
 from .review import review_key, text_hash
-from .sweep import HIGH, LOW, MEDIUM, RISKS, Originals, Surnames, names_of, words_of
+from .sweep import HIGH, LOW, MEDIUM, RISKS, Originals, Surnames, names_of
 
 if TYPE_CHECKING:
     from ..ruler.roster import Roster
@@ -219,12 +219,10 @@ class SweepLog(GrowingFile):
 
     def add(self, record: Record, result: Result) -> None:
         """Add a document: its original and what became of it."""
-        names = [span for span in result.spans if is_name(span.label)]
-        hidden = [(s.start_char, s.end_char, s.person) for s in names if s.action != KEEP]
         values = _originals_of(record.text, result, self.token)
         row: dict[str, Any] = {"n": record.number, "i": self.token(f"id {record.id}")}
-        row["a"], row["p"] = Surnames(self.token).add(record.text, hidden)
-        row["k"] = sorted(map(self.token, _words_kept(record.text, result)))
+        row["a"], row["p"] = Surnames(self.token).add(result.names(kept=False))
+        row["k"] = sorted(map(self.token, result.names(kept=True).words()))
         row["s"] = [[start, end] for start, end, _ in result.surrogates]
         row["w"], row["f"] = values.whole, values.first
         self.write(json.dumps(row).encode("ascii") + b"\n")
@@ -376,29 +374,20 @@ def _parts_in_clear(text: str, result: Result) -> list[tuple[int, int, str]]:
     """Where in the same document something stands in clear that is a part of what is hidden: a surname, a given name, a value."""
     values = _originals_of(text, result, str, surnames=True)
     known = [(s.start_char, s.end_char) for s in result.spans]
-    return values.find(text, spans=known, exempt=_words_kept(text, result))
-
-
-def _words_kept(text: str, result: Result) -> set[str]:
-    """RETURNS (set[str]): Folded words of names that stay."""
-    kept = [s for s in result.spans if is_name(s.label) and s.action == KEEP]
-    return words_of(text, [(s.start_char, s.end_char) for s in kept])
+    return values.find(text, spans=known, exempt=result.names(kept=True).words())
 
 
 def _originals_of(
     text: str, result: Result, token: Callable[[str], str], *, surnames: bool = False
 ) -> Originals:
     """RETURNS (Originals): What is hidden in a document; with `surnames` those alone, too."""
-    values, names = Originals(token), list[tuple[int, int, int | None]]()
+    values = Originals(token)
     for span in result.spans:
-        if span.action == KEEP:
-            continue
-        if is_name(span.label):
-            names.append((span.start_char, span.end_char, span.person))
+        if span.action == KEEP or is_name(span.label):
             continue
         risk = HIGH if span.label in DETAIL_LABELS else LOW
         values.add(text[span.start_char : span.end_char], risk)
-    for given, family in names_of(text, names):
+    for given, family in names_of(result.names(kept=False)):
         values.add_person(given, family)
         for surname in family if surnames else ():
             values.add(surname, MEDIUM)

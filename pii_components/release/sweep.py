@@ -1,7 +1,7 @@
 """The last sweep: what was hidden somewhere in a corpus, and stands in clear somewhere else (ETS's fourth step).
 
     protected = Surnames()
-    protected.add("My name is Ana Lopez.", [(11, 20)])               # for every document: the names that are hidden
+    protected.add(people_of(doc).among(hidden))                      # for every document: the names that are hidden
     protected.find("Lopez helped, says Kant.")                       # [Hit(start=0, end=5, lower=False)]
 
 ETS searched all texts for each surname; where one "shows up a lot", because it is a common word, for the full name instead. So
@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..files.record import is_common
 from ..labels import NAME_STUDENT, is_name
 from ..names.letters import fold, norm
-from ..names.link import links_of
 from ..names.normalize import INSIDE_WORD
-from ..names.parse import FAMILY, GIVEN, read_mention
+from ..names.parse import FAMILY, GIVEN
+from ..names.people import People, people_of
 from ..profiles import KEEP, Profile
 
 if TYPE_CHECKING:
@@ -51,24 +51,14 @@ class Hit(NamedTuple):
 Words = tuple[str, ...]
 
 
-def names_of(
-    text: str, names: Sequence[tuple[int, int, int | None]]
-) -> Iterator[tuple[Words, Words]]:
-    """YIELDS (tuple[Words, Words]): The folded given names and surnames of each person of a text. names: start, end, and whose it is as
-    `span._.pii_person` says; sorted. The one place where the sweep asks who is who."""
-    mentions = [read_mention(text[a:b], before=text[max(0, a - 20) : a]) for a, b, _ in names]
-    people, *_ = links_of(mentions, [person for *_, person in names])
-    for person in people:
+def names_of(people: People) -> Iterator[tuple[Words, Words]]:
+    """YIELDS (tuple[Words, Words]): The folded given names and surnames of each person."""
+    for person in people.persons:
         words: dict[str, list[str]] = {GIVEN: [], FAMILY: []}
         for word, kind in zip(person.words, person.kinds, strict=True):
             if len(word) > 1:
                 words[kind].append(word)
         yield tuple(words[GIVEN]), tuple(words[FAMILY])
-
-
-def words_of(text: str, names: Sequence[tuple[int, int]]) -> set[str]:
-    """The folded words of names, for those that stay."""
-    return {w.norm for a, b in names for w in read_mention(text[a:b]).words}
 
 
 @dataclass(slots=True)
@@ -87,16 +77,14 @@ class Surnames:
     def __len__(self) -> int:
         return len(self.alone) + len(self.pairs)
 
-    def add(
-        self, text: str, names: Sequence[tuple[int, int, int | None]]
-    ) -> tuple[list[str], list[str]]:
-        """Remember the surnames of a document in which names are hidden: see `names_of`.
+    def add(self, people: People) -> tuple[list[str], list[str]]:
+        """Remember the surnames of those whose names are hidden in a document.
 
         RETURNS (tuple[list[str], list[str]]): What was added to `alone` and to `pairs`.
         """
         alone: set[str] = set()
         pairs: set[str] = set()
-        for given, family in names_of(text, names):
+        for given, family in names_of(people):
             for surname in family:
                 if is_common(surname):
                     pairs.update(self.token(f"{first} {surname}") for first in given)
@@ -231,11 +219,11 @@ def add_swept(doc: "Doc", surnames: Surnames, profile: Profile) -> None:
 
     spans = list(doc.spans["pii"]) if "pii" in doc.spans else []
     kept = [
-        s for s in spans if is_name(s.label_) and profile.action(s.label_, s._.pii_role) == KEEP
+        (s.start_char, s.end_char)
+        for s in spans
+        if is_name(s.label_) and profile.action(s.label_, s._.pii_role) == KEEP
     ]
-    exempt = set(
-        map(surnames.token, words_of(doc.text, [(s.start_char, s.end_char) for s in kept]))
-    )
+    exempt = set(map(surnames.token, people_of(doc).among(kept).words()))
     candidates = read_spans(doc)
     for hit in surnames.find(
         doc.text, spans=[(s.start_char, s.end_char) for s in spans], exempt=exempt

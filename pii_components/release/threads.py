@@ -13,12 +13,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..labels import EMAIL, ID_NUM, NAME_STUDENT, USERNAME, is_name
-from ..names.link import Person, fits, link, link_people
-from ..names.parse import FAMILY, GIVEN, read_mention
-from ..profiles import KEEP, SURROGATE, Profile
+from ..names.link import Person, fits, link_people
+from ..names.parse import FAMILY, GIVEN, Mention
+from ..names.people import People, identify, people_of
+from ..profiles import KEEP, Profile
 from ..ruler.roster import FIRST, LAST, Member, Roster, is_cited
 from ..spans import Candidate, read_spans, write_spans
-from ..surrogates.plan import Everyone, Item, link_names
+from ..surrogates.plan import ScopePeople
 from .columns import THREAD
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _Place = tuple[Candidate, int, int, bool]  # a span, its characters, whether it 
 class Known(NamedTuple):
     """A thread after its first reading. cited (set[str]): Words of names that stand before a year."""
 
-    everyone: Everyone
+    everyone: ScopePeople
     roster: Roster
     cited: set[str]
 
@@ -53,20 +54,21 @@ class Threads:
 
     def learn(self, thread: str, doc: "Doc", profile: Profile) -> None:
         """Remember who is hidden in a document. doc (Doc): With its spans, nothing replaced."""
-        learnt, items = self._learnt.setdefault(thread, _Learnt()), list[Item]()
+        learnt, people = self._learnt.setdefault(thread, _Learnt()), people_of(doc)
+        learnt.words |= people.words()
+        hidden = set[tuple[int, int]]()
         for cand, start, end, is_hidden in _spans(doc, profile):
-            text = doc.text[start:end]
             if is_hidden and cand.label in (EMAIL, USERNAME, ID_NUM):
-                learnt.values.add((cand.label, text))
-            if not is_name(cand.label):
-                continue
-            learnt.words.update(word.norm for word in read_mention(text).words)
+                learnt.values.add((cand.label, doc.text[start:end]))
             if is_hidden:
-                items.append(Item(start, end, cand.label, SURROGATE, cand.person))
-            elif is_cited(doc.text, end):
-                learnt.cited |= _surnames(text)
-        people, linked, _ = link_names(doc.text, items)
-        learnt.people |= {(people[n.owner], n.item.label) for n in linked if n.owner >= 0}
+                hidden.add((start, end))
+        for (start, end, *_), mention in zip(people.spans, people.mentions, strict=True):
+            if (start, end) not in hidden and is_cited(doc.text, end):
+                learnt.cited |= _surnames(mention)
+        those = people.among(hidden)
+        for (_, _, label, _), owner in zip(those.spans, those.owners, strict=True):
+            if owner >= 0:
+                learnt.people.add((those.persons[owner], label))
 
     def _known(self, thread: str) -> Known:
         learnt = self._learnt.get(thread, _Learnt())
@@ -79,19 +81,21 @@ class Threads:
         members = [_member(person) for person in people]
         members += [Member.of({label: value}) for label, value in sorted(learnt.values)]
         labels = tuple(label or NAME_STUDENT for label in chosen)
-        everyone = Everyone(tuple(people), labels, frozenset(learnt.words))
+        everyone = ScopePeople(tuple(people), labels, frozenset(learnt.words))
         return Known(everyone, Roster(members, where="known from the thread"), learnt.cited)
 
     def add_known(self, thread: str, doc: "Doc", profile: Profile) -> None:
         """Mark in a document who is known from others of its thread."""
         known, spans, text = self.known(thread), _spans(doc, profile), doc.text
-        cited = known.cited | _cited_here(known, text, spans)
+        cited = known.cited | _cited_here(known, text, people_of(doc), spans)
         cands = [cand for cand, *_ in spans]
         safe = {i for c, *_, is_hidden in spans if is_hidden for i in range(c.start, c.end)}
-        for hit in known.roster.find(text):
+        hits = known.roster.find(text)
+        surnames = _surnames_at(text, [(hit.start, hit.end) for hit in hits])
+        for hit in hits:
             name = text[hit.start : hit.end]
             span = doc.char_span(hit.start, hit.end, alignment_mode="expand")
-            if span is None or cited & _surnames(name):
+            if span is None or cited & surnames[hit.start, hit.end]:
                 continue
             over = [c for c in cands if c.start < span.end and span.start < c.end]
             is_safe = safe.issuperset(range(span.start, span.end))
@@ -106,16 +110,23 @@ class Threads:
         write_spans(doc, cands)
 
 
-def _cited_here(known: Known, text: str, spans: list[_Place]) -> set[str]:
+def _cited_here(known: Known, text: str, people: People, spans: list[_Place]) -> set[str]:
     """RETURNS (set[str]): Words of names that the profile keeps and that stand before a year, or are another full name than the thread's."""
-    words = set[str]()
-    for cand, start, end, is_hidden in spans:
-        if is_name(cand.label) and not is_hidden:
-            name = text[start:end]
-            people = link([read_mention(name)]).people if " " in name else []
-            is_others = people and not fits(people[0], known.everyone.people)
-            words |= _surnames(name) if is_others or is_cited(text, end) else set()
+    words, hidden = set[str](), {(a, b) for _, a, b, is_hidden in spans if is_hidden}
+    for n, (start, end, *_) in enumerate(people.spans):
+        if (start, end) in hidden:
+            continue
+        mention, owner = people.mentions[n], people.owners[n]
+        is_full = owner >= 0 and " " in mention.text
+        is_others = is_full and not fits(people.persons[owner], known.everyone.people)
+        words |= _surnames(mention) if is_others or is_cited(text, end) else set()
     return words
+
+
+def _surnames_at(text: str, places: list[tuple[int, int]]) -> dict[tuple[int, int], set[str]]:
+    """RETURNS (dict): Start and end of a name -> its words that are not surely a given name."""
+    read = identify(text, [(start, end, NAME_STUDENT, None) for start, end in places])
+    return {name[:2]: _surnames(m) for name, m in zip(read.spans, read.mentions, strict=True)}
 
 
 def _member(person: Person) -> Member:
@@ -134,6 +145,6 @@ def _spans(doc: "Doc", profile: Profile) -> list[_Place]:
     return found
 
 
-def _surnames(name: str) -> set[str]:
+def _surnames(mention: Mention) -> set[str]:
     """RETURNS (set[str]): The folded words of a name that are not surely a given name."""
-    return {word.norm for word in read_mention(name).words if word.kind != GIVEN}
+    return {word.norm for word in mention.words if word.kind != GIVEN}

@@ -14,6 +14,7 @@ import hashlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -26,16 +27,16 @@ from spacy.training import Example
 
 from ..config import Configured
 from ..errors import Errors, PiiError, PiiStop, Warnings, warn
-from ..labels import EDUCATION, EMPLOYER, LABELS, LOCATION, is_name
+from ..labels import EDUCATION, EMPLOYER, LABELS, LOCATION
 from ..names.letters import forget as forget_batch
 from ..ner.scorer import score_ents
 from ..offsets import OffsetMap, Replacement, apply_replacements
 from ..profiles import KEEP, SCOPES, STRATEGIES, Profile, shipped_profiles
 from ..spans import SPANS_KEY, EntsFilter, read_spans, resolve_overlaps, write_ents
-from .keys import KEY_ENV, Chance, Secret, load_key
+from .keys import KEY_ENV, Secret, SurrogateKey, load_key
 
 if TYPE_CHECKING:
-    from .plan import Everyone
+    from .plan import ScopePeople
 
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
@@ -57,12 +58,14 @@ class Found(NamedTuple):
 def read_group(doc: Doc, key: str) -> list[Found]:
     """RETURNS (list[Found]): The spans of a group, sorted; of several that overlap, the one that `spans.resolve_overlaps` keeps; empty for a
     missing group. RAISES (PiiError): E001 for a span without a label."""
-    cands = resolve_overlaps(read_spans(doc, key))
+    cands = read_spans(doc, key)
+    if any(one.end > two.start for one, two in pairwise(cands)):
+        cands = resolve_overlaps(cands)
     spans = [Span(doc, cand.start, cand.end, label=cand.label) for cand in cands]
     return [Found(span.label_, span.start_char, span.end_char, span) for span in spans]
 
 
-class Observed:
+class CorpusNames:
     """Names and values of a corpus. `word in observed` asks for a folded word (`letters.norm`) of a name. secret (Secret): For copies."""
 
     def __init__(self, secret: Secret) -> None:
@@ -78,14 +81,13 @@ class Observed:
 
     def observe(self, docs: Iterable[Doc], *, spans_key: str = SPANS_KEY) -> int:
         """Learn from documents with spans. RETURNS (int): How many words of names are known."""
-        from ..names.parse import read_mention
+        from ..names.people import people_of
 
         for doc in docs:
+            self._words |= people_of(doc, spans_key).words()
             for cand in read_spans(doc, spans_key):
-                text = doc[cand.start : cand.end].text
-                if is_name(cand.label):
-                    self._words.update(w.norm for w in read_mention(text).words)
-                elif cand.label in POOLED:
+                if cand.label in POOLED:
+                    text = doc[cand.start : cand.end].text
                     docs_with = self._pools.setdefault(cand.label, {}).setdefault(text, set())
                     if len(docs_with) < SHARED_BY:
                         docs_with.add(
@@ -122,7 +124,7 @@ class Observed:
         self._digests |= frozenset(digests)
 
     def _digest(self, word: str) -> bytes:
-        return Chance(self._secret.get()).digest("observed", word)[:12]
+        return SurrogateKey(self._secret.get()).digest("observed", word)[:12]
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -185,7 +187,7 @@ class HipsSurrogate(Configured, Pipe):
         self._everyone: Any = None
         self._ents_filter = ents_filter
         self._secret = Secret(path=self.cfg["key_file"], env=self.cfg["key_env"])
-        self._observed = Observed(self._secret)
+        self._observed = CorpusNames(self._secret)
         self.profile = made
         self._checked("strategy", strategy, STRATEGIES)
         self.scope = scope  # type: ignore[assignment]
@@ -240,13 +242,13 @@ class HipsSurrogate(Configured, Pipe):
         profile: str | Path | Profile | None = None,
         scope: str | None = None,
         thread: str | None = None,
-        everyone: "Everyone | None" = None,
+        everyone: "ScopePeople | None" = None,
     ) -> Iterator["HipsSurrogate"]:
         """Change settings for some documents.
 
         profile (str | Path | Profile | None): Another profile. scope (str | None): Another scope.
         thread (str | None): Id of the thread or author that the documents belong to; sets the scope to "thread".
-        everyone (Everyone | None): Who else is in it: "Ana" is who is "Ana Lopez" in another of its documents. Never saved.
+        everyone (ScopePeople | None): Who else is in it: "Ana" is who is "Ana Lopez" in another of its documents. Never saved.
         YIELDS (HipsSurrogate): The component; afterwards it is as before.
         """
         before = self._profile, self._lacks_map, self.cfg["scope"], self.thread, self._everyone
@@ -336,7 +338,8 @@ class HipsSurrogate(Configured, Pipe):
 
     def _decide(self, doc: Doc) -> tuple[str, OffsetMap, list[Replacement], list[Span]]:
         """The new text, its offsets, what stands in the place of the spans, and the spans that are not kept."""
-        from .plan import NOBODY, plan
+        from ..names.people import people_of
+        from .plan import EMPTY, plan
         from .values import Item
 
         self._refuse_unread(doc)
@@ -359,8 +362,8 @@ class HipsSurrogate(Configured, Pipe):
         replacements = plan(
             text,
             [
-                Item(start, end, label, action, span._.pii_person if is_name(label) else None)
-                for (label, start, end, span), action in zip(found, actions, strict=True)
+                Item(f.start_char, f.end_char, f.label, a)
+                for f, a in zip(found, actions, strict=True)
             ],
             profile=self._profile,
             chance=self.chance(doc, text),
@@ -368,7 +371,8 @@ class HipsSurrogate(Configured, Pipe):
             reserved=self.cfg["reserved"],
             local=self.scope == "document",
             pools=self._observed.shared() if self._profile.pool == "corpus" else None,
-            everyone=self._everyone or NOBODY,
+            everyone=self._everyone or EMPTY,
+            people=people_of(doc, self.cfg["spans_key"], text),
         )
         new, offsets = apply_replacements(text, replacements)
         return (
@@ -409,8 +413,8 @@ class HipsSurrogate(Configured, Pipe):
             spans_key=self.cfg["spans_key"],
         )
 
-    def chance(self, doc: Doc, text: str | None = None) -> Chance:
-        """RETURNS (Chance): The key, with the scope that this document belongs to. text (str | None): `doc.text`, if it is at hand."""
+    def chance(self, doc: Doc, text: str | None = None) -> SurrogateKey:
+        """RETURNS (SurrogateKey): The key, with the scope that this document belongs to. text (str | None): `doc.text`, if it is at hand."""
         base = self._secret.chance()
         if self.scope == "corpus":
             return base.within("corpus")

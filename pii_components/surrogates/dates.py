@@ -16,7 +16,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ..names.letters import like, per_batch
-from .keys import Chance, pick
+from .keys import SurrogateKey, pick
 from .style import in_case, ordinal, other_chars, resource, rewrite, word_list, words
 from .values import AgeShift, Context, DateShift, canonical
 
@@ -66,7 +66,12 @@ _PARTS = re.compile(r"\b(?:months?|mos?|weeks?|days?)\b", re.IGNORECASE)
 
 
 def choose_age_shift(
-    values: Collection[str], chance: Chance, *, spread: int = 2, border: int = 0, local: bool = True
+    values: Collection[str],
+    chance: SurrogateKey,
+    *,
+    spread: int = 2,
+    border: int = 0,
+    local: bool = True,
 ) -> AgeShift:
     """The shift of a scope, of at most `spread` years. local (bool): Whether the scope is one document: then its ages decide,
     so that they stay apart; else the key alone does.
@@ -137,7 +142,7 @@ def surrogate_age(value: str, context: Context, attempt: int = 0) -> str | None:
     return rewrite(value, edits) if edits else None
 
 
-def _written(match: re.Match[str], number: int, new: int, form: str, chance: Chance) -> str:
+def _written(match: re.Match[str], number: int, new: int, form: str, chance: SurrogateKey) -> str:
     """A new age as the old one is written; empty if there is no word for it."""
     if old := match["word"]:
         dash = next((ch for ch in old if ch in "‐‑ "), "-")
@@ -344,7 +349,7 @@ _WEEKDAY_BEHIND = re.compile(rf"[\s,(]*{_WEEKDAY}", re.IGNORECASE)
 
 def choose_date_shift(
     values: Collection[str],
-    chance: Chance,
+    chance: SurrogateKey,
     *,
     weeks: bool = False,
     local: bool = True,
@@ -428,7 +433,7 @@ def surrogate_date(value: str, context: Context, attempt: int = 0) -> str | None
     return move_dates(value, shift, context.chance)
 
 
-def move_dates(value: str, shift: DateShift, chance: Chance) -> str | None:
+def move_dates(value: str, shift: DateShift, chance: SurrogateKey) -> str | None:
     """The text with its dates moved, or None."""
     parts = _read(value)
     edits: list[tuple[int, int, str]] = []
@@ -459,7 +464,7 @@ _TORN, _AROUND = 16, 24  # characters of a piece, and on either side of it
 
 
 def torn_dates(
-    text: str, spans: Sequence[tuple[int, int]], shift: DateShift, chance: Chance
+    text: str, spans: Sequence[tuple[int, int]], shift: DateShift, chance: SurrogateKey
 ) -> dict[int, str]:
     """Dates of which a span, or each of several, holds a piece only: "November\\n{3, 2025}", "2024-01-{15}". What moves and what
     stays make a possible date again.
@@ -578,7 +583,7 @@ def _weekday(old: str, day: date | None, shift: DateShift) -> dict[str, str]:
     return {"w": in_case(old, table().name(name, new))}
 
 
-def _move_time(part: Part, chance: Chance) -> dict[str, str]:
+def _move_time(part: Part, chance: SurrogateKey) -> dict[str, str]:
     """New texts of the fields of a time, if there is one."""
     f = part.fields
     if "h" not in f:
@@ -593,7 +598,7 @@ def _move_time(part: Part, chance: Chance) -> dict[str, str]:
     return out | minutes
 
 
-def _move_other(part: Part, shift: DateShift, chance: Chance) -> dict[str, str] | None:
+def _move_other(part: Part, shift: DateShift, chance: SurrogateKey) -> dict[str, str] | None:
     """New texts of the fields of a time, a season, a decade, a month, years, or a day of no month."""
     f = part.fields
     year, step = _full_year(f["y"]) - shift.years if "y" in f else 2001, 1 if shift.days > 0 else -1

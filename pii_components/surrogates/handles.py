@@ -21,7 +21,7 @@ from ..names.table import Source
 from .keys import pick
 from .numbers import ipv4
 from .person_names import Named, places_in
-from .style import in_case, other_chars, other_shape, resource, word_list, words
+from .style import in_case, other_chars, randomize_same_shape, resource, word_list, words
 from .values import Context
 
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -54,11 +54,11 @@ def letters(word: str) -> str:
     return "".join(ch for ch in plain(word).lower() if ch.isascii() and ch.isalpha())
 
 
-class People(tuple[Named, ...]):
+class NamedPeople(tuple[Named, ...]):
     """The people of a document, and how their names stand in handles: found out once for all of its addresses."""
 
     @classmethod
-    def of(cls, people: Sequence[Named]) -> "People":
+    def of(cls, people: Sequence[Named]) -> "NamedPeople":
         return people if isinstance(people, cls) else cls(people)
 
     @cached_property
@@ -87,7 +87,7 @@ def surrogate_handle(handle: str, context: Context, attempt: int = 0) -> str:
     """
     if not attempt and handle in context.handles:
         return context.handles[handle] or ""
-    people = People.of(context.people)
+    people = NamedPeople.of(context.people)
     owner = owner_of(handle, people)
     # A handle of such words only is somebody's all the same.
     harmless = words("handle_words")
@@ -129,7 +129,7 @@ def surrogate_handle(handle: str, context: Context, attempt: int = 0) -> str:
 def owner_of(handle: str, people: Sequence[Named]) -> int:
     """The place of the person whose name explains most of a handle; -1 if it holds nobody's."""
     best, found = 0, -1
-    people = People.of(people)
+    people = NamedPeople.of(people)
     harmless = words("handle_words")
     runs = [
         (len(run), letters(run)) for run in _LETTERS.findall(handle) if run.lower() not in harmless
@@ -237,7 +237,7 @@ def _unknown(run: str, context: Context, rng: Source) -> str:
     """Letters for a run that is nobody's name: single ones if short, else a name of about its length."""
     if len(run) < 4:
         return other_chars(run, rng)
-    table, originals = context.table, People.of(context.people).words
+    table, originals = context.table, NamedPeople.of(context.people).words
     given = table.is_given(run)
     pool = table.pool(given=given, gender=(table.gender(run) or "") if given else "")
     options = [letters(name) for name in pool.draw_some(rng, 8)]
@@ -490,7 +490,7 @@ class _Parts(NamedTuple):
                 ),
                 "",
             )
-            return _quoted(lead + other_shape(plain[len(lead) :], self.rng))
+            return _quoted(lead + randomize_same_shape(plain[len(lead) :], self.rng))
         if kind == HANDLE and not _is_code(plain):
             new = self.handle(plain)
             return new if plain == step else _quoted(new)
@@ -506,7 +506,7 @@ class _Parts(NamedTuple):
         if _is_code(plain):
             # A channel's code begins with UC: a fact about the site.
             lead = "UC" if _CHANNEL.fullmatch(plain) else ""
-            return lead + other_shape(plain[len(lead) :], self.rng)
+            return lead + randomize_same_shape(plain[len(lead) :], self.rng)
         new = self.handle(plain)
         if plain.lower().endswith(_PAGES):
             new = new.rpartition(".")[0] + "." + plain.rpartition(".")[2]
@@ -518,9 +518,9 @@ class _Parts(NamedTuple):
         for part in re.split(r"([&;])", query[1:]):
             key, equals, value = part.partition("=")
             out += (
-                key + equals + other_shape(value, self.rng)
+                key + equals + randomize_same_shape(value, self.rng)
                 if equals
-                else other_shape(part, self.rng)
+                else randomize_same_shape(part, self.rng)
             )
         return out
 

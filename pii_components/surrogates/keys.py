@@ -1,7 +1,7 @@
 """Where chance comes from: a secret key, and a stream of numbers for each value.
 
-    >>> from pii_components.surrogates.keys import Chance
-    >>> chance = Chance(b"0123456789abcdef", scope="corpus")
+    >>> from pii_components.surrogates.keys import SurrogateKey
+    >>> chance = SurrogateKey(b"0123456789abcdef", scope="corpus")
     >>> chance.rng("EMAIL", "ana@example.org").random() == chance.rng("EMAIL", "ana@example.org").random()
     True
 
@@ -66,7 +66,7 @@ def random_key() -> bytes:
     return secrets.token_bytes(32)
 
 
-class Stream:
+class KeyedRng:
     """Numbers from a digest of 32 bytes: its four words, then those of SHA-256 of it and a counter. To seed a `random.Random`
     costs as much as a hundred of them, and a surrogate needs few.
     """
@@ -87,7 +87,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Chance:
+class SurrogateKey:
     """A key, which is never shown, and a scope, within what equal values get equal surrogates: "corpus", a thread's or author's
     id, a document's digest.
     """
@@ -99,13 +99,13 @@ class Chance:
         """HMAC-SHA256 of the parts, each with its length before it, so that no two lists look alike."""
         return hmac.digest(self.key, _message(parts), "sha256")
 
-    def rng(self, label: str, value: str, *, attempt: int = 0) -> Stream:
+    def rng(self, label: str, value: str, *, attempt: int = 0) -> KeyedRng:
         """A stream of numbers for one value.
 
         label (str): A label, or what the numbers are for. value (str): Normalised: what shall count as equal must be equal here.
         attempt (int): Another stream for the same value, when the first one gave something unfit.
         """
-        return Stream(self.digest(self.scope, label, value, str(attempt)))
+        return KeyedRng(self.digest(self.scope, label, value, str(attempt)))
 
     def order(self, value: str) -> bytes:
         """A secret place in line: who comes first when two values want the same surrogate."""
@@ -115,9 +115,9 @@ class Chance:
         """A pseudonym that only who has the key can compute: 40 bits of the digest, as hexadecimal digits."""
         return self.digest(self.scope, "token", label, value).hex()[:10]
 
-    def within(self, scope: str) -> "Chance":
+    def within(self, scope: str) -> "SurrogateKey":
         """The same key in another scope."""
-        return Chance(self.key, scope)
+        return SurrogateKey(self.key, scope)
 
 
 def _message(parts: Sequence[str]) -> bytes:
@@ -177,8 +177,8 @@ class Secret:
             warn(Warnings.W401, env=self.env or KEY_ENV)
         return self._run_key
 
-    def chance(self) -> Chance:
-        return Chance(self.get())
+    def chance(self) -> SurrogateKey:
+        return SurrogateKey(self.get())
 
     def __getstate__(self) -> dict[str, Any]:
         key = self._key or load_key(path=self.path, env=self.env) or self._run_key
@@ -192,4 +192,4 @@ class Secret:
 
 def _print(key: bytes) -> bytes:
     """What tells a key from others, and tells nothing about it."""
-    return Chance(key).digest("which key")[:8]
+    return SurrogateKey(key).digest("which key")[:8]

@@ -13,6 +13,8 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..labels import (
+    CHARACTER,
+    CITED,
     CONNECTED,
     DETAIL_LABELS,
     EMAIL,
@@ -25,12 +27,11 @@ from ..labels import (
     is_name,
     role_of,
 )
-from ..names.link import links_of, spell_initials
-from ..names.parse import read_mention
+from ..names.people import People, identify, people_of
 from ..names.wordlists import in_table, is_glued
 from ..names.wordlists import words as known_words
 from ..ruler.validators import split_host
-from .handles import People, owner_of
+from .handles import NamedPeople, owner_of
 from .person_names import Named
 from .style import words
 from .values import canonical
@@ -54,6 +55,7 @@ _MINE = re.compile(
     r"\b(?:contact|reach|call|text|e-?mail|write|follow|find|add|message)\s+(?:to\s+)?(?:me|us)\b[^.!?\n]{0,12}$",
     re.IGNORECASE,
 )
+_KEPT = (CITED, CHARACTER)
 _REACH, _FAR, _SPANS = 60, 200, 20  # characters to a name, to the ends of a sentence; spans around
 _SENTENCE = re.compile(r"[.!?;]\s|\n")
 _WORD = re.compile(r"[^\W\d_]+(?:['’]s\b)?")
@@ -68,23 +70,22 @@ class Owner(NamedTuple):
 
 
 def detail_owners(
-    text: str, spans: Sequence[tuple[int, int, str]], persons: Sequence[int | None] = ()
+    text: str, spans: Sequence[tuple[int, int, str]], people: People | None = None
 ) -> list[Owner]:
     """Find out whose details they are.
 
     spans (Sequence[tuple[int, int, str]]): Start, end (characters, exclusive) and label; sorted, names and details alike.
-    persons (Sequence[int | None]): For each, whose name it is, if that was found out before.
+    people (People | None): Who is named in the spans, if that is at hand.
     RETURNS (list[Owner]): One for each span; of a name, its own role and person.
     """
-    persons = persons or [None] * len(spans)
-    people = _people(text, spans, persons)
-    owners = [
-        Owner(role_of(label), person) for (_, _, label), person in zip(spans, persons, strict=True)
-    ]
+    found_people = people or identify(text, [(*span, None) for span in spans])
+    numbers = {span[:2]: span[3] for span in found_people.spans}
+    named = _people(found_people)
+    owners = [Owner(role_of(label), numbers.get((a, b))) for a, b, label in spans]
     said: dict[tuple[str, str], set[Owner]] = {}
     for i, (start, end, label) in enumerate(spans):
         if label in DETAIL_LABELS:
-            found = _by_name(text[start:end], label, people) or _by_place(text, spans, owners, i)
+            found = _by_name(text[start:end], label, named) or _by_place(text, spans, owners, i)
             owner = (
                 found or _by_sentence(text, spans, owners, i) or Owner()
             )  # things that contradict each other are found, too
@@ -105,8 +106,8 @@ def set_detail_roles(doc: "Doc", key: str = "pii") -> None:
     spans = sorted(doc.spans[key], key=lambda s: (s.start, s.end)) if key in doc.spans else []
     if not any(span.label_ in DETAIL_LABELS and not span._.pii_role for span in spans):
         return
-    persons = [s._.pii_person if is_name(s.label_) else None for s in spans]
-    found = detail_owners(doc.text, [(s.start_char, s.end_char, s.label_) for s in spans], persons)
+    places = [(s.start_char, s.end_char, s.label_) for s in spans]
+    found = detail_owners(doc.text, places, people_of(doc, key))
     for span, owner in zip(spans, found, strict=True):
         if owner.role and not span._.pii_role and not is_name(span.label_):
             span._.pii_role, span._.pii_person = owner
@@ -120,24 +121,22 @@ def _one_of(owners: Collection[Owner]) -> Owner:
     return Owner(role, next(iter(persons)) if len(persons) == 1 else None)
 
 
-def _people(
-    text: str, spans: Sequence[tuple[int, int, str]], persons: Sequence[int | None]
-) -> list[tuple[Named, Owner]]:
-    names = [
-        (*span, person) for span, person in zip(spans, persons, strict=True) if is_name(span[2])
-    ]
-    mentions = spell_initials(
-        [read_mention(text[a:b], before=text[max(0, a - 20) : a]) for a, b, *_ in names]
-    )
-    people, owners, _ = links_of(mentions, [person for *_, person in names])
-    found: list[set[Owner]] = [set() for _ in people]
-    for (_, _, label, person), owner in zip(names, owners, strict=True):
+def _people(people: People) -> list[tuple[Named, Owner]]:
+    found: list[set[Owner]] = [set() for _ in people.persons]
+    for (_, _, label, number), owner in zip(people.spans, people.owners, strict=True):
         if owner >= 0:
-            found[owner].add(Owner(role_of(label), person))
-    # A name reads as parts of a handle only where it has a surrogate: here each is its own.
+            found[owner].add(Owner(role_of(label), number))
+    owners = [_one_of(said) for said in found]
+    rows = list(zip(people.persons, owners, strict=True))
+    private = {word for p, owner in rows if owner.role not in _KEPT for word in p.words}
+    # A name reads as parts of a handle only where it has a surrogate: here each is its own. An author's, with a word of whom the
+    # writer knows, may be either's.
     return [
-        (Named(person, person.words), _one_of(said))
-        for person, said in zip(people, found, strict=True)
+        (
+            Named(p, p.words),
+            Owner() if owner.role in _KEPT and not private.isdisjoint(p.words) else owner,
+        )
+        for p, owner in rows
     ]
 
 
@@ -153,7 +152,7 @@ def _by_name(value: str, label: str, people: Sequence[tuple[Named, Owner]]) -> O
         else [value]
     )
     for group in ([pair for pair in people if pair[1].role == STUDENT], people):
-        named = People(name for name, _ in group)
+        named = NamedPeople(name for name, _ in group)
         if (owner := next((o for step in steps if (o := owner_of(step, named)) >= 0), -1)) >= 0:
             return group[owner][1]
     return None

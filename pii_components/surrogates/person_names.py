@@ -1,6 +1,6 @@
 """Surrogates for the names of people.
 
-    table, chance = name_table(), Chance(key, scope="corpus")
+    table, chance = name_table(), SurrogateKey(key, scope="corpus")
     named = name_people(people, chance, table=table, forbidden=set())
     render(mention, named[0], chance)            # "Dr. M. Lopez's" -> "Dr. C. Vidal's"
 
@@ -18,22 +18,26 @@ from ..names.letters import has_accent, is_letter, like, norm, plain, script_reg
 from ..names.link import Person, is_typo, nicknames, nicknames_of, places_of
 from ..names.parse import FAMILY, GIVEN, PARTICLES, Mention, patronymic, patronymic_gender
 from ..names.table import NameTable, Pool, Source
-from .keys import Chance, Stream
-from .style import other_shape
+from .keys import KeyedRng, SurrogateKey
+from .style import randomize_same_shape
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_POSSESSIVE, _APOSTROPHE = re.compile("['’]s$"), re.compile("['’]")
 
 
 class Forbidden:
     """Folded words that no surrogate may be, as `letters.norm` gives them: sets of words, and all words of a text."""
 
     def __init__(self, *words: Container[str], text: str = "") -> None:
+        parts = set(_WORD.findall(text))
         # "O'Brien's" is O'Brien, and Brien too.
-        parts = {re.sub("['’]s$", "", part) for part in _WORD.findall(text)}
-        self._words = (*words, {norm(w) for part in parts for w in (part, *re.split("['’]", part))})
+        for part in [part for part in parts if not part.isalpha()]:
+            own = _POSSESSIVE.sub("", part)
+            parts |= {own, *_APOSTROPHE.split(own)}
+        self._words = (*words, set(map(norm, parts)))
 
     def __contains__(self, word: object) -> bool:
-        return any([word in words for words in self._words])
+        return any(word in words for words in self._words)
 
 
 def places_in(text: str, part: str, start: int = 0) -> Iterator[int]:
@@ -153,7 +157,7 @@ def _pools_of(
 
 def draw(
     slot: Slot,
-    stream: Stream,
+    stream: KeyedRng,
     table: NameTable,
     *,
     forbidden: Container[str],
@@ -230,7 +234,7 @@ class Named(NamedTuple):
 
 def name_people(
     people: Sequence[Person],
-    chance: Chance,
+    chance: SurrogateKey,
     *,
     table: NameTable,
     forbidden: Container[str],
@@ -305,14 +309,14 @@ def _fixed_words(person: Person, pseudonym: str) -> tuple[str, ...]:
 def render(
     mention: Mention,
     named: Named,
-    chance: Chance,
+    chance: SurrogateKey,
     places: Sequence[int] = (),
     *,
     avoid: Container[str] = (),
 ) -> str | None:
     """Write a mention with its owner's surrogate: in place, so that titles, commas, "_" and possessives stay.
 
-    chance (Chance): For numbers glued to a name. places (Sequence[int]): Which word of the owner each word is, if that is at hand.
+    chance (SurrogateKey): For numbers glued to a name. places (Sequence[int]): Which word of the owner each word is, if that is at hand.
     avoid (Container[str]): Folded words that no nickname may be.
     RETURNS (str | None): The new text; None if some word has no surrogate.
     """
@@ -384,7 +388,7 @@ def _write(text: str, word: str, new: str, full: str, avoid: Container[str]) -> 
 def _hide_numbers(text: str, rng: Source | None) -> str:
     """Text between the words of a name; many digits glued to it ("Ana_Lopez_102938") are changed."""
     return (
-        other_shape(text, rng)
+        randomize_same_shape(text, rng)
         if rng is not None and sum(ch.isdecimal() for ch in text) > 1
         else text
     )

@@ -1,6 +1,6 @@
 """What becomes of each span of a document: the profile's actions carried out.
 
-    replacements = plan(text, items, profile=Profile.load("crapii"), chance=Chance(key, scope))
+    replacements = plan(text, items, profile=Profile.load("crapii"), chance=SurrogateKey(key, scope))
     new, offsets = apply_replacements(text, replacements)
 
 A document is decided as a whole, so that its people are known before their e-mail addresses are made, and no two values get one
@@ -27,8 +27,9 @@ from ..labels import (
     is_name,
 )
 from ..names.letters import has_sign, like, norm
-from ..names.link import Person, fits, links_of, places_of, spell_initials
-from ..names.parse import FAMILY, GIVEN, Mention, Word, read_mention
+from ..names.link import Person, fits, places_of
+from ..names.parse import FAMILY, GIVEN, Mention
+from ..names.people import People, identify
 from ..names.table import name_table
 from ..offsets import Replacement
 from ..profiles import GENERIC, NEAR, PSEUDONYM, REMOVE, SURROGATE, Profile
@@ -42,7 +43,7 @@ from .dates import (
     weekday_beside,
 )
 from .handles import (
-    People,
+    NamedPeople,
     handle_of,
     letters,
     owner_of,
@@ -52,19 +53,18 @@ from .handles import (
     surrogate_username,
 )
 from .headers import HEADER_REMOVED, find_headers
-from .keys import Chance
+from .keys import SurrogateKey
 from .numbers import id_key, phone_key, surrogate_id_num, surrogate_machine, surrogate_phone
 from .person_names import Forbidden, Named, name_people, render
 from .places import surrogate_address, surrogate_education, surrogate_employer, surrogate_location
-from .style import in_case, other_shape, words
+from .style import in_case, randomize_same_shape, words
 from .values import Context, Generator, Item, canonical, distinct
 
-__all__ = ["NOBODY", "NO_SURROGATE", "Everyone", "Item", "plan"]
+__all__ = ["EMPTY", "NO_SURROGATE", "ScopePeople", "Item", "plan"]
 
 NO_SURROGATE = "no surrogate"
 # What a word beside a surrogate is called that was made to agree with it: "an" before a vowel, the s of a possessive.
 AGREEMENT = "AGREEMENT"
-_THE = re.compile(r"\b[Tt](?:he|HE)\s+")
 _KIN = re.compile(r"\b([^\W\d_]+),?\s+\Z")
 _OPENS, _CLOSES = re.compile(r"(?<!\w)['‘](?=\w)"), re.compile(r"(?<=\w)['’](?!\w)")
 _AT_BEHIND = re.compile(r"\s?@")
@@ -122,7 +122,7 @@ KEYS = {labels.PHONE_NUM: phone_key, labels.ID_NUM: id_key}
 TOGETHER = (AGE, DATE, OTHER)
 
 
-class Everyone(NamedTuple):
+class ScopePeople(NamedTuple):
     """Who is known of the scope that a document belongs to, a thread. people (tuple[Person, ...]), labels (tuple[str, ...]): Those that are hidden
     somewhere, and the label of each one's names. words (frozenset[str]): Folded, of all names, which no surrogate may be."""
 
@@ -131,7 +131,7 @@ class Everyone(NamedTuple):
     words: frozenset[str] = frozenset()
 
 
-NOBODY = Everyone()
+EMPTY = ScopePeople()
 
 
 class Linked(NamedTuple):
@@ -143,39 +143,12 @@ class Linked(NamedTuple):
     places: tuple[int, ...]
 
 
-def link_names(
-    text: str, items: Sequence[Item]
-) -> tuple[list[Person], list[Linked], list[Mention]]:
-    """The people of a document, their mentions among those spans that get another name, and these as they stand in the text."""
-    names = [item for item in items if item.action in _ANEW and is_name(item.label)]
-    read = [
-        read_mention(text[start:end], before=text[max(0, start - 20) : start])
-        for start, end, *_ in names
-    ]
-    known = {word.norm for mention in read for word in mention.words}
-    read = [
-        _family(mention, text[max(0, item.start - 4) : item.start], known)
-        for item, mention in zip(names, read, strict=True)
-    ]
-    mentions = spell_initials(read)
-    people, owners, places = links_of(mentions, [item.person for item in names])
-    return people, [Linked(*row) for row in zip(names, mentions, owners, places, strict=True)], read
-
-
-def _family(mention: Mention, before: str, known: Container[str]) -> Mention:
-    """A family in the plural, "the Parkers", as the surname in it. known: Folded words of the names of the document."""
-    the = _THE.search(before + mention.text)
-    text = mention.text
-    if the is None or not text.lower().endswith(("s", "s'", "s’")):
-        return mention
-    start, end = max(0, the.end() - len(before)), len(text.rstrip("'’"))
-    for stem in (text[start : end - 2], text[start : end - 1]):
-        word, plural = norm(stem), norm(text[start:end])
-        of_table = name_table().is_surname(word) and not name_table().is_surname(plural)
-        if stem.isalpha() and plural in (word + "s", word + "es") and (word in known or of_table):
-            only = Word(start, start + len(stem), stem, word, FAMILY)
-            return Mention.of(text, [only], mention.gender)
-    return mention
+def renamed(people: People, items: Sequence[Item]) -> tuple[list[Person], list[Linked]]:
+    """The people of a document whose names get another one, in order of first mention, and those names."""
+    anew = {i[:2]: i for i in items if i.action in _ANEW and is_name(i.label)}
+    those = people.among(anew)
+    names = zip(those.spans, those.mentions, those.owners, those.places, strict=True)
+    return those.persons, [Linked(anew[span[:2]], m, o, p) for span, m, o, p in names]
 
 
 def _as_shown(text: str, people: Sequence[Person], linked: Sequence[Linked]) -> Iterator[Person]:
@@ -209,7 +182,7 @@ def _as_shown(text: str, people: Sequence[Person], linked: Sequence[Linked]) -> 
 
 
 def _among(
-    people: Sequence[Person], linked: Sequence[Linked], everyone: Everyone
+    people: Sequence[Person], linked: Sequence[Linked], everyone: ScopePeople
 ) -> tuple[list[Person], list[Linked]]:
     """The people of the scope, then those of the document who are none of them or nobody knows which; and the names linked to these. Whom the
     document keeps apart, the scope does."""
@@ -245,12 +218,13 @@ def plan(
     items: Sequence[Item],
     *,
     profile: Profile,
-    chance: Chance,
+    chance: SurrogateKey,
     known: Container[str] = (),
     reserved: bool | None = None,
     local: bool = True,
     pools: Mapping[str, Sequence[str]] | None = None,
-    everyone: Everyone = NOBODY,
+    everyone: ScopePeople = EMPTY,
+    people: People | None = None,
 ) -> list[Replacement]:
     """Decide what stands in the place of each span.
 
@@ -259,32 +233,23 @@ def plan(
     reserved (bool | None): Whether values must be such that nobody can own them; None for what the profile says.
     local (bool): Whether surrogates hold for this document only, so that they may depend on all of its words.
     pools (Mapping[str, Sequence[str]] | None): Label -> values of the corpus, for profiles that draw from it.
-    everyone (Everyone): Who else is in a wider scope.
+    everyone (ScopePeople): Who else is in a wider scope.
+    people (People | None): Who is named in the items, if that is at hand.
     RETURNS (list[Replacement]): One for each item that is not kept, and for each header that is removed, with the items in it.
     """
-    people, linked, read = link_names(text, items)
+    if people is None:
+        people = identify(text, [(i.start, i.end, i.label, i.person) for i in items])
+    avoid = Forbidden(people.words(), known, everyone.words, text=text if local else "")
+    persons, linked = renamed(people, items)
     if everyone.people:
-        people, linked = _among(people, linked, everyone)
+        persons, linked = _among(persons, linked, everyone)
     elif local:
-        people = [*_as_shown(text, people, linked)]
-    avoid = _forbidden(text, items, read, (known, everyone.words), local=local)
-    fixed = fixed_names(people, linked, profile, chance, everyone.labels, avoid)
-    people = _given_first(people, linked, fixed)
-    details = [i for i in items if i.action == SURROGATE and i.label in GENERATORS]
-    values: dict[str, set[str]] = {AGE: set(), DATE: set()}
-    for item in details:
-        values.setdefault(item.label, set()).add(text[item.start : item.end])
+        persons = [*_as_shown(text, persons, linked)]
+    fixed = fixed_names(persons, linked, profile, chance, everyone.labels, avoid)
+    persons = _given_first(persons, linked, fixed)
     is_near = profile.length == NEAR
-    dates = choose_date_shift(
-        values[DATE],
-        chance,
-        weeks=any(weekday_beside(text, i.start, i.end) for i in details if i.label == DATE),
-        local=local,
-        locale=profile.locale,
-        near=is_near,
-    )
     named = name_people(
-        people,
+        persons,
         chance,
         table=name_table(),
         forbidden=avoid,
@@ -292,23 +257,31 @@ def plan(
         near=is_near,
         first=len(everyone.people),
     )
+    values = _values(text, items)
     context = Context(
         chance,
         name_table(),
-        people=People(named),
+        people=NamedPeople(named),
         reserved=profile.reserved if reserved is None else reserved,
         locale=profile.locale,
         ages=choose_age_shift(
             values[AGE], chance, spread=profile.age_spread, border=profile.age_border, local=local
         ),
-        dates=dates,
+        dates=choose_date_shift(
+            values[DATE],
+            chance,
+            weeks=_stand_by_weekdays(text, items),
+            local=local,
+            locale=profile.locale,
+            near=is_near,
+        ),
         avoid=avoid,
         pools=pools or {} if profile.pool == "corpus" else {},
         near=is_near,
         other={canonical(k): v for k, v in profile.other.items()},
     )
     made = _details(values, context)
-    pieces = _pieces(text, items, made, context)
+    whole = _pieces(text, items, made, context)
     by_start = {name.item.start: name for name in linked}
     numbers: dict[str, dict[str, int]] = {}
     found = []
@@ -316,8 +289,8 @@ def plan(
         old, note = text[item.start : item.end], ""
         if item.action == profiles.KEEP:
             continue
-        if item.start in pieces:
-            became = pieces[item.start]
+        if item.start in whole:
+            became = whole[item.start]
         elif item.start in by_start:
             became, note = _name(by_start[item.start], named, context, profile=profile, fixed=fixed)
         elif item.action == SURROGATE:
@@ -331,6 +304,21 @@ def plan(
         found.append(_replacement(item, old, became, note))
     found = [*_agreeing(text, found)]
     return _without_headers(text, items, found) if profile.header == REMOVE else found
+
+
+def _values(text: str, items: Sequence[Item]) -> dict[str, set[str]]:
+    """Label -> values that get a surrogate of their own; names are none of them."""
+    values: dict[str, set[str]] = {AGE: set(), DATE: set()}
+    for item in items:
+        if item.action == SURROGATE and item.label in GENERATORS:
+            values.setdefault(item.label, set()).add(text[item.start : item.end])
+    return values
+
+
+def _stand_by_weekdays(text: str, items: Sequence[Item]) -> bool:
+    """Whether a weekday stands beside a date that moves: then dates move by weeks."""
+    dates = [i for i in items if i.action == SURROGATE and i.label == DATE]
+    return any(weekday_beside(text, date.start, date.end) for date in dates)
 
 
 def _replacement(item: Item, old: str, new: str | None, note: str) -> Replacement:
@@ -459,26 +447,6 @@ def _without_headers(
     return sorted([*gone, *rest], key=lambda rep: (rep.start, rep.end))
 
 
-def _forbidden(
-    text: str,
-    items: Sequence[Item],
-    read: Sequence[Mention],
-    known: Sequence[Container[str]],
-    *,
-    local: bool,
-) -> Forbidden:
-    """Folded words that no name may become: every name here, kept ones too; in a document's own scope every word of its text.
-    In a wider scope the other words of one document must not change what a name becomes in all of them.
-    """
-    kept = [
-        read_mention(text[i.start : i.end])
-        for i in items
-        if is_name(i.label) and i.action not in _ANEW
-    ]
-    names = {norm for mention in (*read, *kept) for norm in mention.form.norms}
-    return Forbidden(names, *known, text=text if local else "")
-
-
 def _details(
     values: Mapping[str, Collection[str]], context: Context
 ) -> dict[tuple[str, str], str | None]:
@@ -532,7 +500,7 @@ def _name(
     chance = context.chance
     if owner < 0:
         # No letter of a name: a number maybe.
-        return other_shape(mention.text, chance.rng("NAME/numbers", mention.text)), ""
+        return randomize_same_shape(mention.text, chance.rng("NAME/numbers", mention.text)), ""
     if item.action == PSEUDONYM and owner not in fixed and not pseudonym_list(item.label, profile):
         return profiles.pseudonym(
             item.label, chance.token("NAME", " ".join(named[owner].person.words))
@@ -553,7 +521,7 @@ def fixed_names(
     people: Sequence[Person],
     linked: Sequence[Linked],
     profile: Profile,
-    chance: Chance,
+    chance: SurrogateKey,
     labels: Sequence[str],
     avoid: Container[str] = (),
 ) -> dict[int, str]:
@@ -598,7 +566,7 @@ def fixed_value(
     item: Item,
     text: str,
     named: Sequence[Named],
-    chance: Chance,
+    chance: SurrogateKey,
     *,
     fixed: dict[int, str],
     profile: Profile,

@@ -51,7 +51,7 @@ def other_chars(value: str, rng: Source, *, first: bool = False) -> str:
     return _redraw(value, rng, (0,) if first else ())
 
 
-def other_shape(value: str, rng: Source) -> str:
+def randomize_same_shape(value: str, rng: Source) -> str:
     """As `other_chars`, for codes of several parts: each run of letters and digits leads a number."""
     starts = [i for i in range(len(value)) if not (i and value[i - 1].isalnum())]
     return _redraw(value, rng, starts)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..names.letters import per_batch
 from ..names.table import NameTable
-from .keys import Chance
+from .keys import SurrogateKey
 from .person_names import Named
 
 MAX_TRIES = 40
@@ -60,7 +60,7 @@ class Context:
     document's user names and e-mail addresses, with their surrogates, so that one handle has one of them.
     """
 
-    chance: Chance
+    chance: SurrogateKey
     table: NameTable
     people: Sequence[Named] = ()
     reserved: bool = True

@@ -315,7 +315,8 @@ def test_without_operators_asked_for_it_is_presidio():
 def test_headers_go_and_come_back(tmp_path):
     key = VaultKey(KEY)
     essay = filled(
-        "{NAME_STUDENT|Ana Lopez}\nENGL 101\n{DATE|12 May 2019}\n\nThe Ferry\n\nI am {NAME_STUDENT|Ana}, he is {NAME_CITED|Bo}, and we like ferries more than we like bridges."
+        "{NAME_STUDENT|Ana Lopez}\nENGL 101\n{DATE|12 May 2019}\n\nThe Ferry\n\nI am {NAME_STUDENT|Ana}, he is {NAME_CITED|Bo}, "
+        "and we like ferries more than we like bridges."
     )
     with Vault.create(tmp_path / "v", key) as vault:
         got = PiiEduAnonymizer(profile="ets", key=KEY, vault=vault).anonymize(

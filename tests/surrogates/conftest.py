@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 import spacy
+from hypothesis import strategies as st
 from spacy.tokens import Doc
 
 from pii_components.labels import INDIRECT_LABELS, OTHER
@@ -12,11 +13,13 @@ from pii_components.names.table import name_table
 from pii_components.profiles import Profile
 from pii_components.spans import Candidate, write_spans
 from pii_components.surrogates.component import HipsSurrogate
-from pii_components.surrogates.keys import Chance
+from pii_components.surrogates.keys import SurrogateKey
 from pii_components.surrogates.values import Context
 
 KEY = b"a key for tests, 32 bytes long.."
-CONTEXT = Context(Chance(KEY, "corpus"), name_table())
+CONTEXT = Context(SurrogateKey(KEY, "corpus"), name_table())
+# Keys that `check_key` takes: of bytes that are not too much alike.
+KEYS = st.lists(st.integers(0, 255), min_size=16, max_size=16, unique=True).map(bytes)
 CRAPII = Profile.load("crapii")
 # As crapii, and indirect identifiers are hidden too; OTHER needs a map, so it gets its tag.
 INDIRECT_TOO = replace(
@@ -72,8 +75,8 @@ def rows(table: str) -> list[list[str]]:
 
 
 @pytest.fixture
-def chance() -> Chance:
-    return Chance(KEY, "corpus")
+def chance() -> SurrogateKey:
+    return SurrogateKey(KEY, "corpus")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from pii_components.surrogates.keys import Chance
+from pii_components.surrogates.keys import SurrogateKey
 from pii_components.surrogates.numbers import (
     is_card,
     is_iban,
@@ -18,7 +18,7 @@ from pii_components.surrogates.numbers import (
 
 from .conftest import CONTEXT, KEY
 
-SEEDS = [replace(CONTEXT, chance=Chance(KEY, f"document:{n}")) for n in range(60)]
+SEEDS = [replace(CONTEXT, chance=SurrogateKey(KEY, f"document:{n}")) for n in range(60)]
 
 
 @pytest.mark.parametrize(

@@ -18,14 +18,14 @@ from pii_components.surrogates.dates import (
     surrogate_date,
     weekday_beside,
 )
-from pii_components.surrogates.keys import Chance
+from pii_components.surrogates.keys import SurrogateKey
 from pii_components.surrogates.places import (
     surrogate_education,
     surrogate_employer,
     surrogate_location,
 )
 
-from .conftest import CONTEXT, KEY, hide, make_doc, surrogates_of
+from .conftest import CONTEXT, KEY, KEYS, hide, make_doc, surrogates_of
 
 NUMBER_WORD = r"(?:twenty|thirty|forty|fifty)(?:-\w+)?|\w+teen|ten|twelve|eleven"
 
@@ -69,7 +69,7 @@ def test_words_and_digits_agree(hips):
 @settings(max_examples=60, deadline=None)
 @given(st.sets(st.integers(3, 90), min_size=1, max_size=6), st.integers(1, 5), st.integers(0, 50))
 def test_ages_stay_near_and_in_order(ages, spread, n):
-    chance = Chance(KEY, f"document:{n}")
+    chance = SurrogateKey(KEY, f"document:{n}")
     texts = [str(age) for age in ages]
     shift = choose_age_shift(texts, chance, spread=spread, border=18)
     for age, new in zip(ages, map(shift, ages), strict=True):
@@ -137,7 +137,7 @@ IMPOSSIBLE = [
 @pytest.mark.parametrize(("value", "style"), IMPOSSIBLE)
 def test_any_date_becomes_a_possible_one(value, style):
     for n in range(30):
-        chance = Chance(KEY, f"document:{n}")
+        chance = SurrogateKey(KEY, f"document:{n}")
         shift = choose_date_shift([value], chance)
         new = surrogate_date(value, replace(CONTEXT, dates=shift, chance=chance))
         moved = datetime.strptime(new.replace("Sept ", "Sep "), style)
@@ -180,7 +180,7 @@ DAYS = st.dates(date(1950, 1, 1), date(2029, 12, 31))
 )
 def test_dates_keep_order_and_intervals(days, style, n, local):
     values = [day.strftime(style) for day in days]
-    shift = choose_date_shift(values, Chance(KEY, f"document:{n}"), local=local)
+    shift = choose_date_shift(values, SurrogateKey(KEY, f"document:{n}"), local=local)
     context = replace(CONTEXT, dates=shift)
     new = []
     for value in values:
@@ -266,7 +266,7 @@ WORDS = st.text(alphabet="abcdefghilmnoprstuvwyz", min_size=4, max_size=9).map(s
 @given(
     st.lists(WORDS, min_size=1, max_size=5, unique=True),
     st.sampled_from(["LOCATION", "EDUCATION", "EMPLOYER"]),
-    st.binary(min_size=16, max_size=16),
+    KEYS,
 )
 def test_no_part_of_a_place_survives(words, label, key):
     hips = HipsSurrogate(profile=surrogates_of("LOCATION", "EDUCATION", "EMPLOYER"))

@@ -5,7 +5,7 @@ import hmac
 import pytest
 
 from pii_components.errors import PiiError, PiiWarning
-from pii_components.surrogates.keys import Chance, check_key, load_key, pick, random_key
+from pii_components.surrogates.keys import SurrogateKey, check_key, load_key, pick, random_key
 
 K, J = b"k" * 16, b"j" * 16
 
@@ -43,30 +43,30 @@ def test_wrong_keys(tmp_path, monkeypatch):
 
 
 def test_chance_depends_on_all_it_gets():
-    base = Chance(K, "corpus")
+    base = SurrogateKey(K, "corpus")
     streams = [
         base.rng("EMAIL", "a"),
         base.rng("EMAIL", "b"),
         base.rng("PHONE_NUM", "a"),
         base.rng("EMAIL", "a", attempt=1),
-        Chance(J, "corpus").rng("EMAIL", "a"),
-        Chance(K, "thread:1").rng("EMAIL", "a"),
+        SurrogateKey(J, "corpus").rng("EMAIL", "a"),
+        SurrogateKey(K, "thread:1").rng("EMAIL", "a"),
         base.rng("EMAI", "La"),
     ]
     assert len({s.random() for s in streams}) == len(streams)
-    assert base.rng("EMAIL", "a").random() == Chance(K, "corpus").rng("EMAIL", "a").random()
+    assert base.rng("EMAIL", "a").random() == SurrogateKey(K, "corpus").rng("EMAIL", "a").random()
     assert random_key() != random_key()
     assert "kkkk" not in repr(base)
 
 
 def test_known_number():
     # Pins the derivation: a change here changes every surrogate of every user.
-    rng = Chance(b"0123456789abcdef", "corpus").rng("EMAIL", "ana@example.org")
+    rng = SurrogateKey(b"0123456789abcdef", "corpus").rng("EMAIL", "ana@example.org")
     assert round(rng.random(), 12) == 0.972087185012
 
 
 def test_pick_uses_every_option():
-    rng = Chance(K, "x").rng("a", "b")
+    rng = SurrogateKey(K, "x").rng("a", "b")
     assert {pick(rng, "abc") for _ in range(60)} == set("abc")
 
 
@@ -76,7 +76,7 @@ def test_digests_are_hmac_sha256(key):
         message = b"".join(len(part.encode()).to_bytes(4, "big") + part.encode() for part in parts)
         return hmac.digest(key, message, "sha256")
 
-    chance = Chance(key, "corpus")
+    chance = SurrogateKey(key, "corpus")
     assert chance.digest("a", "é") == digest("a", "é")
     assert chance.rng("EMAIL", "zoë", attempt=3).seed == digest("corpus", "EMAIL", "zoë", "3")
     assert chance.within("x").order("a") == digest("x", "order", "a")

@@ -12,7 +12,7 @@ from pii_components.names.table import REGIONS, name_table
 from pii_components.offsets import apply_replacements
 from pii_components.profiles import Profile
 from pii_components.surrogates.handles import letters
-from pii_components.surrogates.keys import Chance
+from pii_components.surrogates.keys import SurrogateKey
 from pii_components.surrogates.plan import plan
 from pii_components.surrogates.values import Item
 
@@ -71,7 +71,7 @@ def test_links_of_people_stay(seed, scope):
             items.append(Item(len(text), len(text) + len(value), found, CRAPII.action(found)))
             mentions.append((person, form))
             text += f"{value} again.\n\n"
-    chance = Chance(b"the key of the links", scope)
+    chance = SurrogateKey(b"the key of the links", scope)
     replacements = plan(text, items, profile=CRAPII, chance=chance, local="document" in scope)
 
     new_names = {}

@@ -8,7 +8,7 @@ from pii_components.names.letters import norm
 from pii_components.names.link import link, spell_initials
 from pii_components.names.parse import read_mention
 from pii_components.names.table import name_table
-from pii_components.surrogates.keys import Chance
+from pii_components.surrogates.keys import SurrogateKey
 from pii_components.surrogates.person_names import Named, name_people, render
 
 from .conftest import KEY, rows
@@ -22,7 +22,7 @@ SURNAMES = (
 
 
 def replace_all(texts: list[str], *, key: bytes = KEY, forbidden=()) -> list[str | None]:
-    chance = Chance(key, "corpus")
+    chance = SurrogateKey(key, "corpus")
     mentions = spell_initials([read_mention(t) for t in texts])
     people, owners, _ = link(mentions)
     named = name_people(people, chance, table=name_table(), forbidden=forbidden)
@@ -69,7 +69,7 @@ def test_siblings_share_a_surname():
 
 def surrogates(text: str, forbidden=()) -> Named:
     return name_people(
-        link([read_mention(text)])[0], Chance(KEY), table=name_table(), forbidden=forbidden
+        link([read_mention(text)])[0], SurrogateKey(KEY), table=name_table(), forbidden=forbidden
     )[0]
 
 
@@ -100,7 +100,8 @@ def test_no_surrogate_is_none():
     table = name_table()
     every = {norm(name) for kind in (table._given, table._surnames) for name in kind.names}
     assert (
-        render(read_mention("Maria Lopez"), surrogates("Maria Lopez", every), Chance(KEY)) is None
+        render(read_mention("Maria Lopez"), surrogates("Maria Lopez", every), SurrogateKey(KEY))
+        is None
     )
 
 

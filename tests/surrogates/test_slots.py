@@ -11,7 +11,7 @@ from pii_components.names.letters import norm
 from pii_components.names.link import link
 from pii_components.names.parse import read_mention
 from pii_components.names.table import REGIONS, name_table
-from pii_components.surrogates.keys import Chance
+from pii_components.surrogates.keys import SurrogateKey
 from pii_components.surrogates.person_names import Forbidden, _neutral, name_people
 
 from .conftest import KEY, hide, make_doc, surrogates_of
@@ -44,7 +44,7 @@ def test_every_word_is_forbidden(text):
 
 def surrogate(name: str, n: int = 0):
     people, *_ = link([read_mention(name)])
-    return name_people(people, Chance(KEY, str(n)), table=name_table(), forbidden=())[0]
+    return name_people(people, SurrogateKey(KEY, str(n)), table=name_table(), forbidden=())[0]
 
 
 @pytest.mark.parametrize("name", ["Qzxwa Zzywq", "Avery Smith", "Mpho Dlamini", "Q. Zzywq"])
