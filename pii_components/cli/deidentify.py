@@ -334,11 +334,12 @@ class Job:
                 for name in names:
                     check_column(source, name, option)
         self.thread_of = ThreadOf(source, settings.thread) if self.in_threads else None
-        self.naming = Ids(source, self.key.secret, settings.ids)
+        listed = self.roster.words if self.roster else frozenset[str]()
+        self.naming = Ids(source, self.key.secret, settings.ids, listed)
         if settings.ids == PSEUDONYM and source.has_columns:
             need(settings.ids, "ids = pseudonym", source.id_field, "--id-column")
         free = {*settings.keep, source.id_field} if settings.ids else {*settings.keep}
-        self.columns = Columns(source, free)
+        self.columns = Columns(source, free, listed)
         self.columns.check(self.open())
         return source
 

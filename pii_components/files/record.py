@@ -13,7 +13,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import TextIOWrapper
@@ -238,6 +238,8 @@ def open_regular(path: Path, *, follow: bool = True) -> BinaryIO:
     """Open a file for reading. follow (bool): Whether it may be a link. RAISES (OSError): If that fails, or if it is a pipe, a device or
     another thing that may never end."""
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+    if not follow and path.is_symlink():
+        raise OSError(errno.ELOOP, "it is a link, which is not followed")
     number = os.open(path, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
     if not stat.S_ISREG(os.fstat(number).st_mode):
         os.close(number)
@@ -280,9 +282,14 @@ def is_common(word: str) -> bool:
     return len(word) <= 2 or is_word
 
 
-def holds_name(text: str) -> bool:
-    """Whether a file name or an ID holds the name of a person, as far as the name table knows: "Ilse_Okoro_essay2", "okoro3"."""
+def holds_name(text: str, listed: Set[str] = frozenset()) -> bool:
+    """Whether a file name or an ID holds the name of a person, as far as the name table knows: "Ilse_Okoro_essay2", "okoro3".
+
+    listed (Set[str]): Folded words of names on the class list, which tell, too.
+    """
     parts = CAMEL.sub(" ", " ".join(WORD.findall(normalize("NFC", text)))).split()
+    if any(len(word) > 2 and norm(word) in listed for word in parts):
+        return True
     table = name_table()
     before, was_name = (10, 10), False
     for i, word in enumerate(parts):

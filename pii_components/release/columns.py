@@ -10,7 +10,7 @@ tells who somebody is.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Set
 from contextlib import closing
 from dataclasses import replace
 from functools import cache
@@ -202,10 +202,13 @@ def kind_of_column(name: str, cells: Iterable[str]) -> str:
 
 
 class Columns:
-    """The columns that pass through unchanged. free (Collection[str]): Those that the user has spoken about."""
+    """The columns that pass through unchanged. free (Collection[str]): Those that the user has spoken about. listed (Set[str]): Folded
+    words of names on the class list."""
 
-    def __init__(self, source: Source, free: Collection[str]) -> None:
-        self.source, self.free = source, free
+    def __init__(
+        self, source: Source, free: Collection[str], listed: Set[str] = frozenset()
+    ) -> None:
+        self.source, self.free, self.listed = source, free, listed
         self.seen: set[str] = set()
 
     def check(self, first: Source) -> None:
@@ -225,12 +228,17 @@ class Columns:
                 cells.setdefault(name, [])
         for name in sorted(cells, key=[*self.source.fields, *cells].index):
             kind = "" if name in self.free else kind_of_column(name, cells[name])
+            if name not in self.free and holds_name(name, self.listed):
+                kind = NAMES
             if kind:
                 told.append(f"{self._told(name)} ({kind})")
         if told:
             raise PiiError(Errors.E543, columns=", ".join(told))
 
     def _told(self, name: str) -> str:
+        fields = [*self.source.fields]
+        if holds_name(name, self.listed):
+            return f"column {fields.index(name) + 1 if name in fields else len(fields) + 1}"
         shown = self.source.shown(name)
         return f"'{name}'" if shown == name else shown
 
@@ -251,14 +259,18 @@ class Ids:
     """What documents are called on the side of OUTPUT.
 
     key (bytes): Of the run; the same one gives the same pseudonyms. how (str): `PSEUDONYM` for all; `KEEP_IDS`; empty for those that
-    hold a name, and for all files of a folder, if the name of one does, or if it is what a learning platform exports.
+    hold a name, and for all files of a folder, if the name of one does, or if it is what a learning platform exports. listed (Set[str]):
+    Folded words of names on the class list.
     """
 
-    def __init__(self, source: Source, key: bytes, how: str = "") -> None:
+    def __init__(
+        self, source: Source, key: bytes, how: str = "", listed: Set[str] = frozenset()
+    ) -> None:
+        self.listed = listed
         self.source, self.how, self._chance = source, how, SurrogateKey(key, "ids")
         files = source.files if isinstance(source, FolderSource) else ()
         self.exported = isinstance(source, ZipSource) or any(map(_EXPORTED.search, files))
-        if not how and (self.exported or any(map(holds_name, files))):
+        if not how and (self.exported or any(holds_name(name, listed) for name in files)):
             self.how = PSEUDONYM
 
     def __call__(self, item: Record | Skip) -> Record | Skip:
@@ -266,7 +278,7 @@ class Ids:
         field = self.source.id_field or ("" if self.source.has_columns else FILE_NAME)
         if not field or item.id in ("", "-") or self.how == KEEP_IDS:
             return item
-        if not (self.how or holds_name(item.id)):
+        if not (self.how or holds_name(item.id, self.listed)):
             return item
         if isinstance(item, Skip):
             # A file that is not in OUTPUT keeps its name, if it may: the user must find it.
@@ -278,7 +290,7 @@ class Ids:
 
     def safe(self, ident: str) -> str:
         """What a document may be called beside OUTPUT, even where IDs are kept."""
-        return self._pseudonym(ident) if self.exported or holds_name(ident) else ident
+        return self._pseudonym(ident) if self.exported or holds_name(ident, self.listed) else ident
 
     def _pseudonym(self, ident: str) -> str:
         # Of digits: no pseudonym looks like a name.

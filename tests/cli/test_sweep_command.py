@@ -144,6 +144,19 @@ def test_what_was_taken_of_a_class_list_is_told(listed, pii_edu):
     assert "2 people: given, family; looked for" in (listed / "report.html").read_text("utf8")
 
 
+def test_names_of_a_class_list_in_names_of_files_and_columns_are_seen(folder, pii_edu):
+    put(folder / "class.csv", "given,family\nTovi,Quarrel\n")
+    for name in ("Quarrel_1.txt", "notes.txt"):
+        put(folder / "in" / name, "I like ferries.\n")
+    assert pii_edu("deidentify in --out out --roster class.csv").exit_code == 0
+    assert [name for name in files_in(folder / "out") if "Quarrel" in name] == []
+    assert any("Quarrel" in name for name in files_in(folder / "in"))
+    put(folder / "in.csv", "id,text,Tovi Quarrel\n1,I like ferries.,yes\n")
+    refused = pii_edu("deidentify in.csv --text-column text --out out.csv --roster class.csv")
+    assert "[E543]" in refused.stderr and "column 3 (" in refused.stderr, refused.output
+    assert pii_edu("deidentify in.csv --text-column text --out out.csv").exit_code == 0
+
+
 def test_detect_finds_them_too(listed, pii_edu):
     run = pii_edu("detect in.jsonl --out spans.jsonl --roster class.csv --show-text")
     assert run.exit_code == 0, run.output
