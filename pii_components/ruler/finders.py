@@ -225,6 +225,7 @@ _NO_REST = re.compile(
     r"|\W{0,2}(?:st|nd|rd|th|am|pm|words?|pages?|points?|marks?|years?)\b|[.):]\s",
     re.IGNORECASE,
 )
+_CELL = re.compile(r"(?:\t|[ ]{2})\Z")
 # Without a word for it, only a number whose form or whose neighbour says what it is.
 _FORMS = ("phone-international", "phone-american", "email-plain", "id-beside-name")
 
@@ -284,6 +285,8 @@ def find_torn(
             and head
             and rest
             and len(found) == before
+            # What stands behind a tab or two blanks is the last cell of a row.
+            and not _CELL.search(text[low : low + head.start()])
             and _is_number(text, head.group(), rest)
         ):
             reason = "a number, torn at the end of a line"

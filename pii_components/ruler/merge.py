@@ -346,6 +346,8 @@ def clean_candidate(
     value = page.hit(candidate).value
     if candidate.label in (PHONE_NUM, USERNAME, STREET_ADDRESS) and is_nobodys(page.hit(candidate)):
         return None
+    if candidate.label == STREET_ADDRESS and not re.search(r"[^\W\d_]|\d{4}", value):
+        return None  # "91"
     if candidate.label == DATE:
         return _whole_date(page, candidate)
     if candidate.label in (PHONE_NUM, ID_NUM) and "\n" in value and _TORN.fullmatch(value):
