@@ -150,7 +150,7 @@ def whole_of(folder):
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_a_run_with_everything_that_is_killed_goes_on(folder, pii_edu, fork, how):
-    essay = "I am Ina Sorel (2041{i:04}). Hope Adeyink and Sorel read Buzan."
+    essay = "I am Ina Sorel (2041{i:04}). Hope Adeyink and Sorel read Buzan, more of it than they liked."
     rows = [f'd{i},"{HEADER}{i}. {essay.format(i=i)}"\n' for i in range(24)]
     put(folder / "in.csv", "id,essay\n" + "".join(rows))
     put(folder / "class.csv", "Name\nHope Adeyink\n")

@@ -303,15 +303,21 @@ def test_mistake_inside_stays_inside(ours, caplog, monkeypatch):
 def test_work_is_ended_and_begun_anew():
     worker = Worker(stub.work, limit=1.5)
     assert worker.ask("a", 0) == (200, "a")
-    seen = []
-    watch = threading.Timer(1.6, lambda: seen.append(worker.is_ready))
+    seen, over = set(), threading.Event()
+
+    def look():
+        while not over.wait(0.001):
+            seen.add(worker.is_ready)
+
+    watch = threading.Thread(target=look)
     watch.start()
     begun = time.monotonic()
     with pytest.raises(TimeoutError):
         worker.ask("sleep", 600)
     assert time.monotonic() - begun < 60
+    over.set()
     watch.join()
-    assert seen == [False] and worker.is_ready
+    assert seen == {True, False} and worker.is_ready
     assert worker.ask("b", 0) == (200, "b")
     with pytest.raises(PiiError, match="E517"):
         worker.ask("die", 0)
