@@ -325,10 +325,12 @@ def safe_name(name: str, number: int) -> str:
     return name if fits else f"column {number}"
 
 
-def header_holds_name(header: str) -> bool:
+def header_holds_name(header: str, listed: Set[str] = frozenset()) -> bool:
     """Whether a person's name stands in the name of a column or a key; "ell_status", in small letters, is no Ell's."""
     parts = WORD.findall(normalize("NFC", header))
-    return holds_name(" ".join(word for word in parts if len(word) > 3 or not word.islower()))
+    return holds_name(
+        " ".join(word for word in parts if len(word) > 3 or not word.islower()), listed
+    )
 
 
 def choose_text_field(fields: list[str], wanted: str) -> str:

@@ -224,20 +224,22 @@ class Columns:
         # A column without anything so far is new when something comes.
         self.seen, told = {name for name, some in cells.items() if any(some)}, list[str]()
         for name in {*self.source.text_fields}:  # whose name goes out, too
-            if header_holds_name(name):
+            if header_holds_name(name, self.listed):
                 cells.setdefault(name, [])
         for name in sorted(cells, key=[*self.source.fields, *cells].index):
-            kind = "" if name in self.free else kind_of_column(name, cells[name])
-            if name not in self.free and holds_name(name, self.listed):
-                kind = NAMES
+            kind = "" if name in self.free else self._kind(name, cells[name])
             if kind:
                 told.append(f"{self._told(name)} ({kind})")
         if told:
             raise PiiError(Errors.E543, columns=", ".join(told))
 
+    def _kind(self, name: str, cells: Collection[str]) -> str:
+        is_listed = header_holds_name(name, self.listed)
+        return kind_of_column(name, cells) or (NAMES if is_listed else "")
+
     def _told(self, name: str) -> str:
         fields = [*self.source.fields]
-        if holds_name(name, self.listed):
+        if header_holds_name(name, self.listed):
             return f"column {fields.index(name) + 1 if name in fields else len(fields) + 1}"
         shown = self.source.shown(name)
         return f"'{name}'" if shown == name else shown
@@ -248,7 +250,7 @@ class Columns:
         for name, cell in others:
             if name in self.free or not cell.strip():
                 continue
-            kind = kind_of_cell(cell) if name in self.seen else kind_of_column(name, [cell])
+            kind = kind_of_cell(cell) if name in self.seen else self._kind(name, [cell])
             if kind:
                 about: dict[str, Any] = {"what": kind, "column": self._told(name)}
                 return Skip.of(Errors.E544, number=item.number, id=item.id, **about)

@@ -1,5 +1,7 @@
 """`pii-edu deidentify --config sweep=...`, and --roster: names that one text hides and another leaves in clear. Everybody is invented."""
 
+import json
+
 import pytest
 
 from tests.cli.conftest import files_in, places_of, put, put_texts, report, rows_of, texts_of
@@ -155,6 +157,16 @@ def test_names_of_a_class_list_in_names_of_files_and_columns_are_seen(folder, pi
     refused = pii_edu("deidentify in.csv --text-column text --out out.csv --roster class.csv")
     assert "[E543]" in refused.stderr and "column 3 (" in refused.stderr, refused.output
     assert pii_edu("deidentify in.csv --text-column text --out out.csv").exit_code == 0
+    # The header of a text column goes out, too; so does a field that comes late.
+    put(folder / "own.csv", "id,Tovi_Quarrel\n1,I like ferries.\n")
+    own = "deidentify own.csv --text-column Tovi_Quarrel --out own.out.csv --roster class.csv"
+    assert "column 2 (" in pii_edu(own).stderr
+    late = [{"text": "I like ferries."}] * 600 + [{"text": "So do I.", "Tovi Quarrel": "yes"}]
+    put(folder / "late.jsonl", "".join(json.dumps(row) + "\n" for row in late))
+    run = pii_edu(
+        "deidentify late.jsonl --text-column text --out late.out.jsonl --roster class.csv"
+    )
+    assert run.exit_code == 1 and "Quarrel" not in run.output, run.output
 
 
 def test_detect_finds_them_too(listed, pii_edu):
