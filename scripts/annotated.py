@@ -11,22 +11,19 @@ classifier gives away. With --part sealed each run adds a line to metrics/looks.
 """
 
 import json
-import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import numpy
-import spacy
 import typer
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
 
 from pii_components.cli.common import guard
-from pii_components.context.component import PiiContext
-from pii_components.context.role_encoder import PersonReader
 from pii_components.corpus.annotated import (
     FIRST,
     ORGANISATION,
@@ -36,7 +33,6 @@ from pii_components.corpus.annotated import (
     read_annotated,
     texts_by_hash,
 )
-from pii_components.corpus.build import Filled, to_doc
 from pii_components.corpus.templates import end_of_age
 from pii_components.evaluate.metrics import rate, resample
 from pii_components.evaluate.report import plain
@@ -52,10 +48,19 @@ from pii_components.labels import (
     is_name,
     role_of,
 )
-from pii_components.ner.loss import ANNOTATED
 from pii_components.spans import SPANS_KEY
-from pii_components.training.classifier import PersonExample, collect, cross_validate, fit, tally
-from pii_components.training.package import CLEANER, RULES
+from pii_components.training.classifier import (
+    PersonExample,
+    ThingExample,
+    collect,
+    collect_things,
+    cross_validate,
+    cut_texts,
+    fit,
+    fit_things,
+    tally,
+)
+from pii_components.training.two_heads import make_pipeline, read_weights, shipped_vocabulary
 from scripts import common
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
@@ -67,8 +72,6 @@ TextsOpt = Annotated[
 LOOKS = Path("metrics/looks.jsonl")
 KEPT_ROLES = (CITED, CHARACTER)
 DIRECT = tuple(label for label in LABELS if label not in INDIRECT_LABELS)
-# Words of a run, and the share of runs up to which a text only quotes what another quotes, the question set.
-_RUN, _QUOTED = 8, 0.3
 PARTS = {"open": (FIRST, SECOND), "first": (FIRST,), "second": (SECOND,), "sealed": (SEALED,)}
 
 
@@ -202,130 +205,51 @@ def unify_marks(
 
 
 @app.command()
-def mix(
-    *,
-    folder: FolderOpt = Path("assets/annotations"),
-    texts: TextsOpt = None,
-    part: Annotated[str, typer.Option(help="open, or one half of it: first, second.")] = "open",
-    again: Annotated[
-        int,
-        typer.Option(min=1, help="Times that a text of `new`, where names stand close, goes in."),
-    ] = 3,
-    authored: Annotated[
-        Path | None,
-        typer.Option(help="A .spacy file of filled essays; it knows direct labels only."),
-    ] = None,
-    share: Annotated[
-        float, typer.Option(min=0.0, help="Tokens of these for each token of annotated text.")
-    ] = 0.6,
-    seed: common.SeedOpt = 29,
-    out: Annotated[Path, typer.Option(help="New .spacy file.")] = Path("corpus/mix.spacy"),
-    debug: common.DebugOpt = False,
-) -> None:
-    """Write annotated texts and a share of filled essays as one corpus for `spacy train`, without any that came from a sealed text."""
-    with guard(debug):
-        nlp = spacy.blank(
-            "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
-        )
-        gold = read_annotated(folder, texts or (), parts=PARTS[part], seed=seed)
-        docs = [
-            to_doc(nlp, Filled(one.labelled.text, one.labelled.spans))
-            for one in gold
-            for _ in range(again if one.source == "new" else 1)
-        ]
-        tokens = sum(map(len, docs))
-        rng, others = random.Random(seed), []
-        if authored is not None:
-            sealed = {
-                run
-                for one in read_annotated(folder, texts or (), parts=(SEALED,))
-                for run in _runs(one.labelled.text)
-            }
-            every = DocBin().from_disk(authored).get_docs(nlp.vocab)
-            others = [
-                doc
-                for doc in every
-                if sum(run in sealed for run in _runs(doc.text)) <= len(doc) * _QUOTED
-            ]
-            rng.shuffle(others)
-        taken = 0
-        for doc in others:
-            if taken >= share * tokens:
-                break
-            doc.spans[SPANS_KEY].attrs[ANNOTATED] = {label: [label] for label in DIRECT}
-            docs.append(doc)
-            taken += len(doc)
-        rng.shuffle(docs)
-        out.parent.mkdir(parents=True, exist_ok=True)
-        DocBin(docs=docs, store_user_data=True).to_disk(out)
-        print(
-            json.dumps(
-                {"documents": len(docs), "tokens_annotated": tokens, "tokens_authored": taken}
-            )
-        )
-
-
-def _runs(text: str) -> Iterable[tuple[str, ...]]:
-    words = text.lower().split()
-    return (tuple(words[i : i + _RUN]) for i in range(len(words) - _RUN + 1))
-
-
-@app.command()
 def classifier(
     *,
     folder: FolderOpt = Path("assets/annotations"),
     texts: TextsOpt = None,
-    first: Annotated[
-        Path, typer.Option(help="Detector that was trained on the first half; it reads the second.")
-    ] = Path("training/d_first/model-last"),
-    second: Annotated[
-        Path, typer.Option(help="Detector that was trained on the second half; it reads the first.")
-    ] = Path("training/d_second/model-last"),
-    reader: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="The reader of pii_context; if given twice, of the first half and of the second. That of en_pii_edu if missing."
-        ),
-    ] = None,
-    settings: Annotated[Path, typer.Option(help="Settings of the components.")] = Path(
-        "configs/pipeline.json"
+    start: Annotated[Path, typer.Option(help="Encoder that training started from.")] = Path(
+        "corpus/start.npz"
     ),
+    first: Annotated[
+        Path, typer.Option(help="Weights that have seen the first half; they read the second.")
+    ] = Path("training/first/model.npz"),
+    second: Annotated[
+        Path, typer.Option(help="Weights that have seen the second half; they read the first.")
+    ] = Path("training/second/model.npz"),
+    config: Annotated[Path, typer.Option(help="Pipeline.")] = Path("configs/two_heads.cfg"),
     l2: Annotated[float, typer.Option(min=0.0, help="Penalty of the fit.")] = 100.0,
     out: Annotated[Path, typer.Option(help="New file for the classifier.")] = Path(
         "training/classifier.npz"
     ),
     debug: common.DebugOpt = False,
 ) -> None:
-    """Learn the classifier of pii_context, and print what it is worth by cross-validation, out of fold, at several thresholds."""
+    """Learn the calibrated decision of pii_context, on texts of all lengths, and print what it is worth out of fold."""
     with guard(debug):
-        made = json.loads(settings.read_text("utf8"))
-        readers: list[Any] = [PersonReader.from_bytes(path.read_bytes()) for path in reader or ()]
-        readers = readers or [
-            cast(PiiContext, spacy.load("en_pii_edu").get_pipe("pii_context")).reader
-        ]
-        persons: list[PersonExample] = []
-        for path, part, around in ((first, SECOND, readers[0]), (second, FIRST, readers[-1])):
-            nlp = spacy.load(path, exclude=[*RULES, CLEANER])
-            nlp.get_pipe("pii_ner").cfg["thresholds"] = dict(made["pii_ner"]["thresholds"])  # type: ignore[attr-defined]
-            for name in ("pii_ruler", "pii_context"):
-                nlp.add_pipe(name, config=made.get(name, {}))
-            cast(PiiContext, nlp.get_pipe("pii_context")).reader = around
-            persons += collect(
-                nlp, [one.labelled for one in read_annotated(folder, texts or (), parts=(part,))]
-            )
-        chances = cross_validate(persons, l2=l2)
-        print(json.dumps({"persons": dict(Counter(p.gold for p in persons))}))
-        for source in ("", "essays_", "persuade", "llm", "new"):
-            mine = [i for i, p in enumerate(persons) if p.text.startswith(source)]
-            for at in (0.05, 0.1, 0.2, 0.3, 0.5):
-                shares = tally([persons[i] for i in mine], chances[mine], at)
-                print(
-                    source or "all",
-                    at,
-                    json.dumps({k: round(v, 3) for k, v in sorted(shares.items())}),
-                )
+        persons: dict[str, list[PersonExample]] = {"whole": [], "cut": []}
+        things: list[ThingExample] = []
+        for weights, part in ((first, SECOND), (second, FIRST)):
+            nlp = make_pipeline(read_weights(start, weights), shipped_vocabulary(), config)
+            gold = read_annotated(folder, texts or (), parts=(part,))
+            whole = [one.labelled for one in gold]
+            persons["whole"] += collect(nlp, whole)
+            persons["cut"] += collect(nlp, cut_texts(whole, most=3, seed=29))
+            things += collect_things(nlp, whole)
+        together = [*persons["whole"], *persons["cut"]]
+        chances = cross_validate(together, l2=l2)
+        n_whole = len(persons["whole"])
+        print(json.dumps({"persons": dict(Counter(p.gold for p in together))}))
+        for kind, numbers in (("whole", range(n_whole)), ("cut", range(n_whole, len(together)))):
+            for source in ("", "essays_", "persuade", "llm", "new"):
+                mine = [i for i in numbers if together[i].text.startswith(source)]
+                for at in (0.1, 0.15, 0.2, 0.3, 0.5):
+                    shares = tally([together[i] for i in mine], chances[mine], at)
+                    shown = {k: round(v, 3) for k, v in sorted(shares.items())}
+                    print(kind, source or "all", at, json.dumps(shown))
+        made = replace(fit(together, l2=l2), owned=fit_things(things))
         out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_bytes(fit(persons, l2=l2).to_bytes())
+        out.write_bytes(made.to_bytes())
 
 
 @app.command()

@@ -44,7 +44,7 @@ from pii_components.names.normalize import normalize_token
 from pii_components.names.parse import read_tokens
 from pii_components.names.table import name_table
 from pii_components.names.wordlists import words
-from pii_components.ner.layers import encoded_data
+from pii_components.ner.layers import CASE_STEP, case_of, encoded_data
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 SOURCES = (
@@ -236,7 +236,7 @@ class Exporter:
         """RETURNS (tuple[list[int], list[int]]): Ids of pieces, without those at both ends, and pieces per token."""
         read = self.encoder.predict([doc])[0]
         unknown = self.encoder.attrs["wordpiece_processor"].get_initial("[UNK]")
-        ids = [piece if piece >= 0 else unknown for piece in read.dataXd.tolist()[1:-1]]
+        ids = [p % CASE_STEP if p >= 0 else unknown for p in read.dataXd.tolist()[1:-1]]
         return ids, read.lengths.tolist()[1:-1]
 
     def add(self, text: Text, general: Doc, rng: random.Random) -> None:
@@ -481,21 +481,6 @@ def word_kinds(read: list[Any], persons: list[int]) -> dict[tuple[int, str], int
             only_surname = table.is_surname(word.norm) and not table.is_given(word.norm)
             found.setdefault((person, word.norm), 2 if only_surname else 1)
     return found
-
-
-def case_of(word: str) -> int:
-    """RETURNS (int): 0 lower, 1 title, 2 upper, 3 mixed, 4 digits, 5 a sign, 6 white space."""
-    if not word.strip():
-        return 6
-    if word.isdigit():
-        return 4
-    if not word[0].isalnum():
-        return 5
-    if word.islower():
-        return 0
-    if len(word) > 1 and word.isupper():
-        return 2
-    return 1 if word[0].isupper() and (len(word) == 1 or word[1:].islower()) else 3
 
 
 if __name__ == "__main__":

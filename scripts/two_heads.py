@@ -330,7 +330,7 @@ def collate(examples: list[Example]) -> Batch:
     """RETURNS (Batch): Tensors of some examples; tokens, people and items are numbered through the batch."""
     n_rows = sum(len(e["ids"]) for e in examples)
     width = -(-max(map(_width, examples)) // 8) * 8
-    ids, doc = np.zeros((n_rows, width), np.int32), np.zeros(n_rows, np.int32)
+    ids = np.zeros((n_rows, width), np.int32)
     case, size = np.full((n_rows, width), 5, np.int8), np.zeros(n_rows, np.int32)
     token = np.full((n_rows, width), -1, np.int32)
     mentions: list[tuple[int, int, int]] = []
@@ -346,7 +346,7 @@ def collate(examples: list[Example]) -> Batch:
                 cases,
                 tokens + n_tokens,
             )
-            size[row], doc[row] = n + 2, k
+            size[row] = n + 2
             row += 1
         number: dict[tuple[int, int], int] = {}
         for a, b, person, role in e["mentions"]:
@@ -362,7 +362,9 @@ def collate(examples: list[Example]) -> Batch:
         "case": torch.from_numpy(case),
         "size": torch.from_numpy(size),
         "token": torch.from_numpy(token),
-        "doc": torch.from_numpy(doc),
+        "doc_of_token": torch.repeat_interleave(
+            torch.arange(len(examples)), torch.tensor([len(e["bio"]) for e in examples])
+        ),
         "bio": torch.from_numpy(np.concatenate([e["bio"] for e in examples]).astype(np.int64)),
         "mentions": torch.tensor(mentions, dtype=torch.long).reshape(-1, 3),
         "role": torch.tensor(roles, dtype=torch.long),
@@ -410,21 +412,16 @@ class TwoHeads(nn.Module):
     def forward(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """RETURNS (tuple): Vectors of tokens `(n_tokens, 384)`, of documents `(n_docs, 384)`."""
         with torch.autocast("cuda", dtype=torch.bfloat16, enabled=batch["ids"].is_cuda):
-            x, mask = self.encode(batch["ids"], batch["case"], batch["size"])
+            x = self.encode(batch["ids"], batch["case"], batch["size"])
         x = x.float()
         n = len(batch["bio"])
         token = batch["token"].long()
         token = torch.where(token < 0, n, token).view(-1)
         tokens = _mean(x.reshape(-1, WIDTH), token, n + 1)[:n]
-        row_sums, doc = (x * mask[..., None]).sum(1), batch["doc"].long()
-        lengths = x.new_zeros(batch["n_docs"]).index_add(0, doc, mask.sum(1).float())
-        docs = x.new_zeros(batch["n_docs"], WIDTH).index_add(0, doc, row_sums) / lengths[:, None]
-        return tokens, docs
+        return tokens, _mean(tokens, batch["doc_of_token"], batch["n_docs"])
 
-    def encode(
-        self, ids: torch.Tensor, case: torch.Tensor, size: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """RETURNS (tuple): Vectors `(n_windows, n_pieces, 384)` and which of them are read."""
+    def encode(self, ids: torch.Tensor, case: torch.Tensor, size: torch.Tensor) -> torch.Tensor:
+        """RETURNS (torch.Tensor): Vectors `(n_windows, n_pieces, 384)`."""
         length = ids.shape[1]
         mask = torch.arange(length, device=ids.device)[None] < size[:, None]
         x = (
@@ -436,7 +433,7 @@ class TwoHeads(nn.Module):
         x = self.drop(self.norm(x))
         for layer in self.layers:
             x = layer(x, mask[:, None, None, :])
-        return x, mask
+        return x
 
     def roles(self, tokens: torch.Tensor, docs: torch.Tensor, batch: Batch) -> torch.Tensor:
         """RETURNS (torch.Tensor): Logits `(n_persons, 6)`, from attention and maximum over a person's mentions."""
@@ -571,7 +568,7 @@ def train(args: argparse.Namespace) -> None:
     loader = torch.utils.data.DataLoader(
         Sampler(data, args.part, args.batch, args.seed), batch_size=None, num_workers=args.workers
     )
-    average = {n: p.detach().clone() for n, p in trained.items()}
+    average, averaged = {n: p.detach().clone() for n, p in trained.items()}, 0
     began, seen, sums = time.time(), 0, torch.zeros(3, device=device)
     for step, batch in enumerate(loader, 1):
         done = (time.time() - began) / 60 / args.minutes
@@ -587,9 +584,10 @@ def train(args: argparse.Namespace) -> None:
         optimizer.step()
         sums += parts
         if step % 10 == 0:
+            averaged += done > 0.5
             with torch.no_grad():
                 for name, parameter in trained.items():
-                    average[name].lerp_(parameter, 0.01 if done > 0.5 else 1.0)
+                    average[name].lerp_(parameter, 1 / max(averaged, 1))
         if step % args.log == 0:
             what, role, owner = (sums / args.log).tolist()
             sums.zero_()

@@ -8,7 +8,8 @@ strongest features.
 """
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy
 from ..errors import Errors, PiiError
 from ..labels import ROLES
 from .features import features, reason_of
+from .heads import OWNED
 
 NOT_NAME = "NOT_NAME"
 CLASSES: tuple[str, ...] = (*ROLES, NOT_NAME)
@@ -25,12 +27,19 @@ _MOST = 4.0  # standard deviations beyond which a feature says nothing new
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PersonModel:
-    """mean, scale (numpy.ndarray): Of the features, `(n_features,)`. weights: `(n_features, 6)`. bias: `(6,)`."""
+    """mean, scale (numpy.ndarray): Of the features, `(n_features,)`. weights: `(n_features, 6)`. bias: `(6,)`. owned: scale and shift of the log-odds
+    that a thing is somebody's, `(6, 2)`, rows as in `heads.OWNED`."""
 
     mean: numpy.ndarray
     scale: numpy.ndarray
     weights: numpy.ndarray
     bias: numpy.ndarray
+    owned: numpy.ndarray = field(default_factory=lambda: numpy.tile([1.0, 0.0], (len(OWNED), 1)))
+
+    def somebodys(self, log_odds: numpy.ndarray, labels: Sequence[str]) -> numpy.ndarray:
+        """RETURNS (numpy.ndarray): Probability that each thing is somebody's, `(n_things,)`. log_odds: Of `Heads.owned`."""
+        scale, shift = self.owned[[OWNED.index(label) for label in labels]].T
+        return numpy.asarray(1 / (1 + numpy.exp(-(scale * log_odds + shift))))
 
     def inputs(self, rows: numpy.ndarray) -> numpy.ndarray:
         """RETURNS (numpy.ndarray): Standardised and clipped, shape as rows; what is not known (NaN) is as usual."""
@@ -77,12 +86,12 @@ class PersonModel:
                 names = json.loads(bytes(arrays["names"]))
                 model = cls(**{key: arrays[key] for key in cls.__dataclass_fields__})
         except Exception as err:  # of broken bytes, zlib, zipfile and numpy raise what they like
-            raise PiiError(Errors.E304, what="classifier", task="learn-classifier") from err
+            raise PiiError(Errors.E304, what="classifier", task="train") from err
         if names != [list(features()), list(CLASSES)] or model.weights.shape != (
             len(features()),
             len(CLASSES),
         ):
-            raise PiiError(Errors.E304, what="classifier", task="learn-classifier")
+            raise PiiError(Errors.E304, what="classifier", task="train")
         return model
 
 

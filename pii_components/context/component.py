@@ -3,9 +3,10 @@
     nlp.add_pipe("pii_context", after="pii_ruler", config={"settings": {"protect": 0.1}})
     [(span.text, span._.pii_role, span._.pii_reason) for span in doc.spans["pii"]]
 
-It mends the edges of names, links the mentions of a person, and one classifier that was learned from annotated texts says whose name it is. A name is
-protected where the probability that it is a student's or somebody connected's reaches that of the operating point; nothing overrules it. It touches
-nothing but names. Verifiers that decide per mention lose people with one-word names (recall .30 against .95 on CRAPII).
+It mends the edges of names, links the mentions of a person, and one classifier over what the encoder's second head reads says whose name it is. A name
+is protected where the probability that it is a private person's, a student's, a teacher's or somebody connected's, reaches that of the operating
+point; nothing overrules it. Places, schools, firms, dates and ages stay where they are likely enough somebody's, and not the world's. Verifiers that decide per
+mention lose people with one-word names (recall .30 against .95 on CRAPII).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,10 +25,12 @@ from spacy.training import Example
 from spacy.util import minibatch
 
 from ..config import Configured
+from ..errors import Errors, PiiError
 from ..labels import (
     BALANCED,
     CONNECTED,
     INDIRECT_LABELS,
+    INSTRUCTOR,
     NAME_LABELS,
     ROLES,
     STUDENT,
@@ -50,19 +53,19 @@ from ..spans import (
     write_ents,
 )
 from .classifier import CLASSES, NOT_NAME, PersonModel, unexplained
-from .features import features, mention_rows, person_rows
+from .features import person_rows
+from .heads import OWNED, Heads
 from .mentions import FORM, People, find_people, propagate
 from .repair import is_place
-from .role_encoder import PersonReader
 from .view import ContextSettings, DocView
 
-# Whom CRAPII's annotators marked: the student, classmates, team members, friends. Teachers are told from them by their role.
-PRIVATE = (STUDENT, CONNECTED)
+# Students' and instructors' names are direct identifiers (CRAPII, section 2.2); who stands by them is as private.
+PRIVATE = (STUDENT, INSTRUCTOR, CONNECTED)
 # Who is not protected by the default profile, and so is not in doc.ents until hips_surrogate with another one says so.
 KEPT = (*(label_for_role(role) for role in ROLES if role not in PRIVATE), *INDIRECT_LABELS)
 _PRIVATE = [ROLES.index(role) for role in PRIVATE]
 _NONE = CLASSES.index(NOT_NAME)
-_PARTS = ("cfg", "classifier", "reader")  # what is saved; none of it holds a word of a text
+_PARTS = ("cfg", "classifier", "heads")  # what is saved; none of it holds a word of a text
 
 
 def _listed(chances: numpy.ndarray, groups: Sequence[Sequence[Candidate]]) -> numpy.ndarray:
@@ -99,7 +102,7 @@ class PiiContext(Configured, Pipe):
         self.ents_filter = ents_filter
         self.configure({"settings": {}}, {"spans_key": spans_key, "settings": settings})
         self.classifier: PersonModel | None = None
-        self.reader: PersonReader | None = None
+        self.heads: Heads | None = None
         self.settings = self.cfg["settings"]
 
     @property
@@ -165,44 +168,56 @@ class PiiContext(Configured, Pipe):
         return self.find_all([doc])[0]
 
     def find_all(self, docs: Sequence[Doc]) -> list[list[Candidate]]:
-        """RETURNS (list[list[Candidate]]): As `find_spans`, for several documents; the role encoder reads them together."""
-        seen = [self.people(doc) for doc in docs]
-        rows = self.rows(docs, [people for people, _ in seen])
+        """RETURNS (list[list[Candidate]]): As `find_spans`, for several documents."""
+        found = []
+        for doc in docs:
+            people, others = self.people(doc)
+            others = self._somebodys(doc, others)
+            named = people is not None and bool(people.cands)
+            found.append(self._found(doc, people, others) if people and named else others)
+        return found
+
+    def _somebodys(self, doc: Doc, cands: list[Candidate]) -> list[Candidate]:
+        """What a model read as a place, a school, a firm, a date or an age, where it is likely enough somebody's; all else as it is."""
+        read = [c for c in cands if c.source == "model" and c.label in OWNED]
+        if self.heads is None or self.classifier is None or not read:
+            return cands
+        log_odds = self.heads.owned(self._vectors(doc), [(c.start, c.end, c.label) for c in read])
+        chances = self.classifier.somebodys(log_odds, [c.label for c in read])
+        least = self.settings.at("somebodys", self._point(doc))
+        scores = {
+            (c.start, c.end): float(p) for c, p in zip(read, chances, strict=True) if p >= least
+        }
         return [
-            others if people is None or not people.cands else self._found(doc, people, others, of)
-            for doc, (people, others), of in zip(docs, seen, rows, strict=True)
+            replace(c, score=scores[c.start, c.end]) if c in read else c
+            for c in cands
+            if c not in read or (c.start, c.end) in scores
         ]
 
-    def rows(self, docs: Sequence[Doc], seen: Sequence[People | None]) -> list[numpy.ndarray]:
-        """RETURNS (list[numpy.ndarray]): Of each document what is known of its people (`features`), shape `(n_persons, len(features()))`."""
-        named = [
-            (n, (docs[n], people.view, people))
-            for n, people in enumerate(seen)
-            if people is not None and people.cands
-        ]
-        read: dict[int, numpy.ndarray] = {}
-        if self.reader is not None and named:
-            read = dict(
-                zip(
-                    [n for n, _ in named],
-                    self.reader.read([texts for _, texts in named]),
-                    strict=True,
-                )
+    def _vectors(self, doc: Doc) -> numpy.ndarray:
+        """What the encoder read. RAISES (PiiError): E108 without."""
+        if doc.tensor.shape[0] != len(doc) or doc.tensor.ndim != 2:
+            raise PiiError(
+                Errors.E108,
+                name="transformer",
+                length=len(doc),
+                width=384,
+                got=tuple(doc.tensor.shape),
             )
-        return [
-            numpy.zeros((0, len(features())))
-            if people is None
-            else person_rows(people, mention_rows(people), read=read.get(n))
-            for n, people in enumerate(seen)
-        ]
+        return numpy.asarray(doc.tensor)
 
-    def _found(
-        self, doc: Doc, people: People, others: Sequence[Candidate], rows: numpy.ndarray
-    ) -> list[Candidate]:
+    def rows(
+        self, doc: Doc, people: People, persons: Sequence[Sequence[int]] | None = None
+    ) -> numpy.ndarray:
+        """RETURNS (numpy.ndarray): What is known of a document's people (`features`), `(n_persons, len(features()))`."""
+        vectors = None if self.heads is None else self._vectors(doc)
+        return person_rows(people, self.heads, vectors, persons)
+
+    def _found(self, doc: Doc, people: People, others: Sequence[Candidate]) -> list[Candidate]:
         least = self._protect_at(doc)
-        decided = [
-            self._decide(rows[n], p, least) for n, p in enumerate(self._chances(people, rows))
-        ]
+        rows = self.rows(doc, people)
+        chances = self._chances(people, rows)
+        decided = [self._decide(rows[n], p, least) for n, p in enumerate(chances)]
         named = [
             replace(
                 c,
@@ -211,6 +226,7 @@ class PiiContext(Configured, Pipe):
                 reason=c.reason if c.source == ROSTER else reason,
                 likely=likely,
                 person=n,
+                roles=tuple(chances[n, : len(ROLES)].tolist()),
             )
             for n, (person, found) in enumerate(zip(people.persons, decided, strict=True))
             if found is not None
@@ -225,9 +241,7 @@ class PiiContext(Configured, Pipe):
         }
         more = propagate(people, owners, [*others, *named])
         by_person = {c.person: c for c in named}
-        named += [
-            replace(by_person[n], start=a, end=b, source=PROPAGATION, roles=()) for n, a, b in more
-        ]
+        named += [replace(by_person[n], start=a, end=b, source=PROPAGATION) for n, a, b in more]
         # What by its form was a name, and is nobody's in private, stays the place that it was read as.
         places = people.view.marked(c for c in others if is_place(people.view, c))
         named = [
@@ -255,12 +269,14 @@ class PiiContext(Configured, Pipe):
         view = DocView(doc, self.settings)
         if not view.filled:
             return None, base
-        return find_people(view, base, self._judge if self.classifier is not None else None)
+        if self.classifier is None:
+            return find_people(view, base, None)
+        return find_people(view, base, partial(self._score_mentions, doc))
 
-    def _judge(self, people: People) -> numpy.ndarray:
+    def _score_mentions(self, doc: Doc, people: People) -> numpy.ndarray:
         """Log-probabilities of each mention by itself, shape `(n_mentions, 6)`."""
         assert self.classifier is not None
-        alone = person_rows(people, mention_rows(people), [[i] for i in range(len(people.cands))])
+        alone = self.rows(doc, people, [[i] for i in range(len(people.cands))])
         return numpy.log(
             numpy.maximum(
                 _listed(self.classifier.predict(alone), [[c] for c in people.cands]), 1e-6
@@ -268,16 +284,13 @@ class PiiContext(Configured, Pipe):
         )
 
     def _chances(self, people: People, rows: numpy.ndarray) -> numpy.ndarray:
-        """Probabilities of each person, shape `(n_persons, 6)`; without a classifier, what the detector read."""
+        """Probabilities of each person, shape `(n_persons, 6)`; without a classifier, what the labels of their spans say."""
         if self.classifier is not None:
             chances = self.classifier.predict(rows)
         else:
             chances = numpy.zeros((len(people.persons), len(CLASSES)))
             for n, person in enumerate(people.persons):
-                read = [
-                    people.cands[i].roles or tuple(float(r == people.cands[i].role) for r in ROLES)
-                    for i in person
-                ]
+                read = [[float(r == people.cands[i].role) for r in ROLES] for i in person]
                 chances[n, : len(ROLES)] = numpy.mean(read, axis=0) + 1e-6
         return _listed(chances, [[people.cands[i] for i in person] for person in people.persons])
 
@@ -302,15 +315,17 @@ class PiiContext(Configured, Pipe):
         return label_for_role(role), score, f"{reason}; hidden, to be safe", likely
 
     def _protect_at(self, doc: Doc) -> float:
+        return self.settings.at("protect", self._point(doc))
+
+    def _point(self, doc: Doc) -> str:
+        """The operating point at which `pii_ner` read."""
         group = doc.spans.get(self.cfg["spans_key"])  # none, if nothing before found anything
-        return self.settings.protect_at(
-            BALANCED if group is None else group.attrs.get(OPERATING_POINT, BALANCED)
-        )
+        return BALANCED if group is None else group.attrs.get(OPERATING_POINT, BALANCED)
 
     def _part(self, name: str) -> bytes:
         if name == "cfg":
             return srsly.json_dumps(self.cfg, indent=2).encode("utf8")
-        part = self.classifier if name == "classifier" else self.reader
+        part = self.classifier if name == "classifier" else self.heads
         return b"" if part is None else part.to_bytes()
 
     def _read_part(self, name: str, data: bytes) -> None:
@@ -319,14 +334,14 @@ class PiiContext(Configured, Pipe):
         elif name == "classifier":
             self.classifier = PersonModel.from_bytes(data) if data else None
         else:
-            self.reader = PersonReader.from_bytes(data) if data else None
+            self.heads = Heads.from_bytes(data) if data else None
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """RETURNS (bytes): The component. exclude (Iterable[str]): Of "cfg", "classifier" and "reader", what to leave out."""
+        """RETURNS (bytes): The component. exclude (Iterable[str]): Of "cfg", "classifier" and "heads", what to leave out."""
         return util.to_bytes({name: partial(self._part, name) for name in _PARTS}, exclude)
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        """Load what `to_bytes` returned. RAISES (PiiError): E304 for a classifier of another version, E304 for a broken reader."""
+        """Load what `to_bytes` returned. RAISES (PiiError): E304 for a classifier of another version, E304 for broken heads."""
         with self.loading():
             util.from_bytes(
                 bytes_data, {name: partial(self._read_part, name) for name in _PARTS}, exclude
@@ -340,7 +355,7 @@ class PiiContext(Configured, Pipe):
         util.to_disk(path, writers, exclude)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
-        """Load what `to_disk` saved. RAISES (PiiError): E304 for a classifier of another version, E304 for a broken reader."""
+        """Load what `to_disk` saved. RAISES (PiiError): E304 for a classifier of another version, E304 for broken heads."""
         parts = {
             n: lambda p: self._read_part(p.name, p.read_bytes() if p.is_file() else b"")
             for n in _PARTS

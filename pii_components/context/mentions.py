@@ -46,7 +46,7 @@ Judge = Callable[["People"], numpy.ndarray]
 @dataclass(slots=True)
 class People:
     """Names in parallel lists. persons (list[list[int]]): Indices of each one's mentions, in order of the first. rows (numpy.ndarray | None): What
-    is known of each mention (`features.mention_rows`), once somebody has asked."""
+    stands beside each mention (`features`), once somebody has asked."""
 
     view: DocView
     cands: list[Candidate]
@@ -402,6 +402,4 @@ def _find_in_file_names(view: DocView, cands: Sequence[Candidate]) -> list[Candi
 
 
 def _added(span: Span, rule: str, reason: str) -> Candidate:
-    return Candidate(
-        *span, NAME_STUDENT, _FORM_SCORE, FORM + rule, reason, (1 / len(ROLES),) * len(ROLES)
-    )
+    return Candidate(*span, NAME_STUDENT, _FORM_SCORE, FORM + rule, reason)

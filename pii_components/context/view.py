@@ -27,7 +27,7 @@ from spacy.attrs import SPACY
 from spacy.tokens import Doc
 
 from ..errors import Errors, PiiError
-from ..labels import PRECISION, RECALL
+from ..labels import BALANCED
 from ..names import expression
 from ..names.letters import fold, per_batch
 from ..names.normalize import is_invisible, is_ornament, normalize_token
@@ -170,29 +170,31 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class ContextSettings:
-    """From which probability of being a student or somebody connected a name is protected, per operating point; and what counts as the head and the
-    end of a text. RAISES (PiiError): E650 for a value out of range."""
+    """From which probability of being a private person's a name is protected, and from which one of being somebody's a place, a date and the like is
+    written, per operating point; and what counts as the head and the end of a text. RAISES (PiiError): E650 for a value out of range."""
 
     protect_recall: float = 0.15
     protect: float = 0.25
     protect_precision: float = 0.5
+    somebodys_recall: float = 0.3
+    somebodys: float = 0.5
+    somebodys_precision: float = 0.7
     header_lines: int = 16
     signoff_lines: int = 6
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            if name.startswith("protect") and not 0 <= value <= 1:
+            if name.startswith(("protect", "somebodys")) and not 0 <= value <= 1:
                 raise PiiError(Errors.E650, name=name, value=value, allowed="a number from 0 to 1")
             if name.endswith("lines") and (not isinstance(value, int) or value < 0):
                 raise PiiError(
                     Errors.E650, name=name, value=value, allowed="a whole number, 0 or more"
                 )
 
-    def protect_at(self, point: str) -> float:
-        """RETURNS (float): The probability from which a name is protected. point (str): An operating point of `pii_ner`."""
-        return {RECALL: self.protect_recall, PRECISION: self.protect_precision}.get(
-            point, self.protect
-        )
+    def at(self, what: str, point: str) -> float:
+        """RETURNS (float): A probability of these. what (str): `protect` or `somebodys`. point (str): An operating point of `pii_ner`."""
+        name = what if point == BALANCED else f"{what}_{point}"
+        return float(getattr(self, name))
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "ContextSettings":

@@ -2,7 +2,8 @@
 
     nlp.add_pipe("pii_ner", config={"thresholds": {"NAME": 0.4}})
 
-Predictions live in `doc.spans["pii"]`, and so does gold, or else in `doc.ents`; a name's role is part of its label.
+Predictions live in `doc.spans["pii"]`, and so does gold, or else in `doc.ents`. It says what is there, whoever's: a name of any role is a `NAME`
+to it, and a student's in `doc.spans["pii"]` until `pii_context` has decided.
 Text that nobody has labelled can be marked in
 `doc.spans["pii_unlabelled"]` of the gold document: its tokens take no part in training. Gold that knows some labels only says so, see loss.py.
 """
@@ -23,11 +24,19 @@ from thinc.types import Floats2d
 
 from ..config import Configured
 from ..errors import Errors, PiiError
-from ..labels import BALANCED, LABELS, POINTS
+from ..labels import BALANCED, NAME_LABELS, POINTS
 from ..names.edges import write_found
 from ..names.letters import forget
 from ..spans import SPANS_KEY, mark_given, read_gold
-from .decode import NAME, OPERATING_POINT, decode, output_labels, thresholds_at
+from .decode import (
+    GROUPS,
+    NAME,
+    OPERATING_POINT,
+    decode,
+    group_of,
+    output_labels,
+    thresholds_at,
+)
 from .layers import encoded_data
 from .loss import targets, weighted_loss
 from .scorer import check_entities, score_pii
@@ -45,8 +54,8 @@ class Thresholds(UserDict[str, float]):
     """Least probability of a span per label or `NAME`, 0 to 1; what is set is checked. RAISES (PiiError): E002, E650."""
 
     def __setitem__(self, label: str, value: float) -> None:
-        if label not in (NAME, *LABELS):
-            raise PiiError(Errors.E002, label=label, allowed=", ".join((NAME, *LABELS)))
+        if label not in GROUPS:
+            raise PiiError(Errors.E002, label=label, allowed=", ".join(GROUPS))
         if not (isinstance(value, int | float) and 0 <= value <= 1):
             raise PiiError(Errors.E650, name=f"threshold of {label}", value=value, allowed="0 to 1")
         super().__setitem__(label, value)
@@ -127,9 +136,11 @@ class PiiTokenClassifier(Configured, TrainablePipe):
         self.sync_config(operating_point=value)
 
     def add_label(self, label: str) -> int:
-        """RETURNS (int): 1 if the label is new, 0 if not. RAISES (PiiError): E002, if it is unknown; E103 once the model has its outputs."""
-        if label not in LABELS:
-            raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
+        """RETURNS (int): 1 if the label is new, 0 if not; names of all roles are one, `NAME`. RAISES (PiiError): E002, if it is unknown; E103 once
+        the model has its outputs."""
+        label = group_of(label)
+        if label not in GROUPS:
+            raise PiiError(Errors.E002, label=label, allowed=", ".join(GROUPS))
         if label in self.cfg["labels"]:
             return 0
         output = self.model.get_ref("output_layer")
@@ -152,8 +163,8 @@ class PiiTokenClassifier(Configured, TrainablePipe):
             key = self.cfg["spans_key"]
             check_entities(get_examples(), key)
             gold = (read_gold(eg.reference, key) or () for eg in get_examples())
-            held = {span.label_ for spans in gold for span in spans}
-            labels = [label for label in LABELS if label in held]
+            held = {group_of(span.label_) for spans in gold for span in spans}
+            labels = [label for label in GROUPS if label in held]
         for label in labels:
             self.add_label(label)
         if not self.labels:
@@ -210,9 +221,16 @@ class PiiTokenClassifier(Configured, TrainablePipe):
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "PiiTokenClassifier":
         with self.loading():
             super().from_bytes(bytes_data, exclude=exclude)
+        self._check_labels()
         return self
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "PiiTokenClassifier":
         with self.loading():
             super().from_disk(path, exclude=exclude)
+        self._check_labels()
         return self
+
+    def _check_labels(self) -> None:
+        """RAISES (PiiError): E304 for a model of 0.12.0 or before, which has roles among its labels."""
+        if not set(NAME_LABELS).isdisjoint(self.labels):
+            raise PiiError(Errors.E304, what="detector", task="train")

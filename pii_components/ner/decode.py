@@ -16,15 +16,14 @@ from ..labels import (
     EDUCATION,
     EMPLOYER,
     INDIRECT_LABELS,
+    LABELS,
     LOCATION,
-    NAME_LABELS,
+    NAME_STUDENT,
     OTHER,
     PRECISION,
     RECALL,
-    ROLES,
     STREET_ADDRESS,
     is_name,
-    label_for_role,
 )
 from ..names.normalize import normalize_token
 from ..spans import Candidate
@@ -47,6 +46,10 @@ _SURER = 4.0  # times that an indirect identifier must be likelier than a name o
 _SPLIT = 0.6  # share of B among B and I above which a second name starts within a run
 
 
+# What a model can be taught.
+GROUPS: tuple[str, ...] = (NAME, *(label for label in LABELS if not is_name(label)))
+
+
 def output_labels(labels: Sequence[str]) -> list[str]:
     """RETURNS (list[str]): The model's `1 + 2 * len(labels)` columns: O, then B- and I- of each label, in the order of the model."""
     return ["O", *(f"{prefix}-{label}" for label in labels for prefix in "BI")]
@@ -66,24 +69,21 @@ def decode(
     thresholds (Mapping[str, float]): Least summed probability of a group (`NAME`, `EMAIL`, ...), 0 to 1."""
     if len(doc) == 0:
         return []
-    groups = sorted({group_of(label) for label in labels})
-    begin = numpy.stack([_columns(probs, labels, g, 0) for g in groups], axis=1)
-    inside = numpy.stack([_columns(probs, labels, g, 1) for g in groups], axis=1)
-    total = begin + inside
+    begin, total = probs[:, 1::2], probs[:, 1::2] + probs[:, 2::2]
     # A place or a school that may be somebody's name is a name, which more depends on, unless it is far from one.
-    weight = numpy.asarray([1.0 / _SURER if group in INDIRECT_LABELS else 1.0 for group in groups])
-    least = numpy.asarray([thresholds.get(g, 0.5) for g in groups])
+    weight = numpy.asarray([1.0 / _SURER if group in INDIRECT_LABELS else 1.0 for group in labels])
+    least = numpy.asarray([thresholds.get(g, 0.5) for g in labels])
     reached = total >= least
     best = numpy.where(reached, total * weight, -1.0).argmax(axis=1)
     chosen = numpy.where(reached.any(axis=1), best, -1)
     chosen[doc.to_array(IS_SPACE).astype(bool)] = -1
     chosen[[i for i, token in enumerate(doc) if _shows_nothing(token)]] = -1
-    _unite(chosen, total, [n for n, group in enumerate(groups) if group in _ONE_THING])
+    _unite(chosen, total, [n for n, group in enumerate(labels) if group in _ONE_THING])
     found = []
-    for n_group, group in enumerate(groups):
+    for n_group, group in enumerate(labels):
         starts_new = begin[:, n_group] > _SPLIT * numpy.maximum(total[:, n_group], 1e-9)
         for start, end in _runs(doc, chosen == n_group, starts_new, group):
-            found.append(_candidate(doc, probs, labels, total[:, n_group], group, start, end))
+            found.append(_candidate(doc, total[:, n_group], group, start, end))
     return sorted(found, key=lambda c: c.start)
 
 
@@ -93,11 +93,6 @@ def _unite(chosen: numpy.ndarray, total: numpy.ndarray, groups: Sequence[int]) -
     for run in numpy.split(inside, numpy.flatnonzero(numpy.diff(inside) > 1) + 1):
         if len(run):
             chosen[run] = groups[int(total[run][:, groups].sum(axis=0).argmax())]
-
-
-def _columns(probs: numpy.ndarray, labels: Sequence[str], group: str, offset: int) -> numpy.ndarray:
-    columns = [1 + 2 * i + offset for i, label in enumerate(labels) if group_of(label) == group]
-    return probs[:, columns].sum(axis=1)
 
 
 def _runs(
@@ -166,15 +161,7 @@ def _trim(doc: Doc, start: int, end: int, group: str) -> tuple[int, int]:
     return start, end
 
 
-def _candidate(
-    doc: Doc,
-    probs: numpy.ndarray,
-    labels: Sequence[str],
-    total: numpy.ndarray,
-    group: str,
-    start: int,
-    end: int,
-) -> Candidate:
+def _candidate(doc: Doc, total: numpy.ndarray, group: str, start: int, end: int) -> Candidate:
     words = [
         i
         for i in range(start, end)
@@ -182,17 +169,8 @@ def _candidate(
     ]
     words = words or list(range(start, end))
     score = float(min(1.0, max(0.0, total[words].mean())))
-    if group != NAME:
-        return Candidate(start, end, group, score, "model", "model")
-    means = probs[words].mean(axis=0)
-    columns = {label: 1 + 2 * i for i, label in enumerate(labels)}
-    at = [columns.get(label_for_role(role)) for role in ROLES]
-    by_role = numpy.asarray(
-        [means[column] + means[column + 1] if column else 0.0 for column in at], dtype="f8"
-    )
-    by_role = by_role / max(by_role.sum(), 1e-9)
-    roles = tuple(round(float(p), 4) for p in by_role)
-    return Candidate(start, end, NAME_LABELS[int(by_role.argmax())], score, "model", "model", roles)
+    # A name is a student's until somebody says whose it is: unsure means protect.
+    return Candidate(start, end, NAME_STUDENT if group == NAME else group, score, "model", "model")
 
 
 OPERATING_POINT = "operating_point"  # the key in doc.spans["pii"].attrs
@@ -203,14 +181,14 @@ _ODDS = {RECALL: 0.25, PRECISION: 4.0}
 def thresholds_at(point: str, thresholds: Mapping[str, float]) -> dict[str, float]:
     """RETURNS (dict[str, float]): Those of `balanced`, 0 to 1, at a point: a quarter of the odds for `recall`, four times for `precision`.
 
-    Names keep theirs: who is private is for `pii_context` to decide, and a name that it never sees it cannot weigh.
+    Names and what somebody's may be keep theirs: that is for `pii_context` to decide, and what it never sees it cannot weigh.
 
     >>> round(thresholds_at("recall", {"EMAIL": 0.5})["EMAIL"], 3)
     0.2"""
     factor = _ODDS.get(point, 1.0)
     return {
         label: value
-        if label == "NAME" or value in (0.0, 1.0)
+        if label == NAME or label in INDIRECT_LABELS or value in (0.0, 1.0)
         else factor * value / (1 - value + factor * value)
         for label, value in thresholds.items()
     }

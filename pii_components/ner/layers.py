@@ -113,12 +113,33 @@ def _piece_matcher(processor: Any) -> Callable[[str], list[int]]:
     return match
 
 
-def build_layout_wordpiece_encoder() -> Model[list[Doc], list[Ragged]]:
+# A piece's id and the case of its token are one number, `id + CASE_STEP * case`, where an encoder reads case.
+CASE_STEP = 1 << 15
+_SIGN_CASE, _SPACE_CASE = 5, 6
+
+
+def case_of(word: str) -> int:
+    """RETURNS (int): 0 small letters, 1 a capital first, 2 capitals, 3 mixed, 4 digits, 5 a sign, 6 white space."""
+    if not word.strip():
+        return _SPACE_CASE
+    if word.isdigit():
+        return 4
+    if not word[0].isalnum():
+        return _SIGN_CASE
+    if word.islower():
+        return 0
+    if len(word) > 1 and word.isupper():
+        return 2
+    return 1 if word[0].isupper() and (len(word) == 1 or word[1:].islower()) else 3
+
+
+def build_layout_wordpiece_encoder(*, case: bool = False) -> Model[list[Doc], list[Ragged]]:
     """A WordPiece encoder in which each token has a piece: a run of white space, which BERT's own drops, becomes one of three.
 
     Tokens are read through `normalize_token`, so look-alike and invisible characters do not hide a name. Load a vocabulary with
     `spacy-curated-transformers.WordpieceLoader.v1`.
 
+    case (bool): Whether the case of a token goes with its pieces (`CASE_STEP`), for an uncased encoder that reads it.
     RETURNS (Model[list[Doc], list[Ragged]]): Per document piece ids, shape `(n_pieces,)`, with lengths per token and one [CLS] and
         [SEP] around it. A token that shows nothing is one piece `UNSEEN`, which `pii_edu.WithWindows.v1` keeps from the encoder."""
     attrs: dict[str, Any] = {
@@ -126,7 +147,7 @@ def build_layout_wordpiece_encoder() -> Model[list[Doc], list[Ragged]]:
         "lowercase": False,
         "strip_accents": False,
     }
-    attrs |= {"unk_piece": "[UNK]", "bos_piece": "[CLS]", "eos_piece": "[SEP]"}
+    attrs |= {"unk_piece": "[UNK]", "bos_piece": "[CLS]", "eos_piece": "[SEP]", "case": case}
     return Model("layout_wordpiece_encoder", forward=_layout_wordpiece_forward, attrs=attrs)
 
 
@@ -136,6 +157,7 @@ def _layout_wordpiece_forward(
     processor = model.attrs["wordpiece_processor"]
     lowercase, strip_accents = model.attrs["lowercase"], model.attrs["strip_accents"]
     unk, match = processor.get_initial(model.attrs["unk_piece"]), _piece_matcher(processor)
+    step = CASE_STEP if model.attrs.get("case") else 0
     cache: dict[int, list[int]] = {}
 
     def pieces_of(text: str) -> list[int]:
@@ -156,7 +178,10 @@ def _layout_wordpiece_forward(
         ids = [unk if i == -1 else i for part in split_punctuation(clean) for i in match(part)]
         return ids or [unk]
 
-    first, last = (processor.get_initial(model.attrs[name]) for name in ("bos_piece", "eos_piece"))
+    first, last = (
+        processor.get_initial(model.attrs[name]) + step * _SIGN_CASE
+        for name in ("bos_piece", "eos_piece")
+    )
     output = []
     for doc in docs:
         # When a pipeline is initialized, the curated transformer gives lists of tokens instead.
@@ -168,10 +193,12 @@ def _layout_wordpiece_forward(
         )
         for orth in orths:
             if orth not in cache:
-                cache[orth] = pieces_of(strings[orth])
+                more = step * case_of(strings[orth])
+                found = pieces_of(strings[orth])
+                cache[orth] = [piece + more if piece >= 0 else piece for piece in found]
         pieces = [[first], *(cache[orth] for orth in orths), [last]]
         for i in encoded_data(doc) if isinstance(doc, Doc) else ():
-            pieces[i + 1] = [unk]
+            pieces[i + 1] = [unk + step * case_of(doc[i].text)]
         ids = [piece for token in pieces for piece in token]
         output.append(
             Ragged(model.ops.asarray1i(ids), model.ops.asarray1i([len(token) for token in pieces]))

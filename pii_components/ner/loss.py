@@ -52,7 +52,7 @@ def targets(
     """RETURNS (Target): Of the predicted document; what does not align has weight 0, what has a label that is none of the model's is outside.
     Where entities are the gold, those with labels that are none of ours, and what nobody has annotated, have weight 0.
 
-    labels (Sequence[str]): The model's, in the order of its columns. class_weights (Mapping[str, float]): Factor per label or group, and `O`.
+    labels (Sequence[str]): The model's, in the order of its columns; a name of any role is a `NAME`. class_weights (Mapping[str, float]): Factor per label or group, and `O`.
     RAISES (PiiError): E002 for gold annotated for a label that does not exist."""
     column = {label: 1 + 2 * i for i, label in enumerate(labels)}
     gold = numpy.zeros(len(doc), dtype="i8")
@@ -63,13 +63,13 @@ def targets(
     if spans_key not in reference.spans:
         unknown += [ent for ent in known if ent.label_ not in LABELS]
         unknown += [reference[t.i : t.i + 1] for t in reference if t.ent_iob_ == ""]
-    spans = [(span, True) for span in known if span.label_ in column]
+    spans = [(span, True) for span in known if group_of(span.label_) in column]
     for span, labelled in (*spans, *((span, False) for span in unknown)):
         exact = doc.char_span(span.start_char, span.end_char) if labelled else None
         wide = exact or doc.char_span(span.start_char, span.end_char, alignment_mode="expand")
         if exact is not None:
-            gold[exact.start : exact.end] = column[span.label_] + 1
-            gold[exact.start] = column[span.label_]
+            gold[exact.start : exact.end] = column[group_of(span.label_)] + 1
+            gold[exact.start] = column[group_of(span.label_)]
             weights[exact.start : exact.end] = _weight(class_weights, span.label_)
             held.append((exact.start, exact.end, span.label_))
         elif wide is not None:
@@ -82,11 +82,13 @@ def targets(
         if label not in LABELS:
             raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
     wanted = numpy.ones((len(doc), len(output_labels(labels))), dtype="f4")
-    for at in (column[label] for label in annotated if label in column):
-        wanted[:, at : at + 2] = 0.0
+    for group, at in column.items():  # of names, only where those of all roles were looked for
+        if all(label in annotated for label in LABELS if group_of(label) == group):
+            wanted[:, at : at + 2] = 0.0
     for start, end, label in held:
         wanted[start:end] = 0.0
-        for at in (column[other] for other in annotated.get(label, (label,)) if other in column):
+        others = {group_of(other) for other in annotated.get(label, (label,))}
+        for at in (column[other] for other in others if other in column):
             wanted[start + 1 : end, at + 1] = 1.0
             wanted[start, at] = 1.0
     return Target(gold, weights, wanted)

@@ -8,6 +8,9 @@ Take texts that `pii_ner` was not trained on: on its own it is surer than it wil
 """
 
 import hashlib
+import random
+import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,13 +20,16 @@ import numpy
 from spacy.language import Language
 
 from ..context.classifier import CLASSES, NOT_NAME, PersonModel, softmax
-from ..context.component import PiiContext
+from ..context.component import PRIVATE, PiiContext
+from ..context.heads import OWNED
 from ..errors import Errors, PiiError
 from ..files.formats.base import LabelledText
 from ..labels import DETAIL_LABELS, is_name, role_of
+from ..spans import read_spans
 
 CONTEXT = "pii_context"
 FOLDS = 5
+_SENTENCE = re.compile(r"[.!?][\"')\]]*\s+|\n+")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +71,7 @@ def collect(nlp: Language, texts: Sequence[LabelledText]) -> list[PersonExample]
                 here = [role for a, b, role in gold if a < span.end_char and b > span.start_char]
                 unknown = any(a < span.end_char and b > span.start_char for a, b in masked)
                 classes.append(here[0] if here else "" if unknown else NOT_NAME)
-            rows = component.rows([doc], [people])[0]
+            rows = component.rows(doc, people)
             for person, row in zip(people.persons, rows, strict=True):
                 counts = Counter(classes[i] for i in person if classes[i])
                 found += [
@@ -73,6 +79,69 @@ def collect(nlp: Language, texts: Sequence[LabelledText]) -> list[PersonExample]
                     for gold_class, n in counts.items()
                 ]
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class ThingExample:
+    """A place, a school, a firm, a date or an age that is proposed: its label, the head's log-odds, and whether gold has it as somebody's."""
+
+    text: str
+    label: str
+    log_odds: float
+    gold: bool
+
+
+def collect_things(nlp: Language, texts: Sequence[LabelledText]) -> list[ThingExample]:
+    """RETURNS (list[ThingExample]): Everything in texts whose indirect identifiers are all labelled. nlp (Language): As in `collect`."""
+    component = cast(PiiContext, nlp.get_pipe(CONTEXT))
+    assert component.heads is not None
+    found: list[ThingExample] = []
+    with nlp.select_pipes(enable=["transformer", "pii_ner", "pii_ruler"]):
+        for text, doc in zip(texts, nlp.pipe([one.text for one in texts]), strict=True):
+            cands = [c for c in read_spans(doc) if c.source == "model" and c.label in OWNED]
+            odds = component.heads.owned(doc.tensor, [(c.start, c.end, c.label) for c in cands])
+            for c, value in zip(cands, odds, strict=True):
+                span = doc[c.start : c.end]
+                gold = (span.start_char, span.end_char, c.label) in text.spans
+                found.append(ThingExample(text.id, c.label, float(value), gold))
+    return found
+
+
+def fit_things(things: Sequence[ThingExample]) -> numpy.ndarray:
+    """RETURNS (numpy.ndarray): Scale and shift of the log-odds by label, `(6, 2)` (Platt 1999), rows as in `OWNED`; 1 and 0 where there is none."""
+    from sklearn.linear_model import LogisticRegression
+
+    found = numpy.tile([1.0, 0.0], (len(OWNED), 1))
+    for row, label in enumerate(OWNED):
+        mine = [one for one in things if one.label == label]
+        if len({one.gold for one in mine}) == 2:
+            x = numpy.asarray([[one.log_odds] for one in mine])
+            made = LogisticRegression(C=10.0).fit(x, [one.gold for one in mine])
+            found[row] = made.coef_[0, 0], made.intercept_[0]
+    return found
+
+
+def cut_texts(texts: Sequence[LabelledText], *, most: int, seed: int) -> list[LabelledText]:
+    """Cut one to three sentences around names out of texts.
+
+    most (int): Stretches of a text at most. Each keeps the id of its text, so that folds keep them together.
+    """
+    rng, cut = random.Random(seed), list[LabelledText]()
+    for one in texts:
+        ends = [0, *(m.end() for m in _SENTENCE.finditer(one.text)), len(one.text)]
+        named = [a for a, _, label in one.spans if is_name(label)]
+        for at in rng.sample(named, min(most, len(named))):
+            n = bisect_right(ends, at) - 1
+            start = ends[max(0, n - rng.choice((0, 0, 1)))]
+            end = ends[min(len(ends) - 1, n + 1 + rng.choice((0, 0, 1)))]
+            spans = tuple(
+                (a - start, b - start, label)
+                for a, b, label in one.spans
+                if a >= start and b <= end
+            )
+            masked = tuple((a - start, b - start) for a, b in one.masked if a >= start and b <= end)
+            cut.append(LabelledText(one.id, one.text[start:end], spans, masked))
+    return cut
 
 
 def fit(persons: Sequence[PersonExample], *, l2: float = 100.0) -> PersonModel:
@@ -146,14 +215,11 @@ def tally(
     persons: Sequence[PersonExample], chances: numpy.ndarray, threshold: float
 ) -> dict[str, float]:
     """Shares of mentions that are hidden at a threshold, by class of the gold, and how many of those hidden are private (`precision`)."""
-    private = (
-        chances[:, [CLASSES.index(role) for role in ("STUDENT", "CONNECTED")]].sum(axis=1)
-        >= threshold
-    )
+    private = chances[:, [CLASSES.index(role) for role in PRIVATE]].sum(axis=1) >= threshold
     hidden: Counter[str] = Counter()
     every: Counter[str] = Counter()
     for p, hide in zip(persons, private, strict=True):
         every[p.gold] += p.mentions
         hidden[p.gold] += p.mentions * bool(hide)
-    good = sum(hidden[c] for c in ("STUDENT", "CONNECTED", "INSTRUCTOR"))
+    good = sum(hidden[c] for c in PRIVATE)
     return {c: hidden[c] / every[c] for c in every} | {"precision": good / max(hidden.total(), 1)}

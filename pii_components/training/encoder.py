@@ -6,19 +6,14 @@ Training from a pipeline's encoder goes on from a model that knows names, and ne
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy
 import spacy
 import srsly
-from spacy.tokens import Doc
-from spacy.util import minibatch
 
-from ..context.role_encoder import PLACEHOLDERS, pieces_of
 from ..errors import Errors, PiiError
-from ..ner.layers import BLANK_LINE_PIECE, GAP_PIECE, LINE_PIECE
 from ..ner.onnx import OnnxShim
 from .onnx_export import ENCODER, encoder_shim, encoder_state, heads_of
 
@@ -26,18 +21,6 @@ logger = logging.getLogger(__name__)
 
 HEADS = "num_attention_heads"
 WEIGHTS = ("model.safetensors", "encoder.pt")
-_SPECIAL = (
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    LINE_PIECE,
-    BLANK_LINE_PIECE,
-    GAP_PIECE,
-    *PLACEHOLDERS,
-)
-_BATCH = 256  # documents whose pieces are counted together
 
 
 def find_weights(folder: Path) -> Path | None:
@@ -153,24 +136,3 @@ def ensure_encoder(out: Path, pipeline: str = "") -> None:
         raise PiiError(Errors.E510, what=f"'{out / WEIGHTS[0]}'")
     pipeline = pipeline or "en_pii_edu"
     logger.info("%s: from %s", extract(spacy.load(pipeline), out), pipeline)
-
-
-def prune(vocabulary: Sequence[str], docs: Iterable[Doc], pieces: int) -> list[int]:
-    """Choose the pieces of a WordPiece vocabulary that text like this needs. A word all of whose pieces are kept is read as before, since the longest
-    piece that fits stays the longest; others fall into shorter ones, in the end letters, all of which are kept.
-
-    pieces (int): How many to keep, special ones and single characters among them; the rest are the most frequent.
-    RETURNS (list[int]): Their ids, in the order of the vocabulary; all, if there are no more. RAISES (PiiError): E114, if special pieces and
-    characters alone are more.
-    """
-    if len(vocabulary) <= pieces:
-        return list(range(len(vocabulary)))
-    needed = [p in _SPECIAL or len(p.removeprefix("##")) == 1 for p in vocabulary]
-    if sum(needed) > pieces:
-        raise PiiError(Errors.E114, pieces=pieces, least=sum(needed))
-    counts, encoder = numpy.zeros(len(vocabulary), dtype="i8"), pieces_of(vocabulary)
-    for batch in minibatch(docs, _BATCH):
-        for found in encoder.predict(list(batch)):
-            counts += numpy.bincount(found.dataXd[found.dataXd >= 0], minlength=len(vocabulary))
-    counts[needed] = numpy.iinfo("i8").max
-    return sorted(numpy.argsort(-counts, kind="stable")[:pieces].tolist())

@@ -13,12 +13,15 @@ from spacy.language import Language
 from thinc.api import Config, Model
 
 from ..errors import Errors, PiiError
+from ..ner.layers import CASE_STEP
 
 # An encoder's weights as an ONNX graph, and back.
 
 PREFIX = "curated_encoder."
-WORDS, _PLACES, _SEGMENTS = (
-    f"{PREFIX}embeddings.{kind}_embeddings.weight" for kind in ("word", "position", "token_type")
+# `case` is ours: a curated transformer has none.
+WORDS, PLACES, SEGMENTS, CASES = (
+    f"{PREFIX}embeddings.{kind}_embeddings.weight"
+    for kind in ("word", "position", "token_type", "case")
 )
 _MOST = 127  # largest number in 8 bits with a sign
 # Largest weight of a product. Processors without VNNI add two products of 8 bits in 16, with a sign: 2 * 255 * 64 is what fits.
@@ -202,7 +205,7 @@ def encoder_graph(
             g, x, f"{PREFIX}layers.{n}.", output="vectors" if n == n_layers - 1 else ""
         )
     make, types = g.onnx.helper, g.onnx.TensorProto
-    width = state[_PLACES].shape[1]
+    width = state[PLACES].shape[1]
     ids = make.make_tensor_value_info("ids", types.INT64, ["n_pieces"])
     vectors = make.make_tensor_value_info("vectors", types.FLOAT, ["n_pieces", width])
     graph = make.make_graph(g.nodes, "encoder", [ids], [vectors], list(g.constants.values()))
@@ -215,13 +218,20 @@ def encoder_graph(
 
 def _embed(g: _Graph) -> str:
     # All pieces are of BERT's first segment, so that its vector can be part of each position's.
-    places = g.state[_PLACES] + g.state[_SEGMENTS][0]
+    places = g.state[PLACES] + g.state[SEGMENTS][0]
+    words, cases = "ids", g.state.get(CASES)
+    if cases is not None:
+        step = g.constant("case_step", numpy.asarray(CASE_STEP, dtype="i8"))
+        words = g.add("Mod", ["ids", step])
     if g.quantized:
-        x = g.narrowed(WORDS, g.state[WORDS], lambda table: g.add("Gather", [table, "ids"]))
-        y = g.narrowed(_PLACES, places, lambda table: _first_rows(g, table))
+        x = g.narrowed(WORDS, g.state[WORDS], lambda table: g.add("Gather", [table, words]))
+        y = g.narrowed(PLACES, places, lambda table: _first_rows(g, table))
     else:
-        x = g.add("Gather", [g.widened(WORDS, g.state[WORDS]), "ids"])
-        y = _first_rows(g, g.widened(_PLACES, places))
+        x = g.add("Gather", [g.widened(WORDS, g.state[WORDS]), words])
+        y = _first_rows(g, g.widened(PLACES, places))
+    if cases is not None:
+        table = g.constant(CASES, cases)
+        y = g.add("Add", [y, g.add("Gather", [table, g.add("Div", ["ids", step])])])
     return g.add_and_norm(x, y, PREFIX + "embeddings.layer_norm")
 
 
@@ -313,9 +323,7 @@ def encoder_state(graph: bytes) -> dict[str, numpy.ndarray]:
             state[at + "ffn.output.bias"] += _GELU_LEAST * state[at + "ffn.output.weight"].sum(
                 axis=1
             )
-    state[_SEGMENTS] = numpy.zeros(
-        (2, state[_PLACES].shape[1]), dtype="f4"
-    )  # part of the positions
+    state[SEGMENTS] = numpy.zeros((2, state[PLACES].shape[1]), dtype="f4")  # part of the positions
     return state
 
 
@@ -420,7 +428,7 @@ def with_torch_encoder(nlp: Language) -> Language:
         "pooling": settings["pooling"],
     }
     _replace_listeners(config["components"], listener, kind=_VECTORS)
-    model |= dict.fromkeys(("max_position_embeddings", "model_max_length"), state[_PLACES].shape[0])
+    model |= dict.fromkeys(("max_position_embeddings", "model_max_length"), state[PLACES].shape[0])
     model |= {key: settings[key] for key in ("piece_encoder", "with_spans")}
     config["components"][ENCODER] = {"factory": "curated_transformer", "model": model}
 

@@ -19,7 +19,6 @@ from thinc.api import PyTorchShim
 
 from .. import __version__
 from ..context.classifier import PersonModel
-from ..context.role_encoder import PersonReader
 from ..errors import Errors, PiiError
 from ..ner.onnx import OnnxShim
 from .encoder import half
@@ -105,13 +104,12 @@ def assemble(
     settings: dict[str, dict[str, Any]] | None = None,
     encoder: str = INT8,
     classifier: bytes = b"",
-    reader: bytes = b"",
 ) -> Language:
     """Add the rules behind the trained components.
 
     model (Path | str | Sequence): A pipeline as `spacy train` saved it, or one that was assembled before, by path or name; of several `mean_of`.
-    settings (dict | None): Config per component; "pii_ner" may change thresholds. encoder (str): One of `ENCODERS`. classifier, reader (bytes):
-    Of `pii_context`, as `scripts.annotated classifier` and `scripts.train role-encoder` write them; none if empty. RETURNS (Language): The
+    settings (dict | None): Config per component; "pii_ner" may change thresholds. encoder (str): One of `ENCODERS`. classifier (bytes):
+    Of `pii_context`, as `scripts.annotated classifier` writes it; none if empty. RETURNS (Language): The
     whole pipeline, not yet saved.
     """
     settings = settings or {}
@@ -135,8 +133,6 @@ def assemble(
     context: Any = fresh.get_pipe("pii_context")
     if classifier:
         context.classifier = PersonModel.from_bytes(classifier)
-    if reader:
-        context.reader = PersonReader.from_bytes(reader)
     fresh.add_pipe(CLEANER)
     return fresh
 
