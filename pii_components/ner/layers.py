@@ -10,7 +10,7 @@ Torch is imported when a config names an architecture of the curated transformer
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -357,88 +357,3 @@ def build_token_classifier(
     model.set_ref("tok2vec", tok2vec)
     model.set_ref("output_layer", output)
     return model
-
-
-def make_freeze_encoder(*, layers: int = 0, pipe: str = "transformer") -> Callable[[Any], None]:
-    """RETURNS (Callable[[Language], None]): For `[initialize.after_init]`; keeps embeddings and lowest layers as they were pre-trained.
-
-    On a CPU a step of training gets a third quicker with two of six layers frozen; what they hold is general.
-    layers (int): Number of lowest layers; 0 freezes the embeddings only. pipe (str): Name of the transformer component."""
-    return partial(_freeze, layers=layers, pipe=pipe)
-
-
-def _freeze(nlp: Any, *, layers: int, pipe: str) -> Any:
-    encoder = nlp.get_pipe(pipe).model.get_ref("transformer").shims[0]._model
-    frozen = ["embeddings", *(f".layers.{n}." for n in range(layers))]
-    for name, parameter in encoder.named_parameters():
-        if any(part in name for part in frozen):
-            parameter.requires_grad_(False)
-    return encoder
-
-
-def make_quick_encoder(*, layers: int = 0, pipe: str = "transformer") -> Callable[[Any], None]:
-    """As `pii_edu.freeze_encoder.v1`, and the encoder learns faster on processors: `quicken`, and bfloat16 where they have it."""
-
-    def prepare(nlp: Any) -> None:
-        encoder = quicken(_freeze(nlp, layers=layers, pipe=pipe))
-        if next(encoder.parameters()).device.type == "cpu" and has_bfloat16():
-            compute_in_bfloat16(encoder)
-
-    return prepare
-
-
-def quicken(encoder: Any, *, dropout: float = 0.0) -> Any:
-    """RETURNS (torch.nn.Module): The same encoder of the curated transformers, with torch's own attention, and dropout with one mask for all places
-    of a sequence (Gal and Ghahramani 2016, arXiv:1512.05287), a hundredth of the random numbers. dropout (float): Share of a layer's output that
-    is dropped in training, 0 to 1; of attention nothing is."""
-    from curated_transformers.models.attention import ScaledDotProductAttention
-    from torch import nn
-
-    for module in encoder.modules():
-        if isinstance(module, ScaledDotProductAttention):
-            module.forward = _fused_attention  # type: ignore[method-assign]
-        elif isinstance(module, nn.Dropout):
-            module.p = dropout
-            module.forward = partial(_sequence_dropout, module)  # type: ignore[method-assign]
-    return encoder
-
-
-def _fused_attention(k: Any, q: Any, v: Any, attn_mask: Any) -> Any:
-    """Attention of tensors `(batch, heads, seq, width)`."""
-    from torch.nn.functional import scaled_dot_product_attention
-
-    return scaled_dot_product_attention(
-        q, k, v, attn_mask=attn_mask.bool_mask.view(q.shape[0], 1, 1, -1)
-    )
-
-
-def _sequence_dropout(module: Any, x: Any) -> Any:
-    import torch
-
-    if not module.training or not module.p:
-        return x
-    kept = torch.rand(x.shape[0], 1, x.shape[-1], device=x.device) > module.p
-    return x * kept.to(x.dtype) / (1 - module.p)
-
-
-def has_bfloat16() -> bool:
-    """RETURNS (bool): Whether this processor multiplies bfloat16 itself. Where torch has to imitate it, a training step takes eight times as long."""
-    import torch
-
-    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
-
-
-def compute_in_bfloat16(encoder: Any) -> Any:
-    """RETURNS (torch.nn.Module): The same encoder, which computes in bfloat16 on processors; its weights and outputs stay 32 bits."""
-    import torch
-
-    forward = encoder.forward
-
-    def with_bfloat16(*args: Any, **kwargs: Any) -> Any:
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            output = forward(*args, **kwargs)
-        output.all_outputs = [layer.float() for layer in output.all_outputs]
-        return output
-
-    encoder.forward = with_bfloat16
-    return encoder

@@ -52,7 +52,8 @@ def targets(
     """RETURNS (Target): Of the predicted document; what does not align has weight 0, what has a label that is none of the model's is outside.
     Where entities are the gold, those with labels that are none of ours, and what nobody has annotated, have weight 0.
 
-    labels (Sequence[str]): The model's, in the order of its columns; a name of any role is a `NAME`. class_weights (Mapping[str, float]): Factor per label or group, and `O`.
+    labels (Sequence[str]): The model's, in the order of its columns; a name of any role is a `NAME`.
+    class_weights (Mapping[str, float]): Factor per label or group, and `O`.
     RAISES (PiiError): E002 for gold annotated for a label that does not exist."""
     column = {label: 1 + 2 * i for i, label in enumerate(labels)}
     gold = numpy.zeros(len(doc), dtype="i8")

@@ -4,7 +4,7 @@ The component `transformer` keeps its name, its pieces and its windows; its mode
 to it reads `doc.tensor`. Everything else is copied as it is.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy
@@ -327,20 +327,6 @@ def encoder_state(graph: bytes) -> dict[str, numpy.ndarray]:
     return state
 
 
-def prune_graph(graph: bytes, kept: Sequence[int]) -> bytes:
-    """RETURNS (bytes): A graph of `encoder_graph` whose vocabulary has these pieces alone, numbered anew; what it says of them stays the same."""
-    onnx = _onnx()
-    model = onnx.load_from_string(graph)
-    for held in model.graph.initializer:
-        if held.name in (WORDS, f"{WORDS}.scale"):
-            held.CopyFrom(
-                onnx.numpy_helper.from_array(
-                    onnx.numpy_helper.to_array(held)[list(kept)], held.name
-                )
-            )
-    return bytes(model.SerializeToString())
-
-
 def with_onnx_encoder(nlp: Language, *, quantized: bool = True) -> Language:
     """RETURNS (Language): The same pipeline with an encoder that onnxruntime runs, over a vocabulary of its own.
 
@@ -400,46 +386,6 @@ def renew(
         for label in getattr(source, "labels", ()):
             fresh.vocab.strings.add(label)
     return fresh
-
-
-def with_torch_encoder(nlp: Language) -> Language:
-    """The way back: the same pipeline with a curated transformer, for a GPU or to train on; what was 8 bits is as near as 8 bits are.
-
-    nlp (Language): What `with_onnx_encoder` gave. RETURNS (Language): Over a vocabulary of its own. RAISES (PiiError): E110 if its encoder is
-    no such graph, E005 without `onnx`.
-    """
-    config = nlp.config.copy()
-    settings = config["components"].get(ENCODER, {}).get("model", {})
-    if settings.get("@architectures") != _RUNNER:
-        raise PiiError(Errors.E110, problem=f"the architecture {settings.get('@architectures')}")
-    graph = encoder_shim(nlp.get_pipe(ENCODER).model).graph  # type: ignore[attr-defined]
-    state, width = encoder_state(graph), settings["hidden_width"]
-    inner = f"{PREFIX}layers.0.ffn.intermediate.weight"
-    model = {"@architectures": _BERT, "vocab_size": state[WORDS].shape[0], "hidden_width": width}
-    model |= {
-        "intermediate_width": state[inner].shape[0],
-        "num_hidden_layers": count_layers(state),
-        "num_attention_heads": heads_of(graph),
-    }
-    listener = {
-        "@architectures": _LISTENER,
-        "width": width,
-        "upstream": ENCODER,
-        "pooling": settings["pooling"],
-    }
-    _replace_listeners(config["components"], listener, kind=_VECTORS)
-    model |= dict.fromkeys(("max_position_embeddings", "model_max_length"), state[PLACES].shape[0])
-    model |= {key: settings[key] for key in ("piece_encoder", "with_spans")}
-    config["components"][ENCODER] = {"factory": "curated_transformer", "model": model}
-
-    def copy(source: Model, target: Model) -> None:
-        import torch
-
-        encoder_shim(target)._model.load_state_dict(
-            {key: torch.from_numpy(value) for key, value in state.items()}
-        )
-
-    return renew(nlp, config, copy)
 
 
 def check_settings(settings: dict[str, Any]) -> None:

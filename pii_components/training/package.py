@@ -1,37 +1,29 @@
-"""From a trained pipeline to the one that ships: `package("training/model-best", Path("en_pii_edu"))`.
+"""From a trained pipeline to a package: `package(assemble("training/model-best"), Path("training/en_pii_edu"))`.
 
-Three things change: the rules are added behind the trained components, the encoder becomes an ONNX graph that runs without torch (or stays a
-PyTorch model, in half precision, for a GPU or for training on), and the vocabulary is made anew: spaCy keeps every string that a pipeline has
-seen, and what `pii_ner` has seen in training is students' words.
+Of what `spacy train` wrote three things change: the rules are added behind the trained components, the encoder becomes an ONNX graph that runs
+without torch, and the vocabulary is made anew: spaCy keeps every string that a pipeline has seen, and what `pii_ner` has seen in training is
+students' words.
 """
 
 import logging
 import shutil
-from collections.abc import Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
 import spacy
 import srsly
 from spacy.language import Language
-from thinc.api import PyTorchShim
 
 from .. import __version__
-from ..context.classifier import PersonModel
 from ..errors import Errors, PiiError
 from ..ner.onnx import OnnxShim
-from .encoder import half
-from .onnx_export import ENCODER, encoder_shim, renew, with_onnx_encoder, with_torch_encoder
+from .onnx_export import ENCODER, encoder_shim, renew, with_onnx_encoder
 
 logger = logging.getLogger(__name__)
 
-# How the encoder is packaged. 8 bits are half the size and twice as fast; half precision in ONNX gives what torch gives.
-INT8, HALF, TORCH = "onnx-int8", "onnx-half", "torch"
-ENCODERS = (INT8, HALF, TORCH)
 RULES = ("pii_ruler", "pii_context", "hips_surrogate")
 CLEANER = "pii_cleaner"
-MAX_BYTES = 40_000_000  # of what ships
+MAX_BYTES = 26_000_000  # of what ships
 META = {
     "lang": "en",
     "name": "pii_edu",
@@ -55,85 +47,22 @@ META = {
 }
 
 
-def _serialize_half(model: Any) -> bytes:
-    import torch
+def assemble(model: Path | str, *, quantized: bool = True) -> Language:
+    """Add the rules behind components that `spacy train` trained, over an encoder that onnxruntime runs.
 
-    buffer = BytesIO()
-    torch.save(half(model.state_dict()), buffer)
-    return buffer.getvalue()
-
-
-def halve(nlp: Language) -> None:
-    """Store every PyTorch model of a pipeline in half precision from now on; its weights in memory stay, and loading widens them again."""
-    for _, pipe in nlp.pipeline:
-        for node in pipe.model.walk() if hasattr(pipe, "model") else ():
-            for shim in node.shims:
-                if isinstance(shim, PyTorchShim):
-                    cast(Any, shim)._serialize_model = _serialize_half
-
-
-def mean_of(models: Sequence[Path | str], **options: Any) -> Language:
-    """One pipeline with the mean of the weights of several that were trained from the same start, as good as their ensemble and as fast as one
-    (Wortsman et al. 2022, arXiv:2203.05482). options (Any): Of `spacy.load`. RETURNS (Language): The first, with the means."""
-    first, *others = (spacy.load(str(model), **options) for model in models)
-    for name, pipe in first.pipeline:
-        if not hasattr(pipe, "model"):
-            continue
-        walks = [list(nlp.get_pipe(name).model.walk()) for nlp in (first, *others)]  # type: ignore[attr-defined]
-        for nodes in zip(*walks, strict=True):
-            for param in nodes[0].param_names:
-                if nodes[0].has_param(param):
-                    nodes[0].set_param(
-                        param, sum(node.get_param(param) for node in nodes) / len(nodes)
-                    )
-            for shims in zip(*(node.shims for node in nodes), strict=True):
-                if isinstance(shims[0], PyTorchShim):
-                    states = [cast(Any, shim)._model.state_dict() for shim in shims]
-                    cast(Any, shims[0])._model.load_state_dict(
-                        {
-                            key: sum(state[key] for state in states) / len(states)
-                            for key in states[0]
-                        }
-                    )
-    return first
-
-
-def assemble(
-    model: Path | str | Sequence[Path | str],
-    *,
-    settings: dict[str, dict[str, Any]] | None = None,
-    encoder: str = INT8,
-    classifier: bytes = b"",
-) -> Language:
-    """Add the rules behind the trained components.
-
-    model (Path | str | Sequence): A pipeline as `spacy train` saved it, or one that was assembled before, by path or name; of several `mean_of`.
-    settings (dict | None): Config per component; "pii_ner" may change thresholds. encoder (str): One of `ENCODERS`. classifier (bytes):
-    Of `pii_context`, as `scripts.annotated classifier` writes it; none if empty. RETURNS (Language): The
-    whole pipeline, not yet saved.
+    model (Path | str): The pipeline, by path or name.
+    quantized (bool): 8 bits instead of half precision, which gives what torch gives.
+    RETURNS (Language): The whole pipeline, not yet saved.
     """
-    settings = settings or {}
-    models = [model] if isinstance(model, Path | str) else model
-    nlp = mean_of(models, exclude=[*RULES, CLEANER, "doc_cleaner"])  # the latter until 0.9.6
-    if thresholds := settings.get("pii_ner", {}).get("thresholds"):
-        cast(Any, nlp.get_pipe("pii_ner")).cfg["thresholds"] = dict(thresholds)
+    nlp = spacy.load(str(model), exclude=[*RULES, CLEANER])
     config = nlp.config.copy()
     # Where it was trained is nobody's business; spaCy checks the whole config, so a path may not become null either.
     config["paths"] = {key: value and Path(value).name for key, value in config["paths"].items()}
-    if thresholds:
-        config["components"]["pii_ner"]["thresholds"] = dict(thresholds)
     fresh = renew(nlp, config)
-    is_onnx = isinstance(encoder_shim(cast(Any, fresh.get_pipe(ENCODER)).model), OnnxShim)
-    if encoder == TORCH and is_onnx:
-        fresh = with_torch_encoder(fresh)
-    elif encoder != TORCH and not is_onnx:
-        fresh = with_onnx_encoder(fresh, quantized=encoder == INT8)
-    for rule in RULES:
-        fresh.add_pipe(rule, config=settings.get(rule, {}))
-    context: Any = fresh.get_pipe("pii_context")
-    if classifier:
-        context.classifier = PersonModel.from_bytes(classifier)
-    fresh.add_pipe(CLEANER)
+    if not isinstance(encoder_shim(cast(Any, fresh.get_pipe(ENCODER)).model), OnnxShim):
+        fresh = with_onnx_encoder(fresh, quantized=quantized)
+    for rule in (*RULES, CLEANER):
+        fresh.add_pipe(rule)
     return fresh
 
 
@@ -171,20 +100,14 @@ def _numbers(view: dict[str, Any]) -> dict[str, float]:
     }
 
 
-def package(
-    model: Path | str | Sequence[Path | str],
-    out: Path,
-    *,
-    metrics: Path | None = None,
-    **options: Any,
-) -> Path:
+def package(nlp: Language, out: Path, *, metrics: Path | None = None) -> Path:
     """Write a package folder such as the one that `spacy.load("en_pii_edu")` finds.
 
-    out (Path): The folder; earlier pipelines in it are removed. metrics (Path | None): See `meta_of`. options (Any): Of `assemble`.
+    nlp (Language): Of `assemble`, or of `two_heads.make_pipeline`.
+    out (Path): The folder; earlier pipelines in it are removed.
+    metrics (Path | None): See `meta_of`.
     RETURNS (Path): The pipeline's folder.
     """
-    nlp = assemble(model, **options)
-    halve(nlp)
     nlp.meta.update(meta_of(metrics))
     made = _new(out)
     nlp.to_disk(made)
@@ -196,7 +119,7 @@ def ship(packaged: Path, out: Path) -> Path:
     """Put a pipeline that `package` wrote in the place of the one that ships.
 
     packaged (Path): The folder that was written. out (Path): That of the import package. RETURNS (Path): The pipeline's folder there.
-    RAISES (PiiError): E604, if nothing was written; E010, if it is larger than 40 MB.
+    RAISES (PiiError): E604, if nothing was written; E010, if it is larger than 26 MB.
     """
     for folder in packaged.glob("en_pii_edu-*"):
         if (size := _size(folder)) > MAX_BYTES:

@@ -38,11 +38,13 @@ from .onnx_export import (
     WORDS,
     encoder_graph,
     encoder_shim,
+    quantize,
 )
+from .onnx_export import encoder_state as graph_state
 
 # Head A's labels, in the order of `TYPES` of scripts/two_heads.py.
-LABELS = (NAME, LOCATION, EDUCATION, EMPLOYER, DATE, AGE)
-LABELS += (EMAIL, USERNAME, ID_NUM, PHONE_NUM, URL_PERSONAL, STREET_ADDRESS)
+_CONTACTS = (EMAIL, USERNAME, ID_NUM, PHONE_NUM, URL_PERSONAL, STREET_ADDRESS)
+LABELS = (NAME, LOCATION, EDUCATION, EMPLOYER, DATE, AGE, *_CONTACTS)
 RULES = ("pii_ruler", "pii_context", "hips_surrogate", "pii_cleaner")
 _HEADS = ("attend", "whose", "owned")
 _N_ATTENTION = 12
@@ -99,6 +101,26 @@ def encoder_state(weights: Weights) -> dict[str, numpy.ndarray]:
         elif parts[0] == "layers":
             state[f"{PREFIX}layers.{parts[1]}.{_LAYER[parts[2]]}.{parts[3]}"] = value
     return state
+
+
+def shipped_start() -> dict[str, numpy.ndarray]:
+    """RETURNS (dict[str, numpy.ndarray]): Weights of the encoder that is installed, by their names in scripts/two_heads.py; words in 8 bits."""
+    nlp: Any = spacy.load("en_pii_edu", exclude=[*RULES, "pii_ner"])
+    state = graph_state(encoder_shim(nlp.get_pipe(ENCODER).model).graph)
+    scale, words = quantize(state[WORDS], 127)
+    found = {"word.weight": words, "word.weight.scale": scale[:, None]}
+    found |= {"place.weight": state[PLACES], "segment": state[SEGMENTS][0]}
+    if CASES in state:
+        found["case.weight"] = state[CASES]
+    ours = {theirs: name for name, theirs in _LAYER.items()}
+    for name, value in state.items():
+        part = name.removeprefix(PREFIX).split(".")
+        if part[:2] == ["embeddings", "layer_norm"]:
+            found[f"norm.{part[2]}"] = value
+        elif part[0] == "layers":
+            inner, kind = ".".join(part[2:-1]), part[-1]
+            found[f"layers.{part[1]}.{ours[inner]}.{kind}"] = value
+    return found
 
 
 def shipped_vocabulary() -> list[str]:
