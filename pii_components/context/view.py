@@ -4,11 +4,8 @@
     lead            start of a first line that runs on     Ana Lopez Challenge: Our ...
     bibliography    under "References", or in its form     Popper, K. (1959). The logic ...
     signoff         the short lines at the end             Best, / Ana
-    body            all else
-    turn            what somebody says in a conversation   Tutor: Well done, Ana!
-    tutor_turn      the same, of one who teaches
+    tutor_turn      what one who teaches says              Tutor: Well done, Ana!
     speaker         who says it                            Ana: hello all
-    beset           an emoji or a full stop touches it     🌸Ana🌸, end.Ana
 
 Words and text are normalised, and patterns see every name as one sign: "Ann, Ben and Carl (2014)" is "¤, ¤ and ¤ (2014)". Offsets are
 those of the normalised text; candidates are tokens, so nobody needs the way back.
@@ -51,10 +48,6 @@ _BIB_LINE = re.compile(
     rf" (?:\({_YEAR}[a-z]?[,)]|{_YEAR}[a-z]?[.,]|\(n\.d\.\)|[“\"«].{{3,160}}[.,]?[”\"»])"
     # Last, First. Title. Publisher, 2010
     rf"|{_NUMBER}{MASK}(?:, (?:ed|eds|trans)\.)?[.,] [^.]{{3,120}}\. (?:[^.:]{{2,60}}: )?[^.,]{{2,60}}, {_YEAR}"
-)
-# A full stop ends a sentence unless a title, an initial or an abbreviation stands before it.
-_SENTENCE_END = re.compile(
-    r"(?<!\bmr)(?<!\bmrs)(?<!\bms)(?<!\bdr)(?<!\bprof)(?<!\bal)(?<!\bpp)(?<!\bst)(?<!\b\w)[.!?]+[\"'”’)\]]*(?:\s+|\Z)"
 )
 _WORD = re.compile(r"[^\W\d_]+")
 _LABEL = re.compile(r"\W*\w{1,20}:\s")
@@ -153,19 +146,16 @@ JOINERS = ("-", "‐", "‑", "'", "’", "_", "´", "`")  # signs that hold the
 WINDOW = 130  # characters that a pattern sees on either side
 CUT = "ǂ"  # a letter no one writes: says that the line goes on before the window, so that "^" does not match there
 _LEAD = 90  # characters of a first line in which a name may still be a header
-_GLUE = frozenset(".,;:!?|")
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a name stands: its zones, and its line, the line above and its sentence as written, other names masked, at most `WINDOW` characters."""
+    """Where a name stands: its zones, its line and the line above as written, other names masked, at most `WINDOW` characters."""
 
     zones: frozenset[str]
     before: str
     after: str
     line_before: str
-    sentence_before: str
-    sentence_after: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,33 +329,12 @@ class DocView:
         """RETURNS (list[Place]): What stands beside each name. names (Sequence[Candidate]): Sorted, without overlaps."""
         spans = [(self.starts[c.start], self.ends[c.end - 1]) for c in names]
         lines = {self.line_of(start) for start, _ in spans}
-        kinds = {n: _line_zones(self._masked(*self.lines[n], spans)) for n in lines}
         above = {
             n: self._masked(self.said_from(n), self.lines[n][1], spans)[-WINDOW:]
             for n in map(self._above, lines)
             if n >= 0
         }
-        return [self._place(c, spans, kinds, above) for c in names]
-
-    def _touches_symbol(self, name: Candidate) -> bool:
-        """Whether an emoji, what shows nothing, a full stop before it or a digit behind it touches a name without a space."""
-        first, after = name.start - 1, name.end
-        if self.words[name.start][:1] in _GLUE:
-            return True
-        if first >= 0 and not self.gap(first):
-            before = self.words[first][-1:]
-            # "end.so": a space is missing there, and nothing more.
-            if (
-                not before
-                or before == "|"
-                or (before in _GLUE and not self.words[name.start].islower())
-            ):
-                return True
-        return (
-            after < len(self.words)
-            and not self.gap(after - 1)
-            and (not self.words[after] or self.words[after][0].isdigit())
-        )
+        return [self._place(c, spans, above) for c in names]
 
     def _above(self, n: int) -> int:
         at = bisect_right(self.filled, n - 1) - 1
@@ -388,7 +357,6 @@ class DocView:
         self,
         name: Candidate,
         spans: list[tuple[int, int]],
-        kinds: Mapping[int, Mapping[str, bool]],
         above: Mapping[int, str],
     ) -> Place:
         start, end = self.starts[name.start], self.ends[name.end - 1]
@@ -399,62 +367,25 @@ class DocView:
         if low < start - WINDOW:
             before = CUT + before
         after = self._masked(end, min(high, end + WINDOW), spans) if end < high else ""
-        zones = self._zones(
-            n, start, before, after, kinds[n], turn=said <= start and n in self.turns
-        )
-        ends = [match.span() for match in _SENTENCE_END.finditer(before.lower())]
-        stop = _SENTENCE_END.search(after.lower())
-        return Place(
-            zones=zones | {"beset"} if self._touches_symbol(name) else zones,
-            before=before,
-            after=after,
-            line_before=above.get(self._above(n), ""),
-            sentence_before=before[ends[-1][1] if ends else 0 :],
-            sentence_after=after[: stop.start()] if stop else after,
-        )
+        zones = self._zones(n, start, before, after, turn=said <= start and n in self.turns)
+        return Place(zones, before, after, above.get(self._above(n), ""))
 
-    def _zones(
-        self,
-        n: int,
-        start: int,
-        before: str,
-        after: str,
-        kind: Mapping[str, bool],
-        *,
-        turn: bool,
-    ) -> frozenset[str]:
-        if turn:
-            kind = _line_zones(before + MASK + after)
-        header = n in self.header
+    def _zones(self, n: int, start: int, before: str, after: str, *, turn: bool) -> frozenset[str]:
+        line = before + MASK + after
+        alone = not _WORD.search(line)
         opens_text = n == self.filled[0] and start < self.lines[n][0] + _LEAD
-        listed = n in self.under_bibliography and not (kind["alone"] and n in self.filled[-3:])
+        listed = n in self.under_bibliography and not (alone and n in self.filled[-3:])
         zones = {
             "speaker": n in self.turns and not turn,
-            "turn": turn,
             "tutor_turn": turn and self.turns[n][1],
-            "opens": not any(c.isalnum() or c == MASK for c in before),
-            **kind,
-            "header": header,
-            "top": header and n in self.filled[:3],
-            "lead": not header and opens_text and is_lead(before, after),
+            "alone": alone,
+            "header": n in self.header,
+            "lead": n not in self.header and opens_text and is_lead(before, after),
             "signoff": n in self.signoff,
-            "last": n == self.filled[-1],
-            "bibliography": listed or kind["bibliography"],
+            "bibliography": listed or _BIB_LINE.match(line) is not None,
             "quoted": (before.count('"') + before.count("“") - before.count("”")) % 2 == 1,
         }
-        zones["body"] = not any(
-            zones[zone] for zone in ("header", "lead", "signoff", "bibliography")
-        )
         return frozenset(zone for zone, holds in zones.items() if holds)
-
-
-def _line_zones(line: str) -> dict[str, bool]:
-    """RETURNS (dict[str, bool]): Zones that all names of a line share. line (str): Names masked."""
-    return {
-        "alone": not _WORD.search(line),
-        "small": is_lowercase_line(line),
-        "bibliography": _BIB_LINE.match(line) is not None,
-    }
 
 
 @per_batch(4096)
