@@ -23,7 +23,7 @@ _READ = (*(f"read as {role}" for role in ROLES), "read as nobody")
 _ZONES = ("header", "signoff", "bibliography", "speaker", "tutor_turn", "quoted")
 # Where a text begins or ends says nothing in a few sentences.
 _EDGES, _SHORT = frozenset(("header", "signoff")), 60
-_ABOUT = ("full", "named often", "persons", "story", "conversation")
+_ABOUT = ("surely a name", "full", "named often", "persons", "story", "conversation")
 _LEAST = -7.0  # log-probability below which a role is out of the question
 
 
@@ -87,6 +87,7 @@ def person_rows(
     story = story_pattern().search(people.view.text.lower()) is not None
     about = [
         (
+            _logit(max(people.cands[i].score for i in group)),
             any(people.forms[i].full for i in group),
             math.log(len(group)),
             math.log(len(people.persons)),
@@ -97,6 +98,11 @@ def person_rows(
     ]
     rows = (numpy.maximum(read, _LEAST), beside, numpy.asarray(about, dtype="f4"))
     return numpy.concatenate(rows, axis=1)
+
+
+def _logit(p: float) -> float:
+    p = min(max(p, 0.01), 0.99)
+    return math.log(p / (1 - p))
 
 
 def _beside(people: People) -> numpy.ndarray:
