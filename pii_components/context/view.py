@@ -166,9 +166,9 @@ class ContextSettings:
     protect_recall: float = 0.15
     protect: float = 0.25
     protect_precision: float = 0.5
-    somebodys_recall: float = 0.3
-    somebodys: float = 0.5
-    somebodys_precision: float = 0.7
+    somebodys_recall: float = 0.15
+    somebodys: float = 0.3
+    somebodys_precision: float = 0.5
     header_lines: int = 16
     signoff_lines: int = 6
 
