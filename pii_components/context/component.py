@@ -55,8 +55,7 @@ from ..spans import (
 from .classifier import CLASSES, NOT_NAME, PersonModel, unexplained
 from .features import person_rows
 from .heads import OWNED, Heads
-from .mentions import FORM, People, find_people, propagate
-from .repair import is_place
+from .mentions import FORM, People, find_people, is_place, propagate
 from .view import ContextSettings, DocView
 
 # Students' and instructors' names are direct identifiers (CRAPII, section 2.2); who stands by them is as private.

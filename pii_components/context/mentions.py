@@ -1,46 +1,52 @@
-"""The names of a document before anybody is judged: edges mended, names that their form shows added, mentions linked into persons.
+"""The names of a document before anybody is judged: names that are obfuscated added, mentions linked into persons.
 
-    people = find_people(view, candidates, judge)
+    people = find_people(view, candidates, score)
     people.persons                      # lists of mentions, as indices into people.cands
 
-`judge` says of single mentions whose they may be, so that a student and an author with one surname stay two people. Accepted names are marked
+`score` says of single mentions whose they may be, so that a student and an author with one surname stay two people. Accepted names are marked
 everywhere (`propagate`, skweak's document history).
 """
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy
 
-from ..labels import NAME_STUDENT, ROLES, is_name
+from ..labels import (
+    EDUCATION,
+    EMPLOYER,
+    LOCATION,
+    NAME_STUDENT,
+    ROLES,
+    STREET_ADDRESS,
+    is_name,
+)
 from ..names.letters import fold
-from ..names.link import RoleCues, link_with_roles, respell, spell_initials
+from ..names.link import link, respell, spell_initials
+from ..names.obfuscated import Obfuscated
 from ..names.parse import Form, Mention, read_tokens
-from ..names.table import name_table
 from ..names.wordlists import case_style, in_table, is_glued, is_initial, is_word, words
-from ..spans import ROSTER, Candidate
-from .repair import drop_unnamed, is_place, repair
+from ..spans import Candidate
 from .view import DocView, Place
 
 FORM = "form:"  # source of names that their form shows
 _FORM_SCORE = 0.5
-# Log-odds by which a mention's own role must lead to be another person; the more, whom the text is signed by.
-_MARGIN, _SIGNED = 1.5, 3.0
+_SEEN, _WHOLE_SCORE = 0.3, 0.9
+_N_PRIVATE = 3  # columns of private people
+_CLEAR = 1.5  # log-odds by which a mention's own role must lead to be another person
 _JOINERS = ("-", "_", "‐")
 _AS_NAMES = frozenset(("title", "upper"))
-_FOUND_MOST, _TOP, _END, _LONGEST_ALONE = 4, 5, 3, 60
-_SIGNS = frozenset(("header", "lead", "signoff"))
 _FILE_NAME = re.compile(
     r"(?<![\w/.@-])[^\W_](?=(?:[^\W_]|-)*+_)[\w-]*+(?:\.[\w-]++){0,2}\.(docx?|pdf|odt|rtf|txt|pages|pptx?|xlsx?|jpe?g|png|zip|mp4)(?!\w)",
     re.IGNORECASE,
 )
 Span = tuple[int, int]
 # Places and candidates of some mentions -> log-probabilities, `(n_mentions, n_classes)`, the first five of the roles.
-Judge = Callable[["People"], numpy.ndarray]
+MentionScorer = Callable[["People"], numpy.ndarray]
 
 
 @dataclass(slots=True)
@@ -61,18 +67,11 @@ class People:
 
 
 def find_people(
-    view: DocView, base: Sequence[Candidate], judge: Judge | None
+    view: DocView, base: Sequence[Candidate], score: MentionScorer | None
 ) -> tuple[People, list[Candidate]]:
-    """RETURNS (tuple): The people of a document, and what is no name. base: What others found. judge (Judge | None): Of single mentions."""
-    base = repair(view, drop_unnamed(view, base))
-    for finder in (
-        _find_alone,
-        _find_in_places,
-        _find_obfuscated,
-        _find_leet,
-        _find_in_file_names,
-        _find_native,
-    ):
+    """RETURNS (tuple): The people of a document, and what is no name. base: What others found. score (MentionScorer | None): Of single mentions."""
+    base = whole(view, base)
+    for finder in (_find_obfuscated, _find_leet, _find_in_file_names, _find_native):
         base = [*base, *finder(view, base)]
     cands = sorted((c for c in base if is_name(c.label)), key=lambda c: c.start)
     read = [read_tokens(view.words[c.start : c.end]) for c in cands]
@@ -82,21 +81,52 @@ def find_people(
     )
     people = People(view, cands, list(named), view.places(cands), [[i] for i in range(len(cands))])
     if cands:
-        own = judge(people) if judge is not None else numpy.zeros((len(cands), len(ROLES)))
-        # Whom a class list knows needs no benefit of doubt: a surname that `pii_roster` left is cited there.
-        cues = [
-            RoleCues(
-                c.start,
-                dict(zip(ROLES, map(float, row), strict=False)),
-                bool(place.zones & _SIGNS) and c.source != ROSTER,
-            )
-            for c, place, row in zip(cands, people.places, own, strict=True)
-        ]
-        links = link_with_roles(people.mentions, cues, margin=_MARGIN, signed=_SIGNED)
-        people.persons = [[] for _ in links.people]
-        for i, owner in enumerate(links.owners):
-            people.persons[owner].append(i)
+        own = score(people) if score is not None else numpy.zeros((len(cands), len(ROLES)))
+        groups: dict[int, list[int]] = {}
+        for i, owner in enumerate(link(people.mentions).owners):
+            groups.setdefault(owner if owner >= 0 else -1 - i, []).append(i)
+        parts = [part for group in groups.values() for part in _namesakes(group, own)]
+        people.persons = sorted(parts)
     return people, [c for c in base if not is_name(c.label)]
+
+
+def _namesakes(group: list[int], own: numpy.ndarray) -> list[list[int]]:
+    """Part an author or a character from somebody private who has the same name: "Reed (2019)" in an essay by Tobias Reed. own (numpy.ndarray):
+    Log-probabilities of each mention; both must be clear by themselves."""
+    private = {i: float(numpy.logaddexp.reduce(own[i, :_N_PRIVATE])) for i in group}
+    kept = {i: float(numpy.logaddexp.reduce(own[i, _N_PRIVATE : len(ROLES)])) for i in group}
+    apart = [i for i in group if kept[i] - private[i] > _CLEAR]
+    if not apart or not any(private[i] - kept[i] > _CLEAR for i in group):
+        return [group]
+    return [[i for i in group if i not in apart], apart]
+
+
+def whole(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
+    """What stands letter by letter, torn over two lines or in a script of its own is all of a name or nothing."""
+    names = sorted((c for c in cands if is_name(c.label)), key=lambda c: c.start)
+    pieces = [
+        *view.obfuscated,
+        *(Obfuscated(start, end, tuple(view.words[start:end])) for start, end in view.native),
+    ]
+    for piece in pieces:
+        low = bisect_right(names, piece.start, key=lambda c: c.end)
+        high = bisect_left(names, piece.end, key=lambda c: c.start)
+        touched = names[low:high]
+        if not touched or all(map(words().is_heading, piece.words)):
+            continue
+        strong = max(touched, key=lambda c: c.score)
+        start, end = min(piece.start, touched[0].start), max(piece.end, touched[-1].end)
+        # The model read letters or halves of words; that it saw a name there at all says more than how sure it was.
+        sure = strong.score >= _SEEN and not any(map(words().is_common, piece.words))
+        score = max(strong.score, _WHOLE_SCORE) if sure else strong.score
+        names[low:high] = [replace(strong, start=start, end=end, score=score)]
+    return sorted([*names, *(c for c in cands if not is_name(c.label))], key=lambda c: c.start)
+
+
+def is_place(view: DocView, c: Candidate) -> bool:
+    """RETURNS (bool): Whether a place, a firm, a school, or one word of an address was read, which half a name may be, too."""
+    lone = c.label == STREET_ADDRESS and c.end - c.start == 1 and view.words[c.start].isalpha()
+    return lone or c.label in (LOCATION, EDUCATION, EMPLOYER)
 
 
 # --- accepted names, everywhere
@@ -275,59 +305,6 @@ def _single_fits(view: DocView, i: int, styles: Collection[str]) -> bool:
 
 
 # --- names that their form shows, whatever stands beside them
-
-
-def _find_alone(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
-    table, lists, held = name_table(), words(), _named(view, cands)
-    found = []
-    lines = [n for n in view.filled[:_TOP] if n in view.header] + [
-        n for n in view.filled[-_END:] if n in view.signoff
-    ]
-    for n in dict.fromkeys(lines):
-        low, high = view.lines[n]
-        tokens = range(bisect_left(view.starts, low), bisect_left(view.starts, high))
-        named = [i for i in tokens if not view.is_space(i) and is_word(view.words[i])]
-        whole = [view.words[i] for i in named if not is_initial(view.words[i])]
-        if (
-            not 2 <= len(whole) <= _FOUND_MOST
-            or named[-1] - named[0] >= len(named) + 2
-            or high - low > _LONGEST_ALONE
-        ):
-            continue
-        span = (named[0], named[-1] + 1)
-        if any(held[slice(*span)]) or any(map(str.isdigit, view.line(n))):
-            continue
-        if any(
-            lists.is_common(w) or not in_table(w) or case_style(w) not in _AS_NAMES for w in whole
-        ):
-            continue
-        if table.is_given(whole[0]) and table.is_surname(whole[-1]):
-            found.append(_added(span, "alone", "a line with a name and nothing else"))
-    return found
-
-
-def _named(view: DocView, cands: Sequence[Candidate]) -> list[bool]:
-    """Tokens of names and details; a place, a firm or a school may be read anew."""
-    return view.marked(c for c in cands if not is_place(view, c))
-
-
-def _find_in_places(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
-    """A given name and one word more that were read as one place or firm: "Ines Austin"."""
-    found, held = [], _named(view, cands)
-    inside = view.marked(c for c in cands if is_place(view, c))
-    for c in cands:
-        end = c.start + 2
-        if not is_place(view, c) or c.end > end or not all(inside[c.start : end]):
-            continue
-        if end > len(view) or any(inside[end : end + 1]) or view.gap(c.start) != " ":
-            continue
-        first, last = view.words[c.start : end]
-        named = name_table().is_given(first) and case_style(first) == case_style(last) == "title"
-        last_name = name_table().is_surname(last) or words().is_common(last)
-        words_too = words().is_common(first) or words().is_heading(last) or not last_name
-        if named and not words_too and not any(held[c.start : end]):
-            found.append(_added((c.start, end), "place", "a given name and a place"))
-    return found
 
 
 def _find_obfuscated(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:

@@ -1,7 +1,6 @@
 """A document as `pii_context` reads it: words, lines, zones, and what stands beside each name.
 
     header          the lines before running text          By Ana Lopez
-    lead            start of a first line that runs on     Ana Lopez Challenge: Our ...
     bibliography    under "References", or in its form     Popper, K. (1959). The logic ...
     signoff         the short lines at the end             Best, / Ana
     tutor_turn      what one who teaches says              Tutor: Well done, Ana!
@@ -17,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from itertools import accumulate, islice, pairwise, takewhile
+from itertools import accumulate, takewhile
 from typing import Any
 
 from spacy.attrs import SPACY
@@ -26,7 +25,7 @@ from spacy.tokens import Doc
 from ..errors import Errors, PiiError
 from ..labels import BALANCED
 from ..names import expression
-from ..names.letters import fold, per_batch
+from ..names.letters import per_batch
 from ..names.normalize import is_invisible, is_ornament, normalize_token
 from ..names.obfuscated import Obfuscated, find_obfuscated, native_runs, read_leet
 from ..spans import Candidate
@@ -50,7 +49,6 @@ _BIB_LINE = re.compile(
     rf"|{_NUMBER}{MASK}(?:, (?:ed|eds|trans)\.)?[.,] [^.]{{3,120}}\. (?:[^.:]{{2,60}}: )?[^.,]{{2,60}}, {_YEAR}"
 )
 _WORD = re.compile(r"[^\W\d_]+")
-_LABEL = re.compile(r"\W*\w{1,20}:\s")
 _HEADING = 60  # characters that no heading has
 
 
@@ -80,27 +78,6 @@ def is_running(line: str) -> bool:
     if lower >= 3 and (len(stripped) > 120 or stripped.endswith((".", "!", "?", ".”", '."'))):
         return True
     return lower >= 7 or (lower >= 4 and stripped.endswith(":"))
-
-
-@per_batch(256)
-def is_lowercase_line(line: str) -> bool:
-    """RETURNS (bool): Whether a line is in lower case throughout, the label of a speaker left out."""
-    label = _LABEL.match(line)
-    rest = line[label.end() :] if label else line
-    return rest == rest.lower() and any(islice((c for c in rest if c.islower()), 11, None))
-
-
-def is_lead(before: str, after: str) -> bool:
-    """RETURNS (bool): Whether a name on a first line that runs on stands like a header: only headings before it, no predicate after it."""
-    small = ("by", "and", "of", "the", "on", "in", "for")
-    if re.search(r"[.!?] ", before) or any(
-        word[0].islower() and word not in small for word in _WORD.findall(before)
-    ):
-        return False
-    follows = (
-        rf"\s{{2,}}|\s*[-–—|:/_(]|\s*[,.]?\s+(?!I\b)[A-Z\d]|\s*[.,]?\s*\Z|,? ?(?:and |& )?{MASK}"
-    )
-    return re.match(follows, after) is not None
 
 
 # Conversations: lines that open with one of several speakers, again and again.
@@ -142,10 +119,8 @@ def find_turns(text: str, lines: Mapping[int, tuple[int, int]]) -> dict[int, tup
     }
 
 
-JOINERS = ("-", "‐", "‑", "'", "’", "_", "´", "`")  # signs that hold the parts of a name together
 WINDOW = 130  # characters that a pattern sees on either side
 CUT = "ǂ"  # a letter no one writes: says that the line goes on before the window, so that "^" does not match there
-_LEAD = 90  # characters of a first line in which a name may still be a header
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,14 +236,6 @@ class DocView:
         )
 
     @cached_property
-    def followed(self) -> dict[str, set[str]]:
-        """RETURNS (dict[str, set[str]]): Each word -> what stands behind it somewhere, folded."""
-        found: dict[str, set[str]] = {}
-        for word, after in pairwise(self.words):
-            found.setdefault(word, set()).add(fold(after))
-        return found
-
-    @cached_property
     def native(self) -> list[tuple[int, int]]:
         """RETURNS (list[tuple[int, int]]): Tokens, end exclusive, of what may be a name in a script of its own."""
         found = []
@@ -295,9 +262,6 @@ class DocView:
 
     def line(self, n: int) -> str:
         return self.text[slice(*self.lines[n])]
-
-    def line_to(self, i: int) -> str:
-        return self.text[self.lines[self.line_of(self.starts[i])][0] : self.starts[i]]
 
     def gap(self, i: int) -> str:
         """RETURNS (str): The white space between token i and the next; a line break shows as one."""
@@ -367,20 +331,18 @@ class DocView:
         if low < start - WINDOW:
             before = CUT + before
         after = self._masked(end, min(high, end + WINDOW), spans) if end < high else ""
-        zones = self._zones(n, start, before, after, turn=said <= start and n in self.turns)
+        zones = self._zones(n, before, after, turn=said <= start and n in self.turns)
         return Place(zones, before, after, above.get(self._above(n), ""))
 
-    def _zones(self, n: int, start: int, before: str, after: str, *, turn: bool) -> frozenset[str]:
+    def _zones(self, n: int, before: str, after: str, *, turn: bool) -> frozenset[str]:
         line = before + MASK + after
         alone = not _WORD.search(line)
-        opens_text = n == self.filled[0] and start < self.lines[n][0] + _LEAD
         listed = n in self.under_bibliography and not (alone and n in self.filled[-3:])
         zones = {
             "speaker": n in self.turns and not turn,
             "tutor_turn": turn and self.turns[n][1],
             "alone": alone,
             "header": n in self.header,
-            "lead": n not in self.header and opens_text and is_lead(before, after),
             "signoff": n in self.signoff,
             "bibliography": listed or _BIB_LINE.match(line) is not None,
             "quoted": (before.count('"') + before.count("“") - before.count("”")) % 2 == 1,

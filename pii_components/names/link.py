@@ -13,7 +13,6 @@ and Jane Smith stay two people whose surrogates share a surname. Where several p
 Before that a text's misspelt names may be put right (`respell`): "Okaofr" is "Okafor", where that stands in the same text.
 """
 
-from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -23,7 +22,7 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import OSA
 
-from ..labels import CHARACTER, CITED, CONNECTED, INSTRUCTOR, ROLES, STUDENT
+from ..labels import CHARACTER, CITED
 from .letters import norm, per_batch
 from .parse import FAMILY, GIVEN, LONE, Form, Mention, Word
 from .table import name_table
@@ -197,16 +196,6 @@ class Links(NamedTuple):
     places: list[tuple[int, ...]]
 
 
-class RoleCues(NamedTuple):
-    """What stands around one mention. position (int): Where it is. own: Log-odds per role. signs (bool): Whether it heads or signs the text.
-    addressed (bool): Whether it is thanked or written to, which a teacher may be too, and nothing else connects it."""
-
-    position: int
-    own: Mapping[str, float]
-    signs: bool = False
-    addressed: bool = False
-
-
 def link(mentions: Sequence[Mention]) -> Links:
     """RETURNS (Links): Who is named, by the names alone. mentions (Sequence[Mention]): In the order of the text."""
     people, matches = _people(mentions)
@@ -214,24 +203,8 @@ def link(mentions: Sequence[Mention]) -> Links:
     return _ordered(mentions, people, found, places)
 
 
-def link_with_roles(
-    mentions: Sequence[Mention],
-    cues: Sequence[RoleCues],
-    *,
-    margin: float,
-    signed: float | None = None,
-) -> Links:
-    """Who is named, by the names and by what stands around them: a bare or initialled name whose own cues speak clearly for another role
-    than that person's is somebody else ("Smith (2014)" in an essay signed Ana Smith). Where doubt is left, the protected one is chosen.
-
-    mentions (Sequence[Mention]), cues (Sequence[RoleCues]): In the order of the text.
-    margin (float): Log-odds by which a role has to lead to be clear. signed (float | None): The same, against who signs the text.
-    RETURNS (Links): Every mention has an owner."""
-    return _RoleLinker(mentions, cues, margin, margin if signed is None else signed).links()
-
-
 def links_of(mentions: Sequence[Mention], persons: Sequence[int | None]) -> Links:
-    """The people of a document whose names were linked before, as `link_with_roles` did.
+    """The people of a document whose names were linked before, as `pii_context` did.
 
     mentions (Sequence[Mention]): In the order of the text. persons (Sequence[int | None]): Equal numbers are one person; None for a mention
         that was not linked: it goes to who has that name.
@@ -384,137 +357,6 @@ def _people(mentions: Sequence[Mention]) -> tuple[list[Person], list[dict[int, M
     among.people = _agree(among.people)  # other kinds, the same words
     matches = {form: among.matches(form) for form in forms}
     return among.people, [matches[mention.form] for mention in mentions]
-
-
-class _RoleLinker:
-    def __init__(
-        self, mentions: Sequence[Mention], cues: Sequence[RoleCues], margin: float, signed: float
-    ) -> None:
-        self.mentions, self.cues, self.margin, self.signed = mentions, cues, margin, signed
-        self.people, self.matches = _people(mentions)
-        self.members: list[list[int]] = [[] for _ in self.people]
-        self.positions: list[list[int]] = [[] for _ in self.people]  # of the members, sorted
-        self.same: list[list[int]] = [
-            [n] for n in range(len(self.people))
-        ]  # a person, and who was split off
-        self.owners = [-1] * len(mentions)
-        self.wanted = [best_role(cue.own, margin) for cue in cues]
-
-    def links(self) -> Links:
-        rest = []
-        for i, mention in enumerate(self.mentions):
-            if mention.form.full and self._is_exact(i):
-                self._give(i, self._nearest(i, self._fits(i)))
-            else:
-                rest.append(i)
-        own = [
-            {role: sum(self.cues[i].own.get(role, 0.0) for i in group) for role in ROLES}
-            for group in self.members
-        ]
-        self.roles = [best_role(summed, self.margin) for summed in own]
-        self.signers = {
-            n
-            for n, group in enumerate(self.members)
-            if self.roles[n] == STUDENT and any(self.cues[i].signs for i in group)
-        }
-        # Those that say most about themselves first, so that the others can follow them.
-        forms = [mention.form for mention in self.mentions]
-        for i in sorted(
-            rest,
-            key=lambda i: (not forms[i].words, not self.wanted[i], True not in forms[i].initials),
-        ):
-            self._place(i)
-        origin = {n: group[0] for group in self.same for n in group}
-        places = [
-            match[1]
-            if (match := self.matches[i].get(origin[o]))
-            else places_of(self.mentions[i], self.people[o])
-            for i, o in enumerate(self.owners)
-        ]
-        return _ordered(self.mentions, self.people, self.owners, places)
-
-    def _fits(self, i: int) -> list[int]:
-        tried = self.matches[i]
-        best = max((match[0] for match in tried.values()), default=0)
-        return [n for p, match in tried.items() if match[0] == best for n in self.same[p]]
-
-    def _is_exact(self, i: int) -> bool:
-        least = 20 * len(self.mentions[i].form.words)
-        return any(match[0] >= least for match in self.matches[i].values())
-
-    def _place(self, i: int) -> None:
-        wanted, cue, form = self.wanted[i], self.cues[i], self.mentions[i].form
-        clear = wanted not in KEPT or best_role(cue.own, self.signed) == wanted
-        everybody = self._fits(i)
-        fitting = [
-            n
-            for n in everybody
-            if not wanted
-            or not self.roles[n]
-            or self.roles[n] == wanted
-            or (
-                not clear
-                and (n in self.signers or (self.roles[n] not in KEPT and self._called_so(form, n)))
-            )
-            or self._addressed_teacher(cue, wanted, n)
-        ]
-        if fitting:
-            number = self._nearest(i, fitting)
-            if not wanted and self.roles[number] in KEPT:
-                protected = [n for n in fitting if self.roles[n] and self.roles[n] not in KEPT]
-                number = self._nearest(i, protected) if protected else number
-            if not self.members[number]:
-                self.roles[number] = wanted
-        else:
-            number = len(self.people)
-            self.people.append(_person(self.mentions[i].words))
-            self.members.append([])
-            self.positions.append([])
-            self.roles.append(wanted)
-            if everybody:
-                next(group for group in self.same if everybody[0] in group).append(number)
-            else:
-                self.same.append([number])
-        self._give(i, number)
-
-    def _give(self, i: int, number: int) -> None:
-        self.owners[i] = number
-        self.members[number].append(i)
-        insort(self.positions[number], self.cues[i].position)
-
-    def _nearest(self, i: int, numbers: Sequence[int]) -> int:
-        if len(numbers) == 1:
-            return numbers[0]
-        here = self.cues[i].position
-
-        def key(n: int) -> tuple[int, int]:
-            places = self.positions[n]
-            before = bisect_left(places, here)
-            if before:
-                return 0, here - places[before - 1]
-            return (1, places[0]) if places else (2, 0)
-
-        return min(numbers, key=key)
-
-    def _called_so(self, form: Form, n: int) -> bool:
-        return form.single and any(
-            self.mentions[j].form == form or self.mentions[j].form.given == form.norms[0]
-            for j in self.members[n]
-        )
-
-    def _addressed_teacher(self, cue: RoleCues, wanted: str, n: int) -> bool:
-        if (wanted, self.roles[n]) == (CONNECTED, INSTRUCTOR):
-            return cue.addressed
-        others = [self.cues[j] for j in self.members[n]]
-        return (wanted, self.roles[n]) == (INSTRUCTOR, CONNECTED) and all(
-            o.addressed or not o.own.get(CONNECTED) for o in others
-        )
-
-
-def best_role(own: Mapping[str, float], margin: float) -> str:
-    """RETURNS (str): The role that leads by at least `margin`; empty if none does."""
-    first, second, *_ = sorted(ROLES, key=lambda role: -own.get(role, 0.0))
-    return first if own.get(first, 0.0) - own.get(second, 0.0) >= margin else ""
 
 
 def _rank(form: Form) -> tuple[int, int, int]:
