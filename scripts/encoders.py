@@ -54,7 +54,7 @@ PHASES = {
     FROZEN: "before fine-tuning: the encoder stays as it comes, only the head on it is trained",
     TUNED: "after fine-tuning: head and encoder are trained, from the same start",
 }
-NER, PROFILE = "pii_ner", "crapii"
+NER, PROFILE = "pii_ner", "kaggle"
 PARTS = ("train", "dev", "test")
 BATCH_WORDS, HEAD_LEARN_RATE = 250, 0.003
 _BATCH = 16  # examples of scoring

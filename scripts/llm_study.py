@@ -63,7 +63,7 @@ def main(
     """Run every system over the same essays and over essays that give orders."""
     with guard(debug):
         common.early(out)
-        protects = Profile.load("crapii").protects
+        protects = Profile.load("kaggle").protects
         sample = take(authored_essays(assets), limit, protects)
         essays = [_gold(one.id, *_first(one.text, one.spans, words)) for one in sample]
         orders = map(json.loads, attacks.read_text("utf8").splitlines())
@@ -126,7 +126,7 @@ def measure(
     hidden: Sequence[Entity], essays: Sequence[GoldDocument], attacked: Sequence[GoldDocument]
 ) -> dict[str, Any]:
     """Recall, precision and F5 of private mentions, and the shares of cited people and characters that are hidden."""
-    protects = Profile.load("crapii").protects
+    protects = Profile.load("kaggle").protects
 
     def count(documents: Sequence[GoldDocument], chosen: Callable[[str], bool]) -> numpy.ndarray:
         """As `expose`, for gold of some labels; no alarm touches gold that is not public."""

@@ -91,7 +91,7 @@ def authored(assets: Path) -> list[str]:
     from pii_components.profiles import Profile
     from scripts.robustness import authored_essays, take
 
-    essays = take(authored_essays(assets), NUMBER, Profile.load("crapii").protects)
+    essays = take(authored_essays(assets), NUMBER, Profile.load("kaggle").protects)
     return [essay.text for essay in essays]
 
 

@@ -50,6 +50,11 @@ def docs(sample):
         return list(nlp.pipe(text for _, text, _ in sample))
 
 
+def test_saved_profile_is_the_default():
+    saved = json.loads((SHIPPED / "hips_surrogate/profile").read_text("utf8"))
+    assert Profile.from_dict(saved) == Profile.load("crapii")
+
+
 def test_planted_details_are_hidden_and_others_stay(sample, docs):
     protects = Profile.load("crapii").protects
     failures = []

@@ -30,14 +30,14 @@ MetricsOutOpt = Annotated[str, Option("--out", "-o", help="Metrics file (JSON)."
 class ScoreSettings(Settings):
     """How systems are scored.
 
-    profile (str): Says what is hidden.
+    profile (str): Says what is hidden; what CRAPII's labels mark is that of `kaggle`.
     form (str): Of GOLD; empty to go by its suffix.
     text_source (str): File or folder with the texts, for gold with offsets alone.
     splits (tuple[str, ...]): Only these parts of the data.
     resamples, seed (int): Of the bootstrap over documents; seed 0 is the usual one.
     """
 
-    profile: str = key("crapii")
+    profile: str = key("kaggle")
     form: str = key("")
     text_source: str = key("")
     splits: tuple[str, ...] = key(())

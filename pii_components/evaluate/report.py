@@ -1,6 +1,6 @@
 """From runs to one report: plain data with counts, scores, labels, versions and the names of files.
 
-    report = score_report(runs, documents, profile=Profile.load("crapii"))
+    report = score_report(runs, documents, profile=Profile.load("kaggle"))
     write_report(report, Path("metrics/crapii.json"))
 
 Parts of a system's report: `views` by set of labels; `roles` and `names` where gold allows them.

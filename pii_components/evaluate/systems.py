@@ -1,6 +1,6 @@
 """The systems that are compared. A system is a function from texts to spans, with a name.
 
-    system = make_system("presidio-md", protects=Profile.load("crapii").protects)
+    system = make_system("presidio-md", protects=Profile.load("kaggle").protects)
     next(system.find(["Write to ana@uni.example."]))    # [Found(9, 25, "EMAIL")]
     run = run_system(system, documents)                 # entities, seconds, words
 
@@ -572,14 +572,14 @@ def make_system(spec: str | Spec, *, protects: Protects | None = None) -> System
     """Load a system, ready for `run_system`.
 
     spec (str | Spec): `[NAME=]SYSTEM[:PATH]`.
-    protects (Protects | None): Labels of our pipelines that are hidden; those of profile `crapii`
+    protects (Protects | None): Labels of our pipelines that are hidden; those of profile `kaggle`
         if None.
     RAISES (PiiError): E740 if there is no such system, E743 to E748 if it lacks something, E005,
         E516, E517.
     """
     spec = parse_spec(spec) if isinstance(spec, str) else spec
     check_spec(spec)
-    return LOADERS.get(spec.kind, _load_any)(spec, protects or Profile.load("crapii").protects)
+    return LOADERS.get(spec.kind, _load_any)(spec, protects or Profile.load("kaggle").protects)
 
 
 def run_spec(

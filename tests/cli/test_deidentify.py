@@ -8,6 +8,7 @@ import signal
 import pytest
 
 from pii_components.errors import PiiError
+from pii_components.profiles import shipped_profiles
 from pii_components.release.run import RunState, check_resume, key_fingerprint, load_state
 from tests.cli.conftest import ESSAY, files_in, put, report, rows_of, table, wait_for_items
 
@@ -97,7 +98,7 @@ def test_kaggle_record_keeps_its_form_and_no_token_of_the_original(folder, pii_e
         "labels": ["O", "O", *student, "O", "O", *teacher, "O", "O", "O"],
     }
     put(folder / "train.json", json.dumps([essay]))
-    run = pii_edu("deidentify train.json --out clean.json")
+    run = pii_edu("deidentify train.json --out clean.json --profile kaggle")
     assert run.exit_code == 0, run.output
     assert "Sorel" not in (folder / "clean.json").read_text()
     (new,) = json.loads((folder / "clean.json").read_text())
@@ -131,7 +132,7 @@ def test_report_counts_and_tells_no_text(folder, pii_edu):
     assert spans == {
         ("NAME_STUDENT", "STUDENT", "surrogate"): 2,
         ("NAME_CITED", "CITED", "keep"): 1,
-        ("NAME_INSTRUCTOR", "INSTRUCTOR", "keep"): 1,
+        ("NAME_INSTRUCTOR", "INSTRUCTOR", "surrogate"): 1,
         ("EMAIL", "STUDENT", "surrogate"): 1,
         ("ID_NUM", "STUDENT", "surrogate"): 1,
     }
@@ -153,15 +154,17 @@ def test_second_report_in_a_folder_has_another_name(folder, pii_edu):
     assert report(folder / "clean_b.csv.report.json")["documents"] == 2
 
 
-@pytest.mark.parametrize("profile", ["crapii", "ets", "tags_only", "ferpa_strict", "mine.toml"])
+@pytest.mark.parametrize("profile", [*shipped_profiles(), "mine.toml"])
 def test_profiles(folder, pii_edu, profile):
     actions = '[actions]\nNAME_CITED = "redact"\nNAME_STUDENT = "keep"\n'
     put(folder / "mine.toml", f'name = "mine"\n{actions}')
-    put(folder / "essay.txt", ESSAY)
+    put(folder / "essay.txt", ESSAY + "and to Dr. Odile Prath.")
     assert pii_edu("deidentify essay.txt --out clean.txt --profile", profile).exit_code == 0
     text = (folder / "clean.txt").read_text()
     assert ("Ina Sorel" in text) == (profile == "mine.toml")
     assert ("Buzan" in text) == (profile != "mine.toml")
+    assert ("Odile Prath" in text) == (profile in ("crapii_strict", "kaggle"))
+    assert "and to Dr. " in text
     if profile == "tags_only":
         assert text.startswith("I am [NAME_STUDENT] ([ID_NUM]).")
 

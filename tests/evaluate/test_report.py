@@ -10,7 +10,7 @@ from pii_components.evaluate.systems import run_system, spacy_system
 from pii_components.evaluate.tables import print_score
 from pii_components.profiles import Profile
 
-CRAPII = Profile.load("crapii")
+KAGGLE = Profile.load("kaggle")
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def runs(nlp, gold):
 @pytest.fixture
 def report(runs, gold):
     data = {"data": describe_data(gold, file="gold.jsonl", sha256="ab" * 32)}
-    return data | score_report(runs, gold, profile=CRAPII, resamples=50)
+    return data | score_report(runs, gold, profile=KAGGLE, resamples=50)
 
 
 def test_the_numbers_of_a_baseline(report):

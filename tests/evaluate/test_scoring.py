@@ -16,7 +16,7 @@ from pii_components.files.labelled import convert
 from pii_components.profiles import Profile
 from tests.tiny import TOKENIZER
 
-CRAPII = Profile.load("crapii")
+KAGGLE = Profile.load("kaggle")
 TEXTS = {
     "a1": "Dana Vell wrote to dana@uni.example today, says Smith (2019)",
     "a2": "This is by Oskar Tamm",
@@ -53,13 +53,13 @@ def gold(tmp_path):
 
 
 def read(gold, path):
-    known = {"protects": CRAPII.protects, "data_sha256": file_sha256(gold)}
+    known = {"protects": KAGGLE.protects, "data_sha256": file_sha256(gold)}
     return read_predictions(path, read_gold(gold), name=path.stem, **known)
 
 
 def score(gold, *files):
     runs = [read(gold, path) for path in files]
-    return score_report(runs, read_gold(gold), profile=CRAPII, resamples=5)
+    return score_report(runs, read_gold(gold), profile=KAGGLE, resamples=5)
 
 
 def as_corpus(path):
@@ -148,8 +148,8 @@ def test_roles_are_judged_as_the_pipeline_gives_them(tmp_path):
     ruler.add_patterns([{"label": "NAME_CONNECTED", "pattern": "Oskar Tamm"}])
     made.to_disk(tmp_path / "model")
     gold = read_gold(corpus(tmp_path / "gold.jsonl", {"a2": [[11, 21, "NAME_CONNECTED"]]}))
-    run = run_spec(parse_spec(f"one={tmp_path / 'model'}"), gold, protects=CRAPII.protects)
-    (report,) = score_report([run], gold, profile=CRAPII, resamples=5)["systems"].values()
+    run = run_spec(parse_spec(f"one={tmp_path / 'model'}"), gold, protects=KAGGLE.protects)
+    (report,) = score_report([run], gold, profile=KAGGLE, resamples=5)["systems"].values()
     assert report["roles"]["per_role"]["CONNECTED"]["recall"] == 1
     # What is hidden counts as NAME_STUDENT, whatever the role.
     assert report["views"]["all"]["per_label"]["NAME_STUDENT"]["bag"]["tp"] == 1

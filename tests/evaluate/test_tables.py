@@ -27,17 +27,17 @@ def test_metrics_files_become_one_table(gold, tmp_path):
         Run("ours", {"components": ["pii_ner"]}, everything, labels, 1, 1, 9),
         Run("peer", {}, everything[:1], labels, 2, 2, 9),
     ]
-    report = {"profile": "crapii"} | score_report(
-        runs, gold, profile=Profile.load("crapii"), resamples=20
+    report = {"profile": "kaggle"} | score_report(
+        runs, gold, profile=Profile.load("kaggle"), resamples=20
     )
     path = tmp_path / "m.json"
     path.write_text(json.dumps(report), "utf8")
     lines = CliRunner().invoke(app, ["evaluate", "table", str(path), str(path)]).output.splitlines()
-    cells = ["ours, profile crapii", "all", "3", "1.000", "1.000", "1.000"]
+    cells = ["ours, profile kaggle", "all", "3", "1.000", "1.000", "1.000"]
     cells += ["1.000 (1.000 to 1.000)", "0 of 2", "0 of 2"]
     assert lines[2] == f"| {' | '.join(cells)} |"
     names = [line.split(" | ")[0] for line in lines[3:]]
-    assert names == ["| ours, profile crapii", "| peer", "| peer"]
+    assert names == ["| ours, profile kaggle", "| peer", "| peer"]
     assert (
         CliRunner().invoke(app, ["evaluate", "table", str(tmp_path / "none.json")]).exit_code == 2
     )

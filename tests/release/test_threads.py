@@ -65,7 +65,7 @@ ANA = ("I am Ana Lopez.", ("Ana Lopez", NAME_STUDENT))
         # cited with a year, and wherever the surname stands in that text; by another full name
         ("Maps matter, says Lopez (1987). So Lopez is read.", [("Lopez", NAME_CITED)], []),
         ("The maps of Toni Lopez are known. Lopez drew them.", [("Toni Lopez", NAME_CITED)], []),
-        ("Ask Lopez.", [("Lopez", NAME_INSTRUCTOR)], [("Lopez", NAME_STUDENT)]),
+        ("Ask Lopez.", [("Lopez", NAME_INSTRUCTOR)], []),  # it is hidden already
         ("Nobody knows Alana.", [], []),
     ],
 )

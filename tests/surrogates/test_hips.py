@@ -34,8 +34,10 @@ def essay_with(hips: HipsSurrogate, profile: str | Profile) -> str:
 
 def test_crapii(hips):
     text = essay_with(hips, "crapii")
-    assert not re.search("Ana|Lopez|LOPEZ|stateu|867|2047|Oak|45402|Wei|Chen", text)
-    assert re.search(r"Dr\. Hartwell and my friend \w+ \w+ helped me\. Garcia \(2019\) says", text)
+    assert not re.search("Ana|Lopez|LOPEZ|stateu|867|2047|Oak|45402|Wei|Chen|Hartwell", text)
+    assert re.search(
+        r"and Dr\. [A-Z]\w+ and my friend \w+ \w+ helped me\. Garcia \(2019\) says", text
+    )
     given, family = text.split("\n")[0].removeprefix("Reflection by ").split()
     assert text.endswith(f"\n{given[0]}. {family} / {family.upper()}, {given}")
     assert f"I am {given}, and" in text
@@ -137,7 +139,7 @@ def test_document_stays_as_it_was(hips):
     assert doc.text == text
     assert [(s.start, s.end, s.label_) for s in doc.spans["pii"]] == spans
     assert [e.text for e in doc.ents if e.label_ == "NAME_STUDENT"][:2] == ["Ana Lopez", "Ana"]
-    assert not {e.label_ for e in doc.ents} & {"NAME_CITED", "NAME_INSTRUCTOR", *INDIRECT_LABELS}
+    assert not {e.label_ for e in doc.ents} & {"NAME_CITED", *INDIRECT_LABELS}
 
 
 def test_empty_documents(hips):
