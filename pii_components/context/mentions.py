@@ -29,8 +29,16 @@ from ..names.letters import fold
 from ..names.link import link, respell, spell_initials
 from ..names.obfuscated import Obfuscated
 from ..names.parse import Form, Mention, read_tokens
-from ..names.wordlists import case_style, in_table, is_glued, is_initial, is_word, words
-from ..spans import Candidate
+from ..names.wordlists import (
+    case_style,
+    in_table,
+    is_glued,
+    is_initial,
+    is_word,
+    is_word_too,
+    words,
+)
+from ..spans import ROSTER, Candidate
 from .view import DocView, Place
 
 FORM = "form:"  # source of names that their form shows
@@ -70,7 +78,7 @@ def find_people(
     view: DocView, base: Sequence[Candidate], score: MentionScorer | None
 ) -> tuple[People, list[Candidate]]:
     """RETURNS (tuple): The people of a document, and what is no name. base: What others found. score (MentionScorer | None): Of single mentions."""
-    base = whole(view, base)
+    base = _without_words(view, whole(view, base))
     for finder in (_find_obfuscated, _find_leet, _find_in_file_names, _find_native):
         base = [*base, *finder(view, base)]
     cands = sorted((c for c in base if is_name(c.label)), key=lambda c: c.start)
@@ -121,6 +129,22 @@ def whole(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
         score = max(strong.score, _WHOLE_SCORE) if sure else strong.score
         names[low:high] = [replace(strong, start=start, end=end, score=score)]
     return sorted([*names, *(c for c in cands if not is_name(c.label))], key=lambda c: c.start)
+
+
+def _without_words(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
+    """RETURNS (list[Candidate]): Without English words in small letters that the text writes with a capital where they are somebody's name:
+    "my friend Jade ... the cup was jade"."""
+    names = [c for c in cands if is_name(c.label) and c.source != ROSTER]
+    titled = {fold(word) for c in names for word in view.words[c.start : c.end] if word.istitle()}
+    return [
+        c
+        for c in cands
+        if c not in names
+        or c.end - c.start > 1
+        or not (word := view.words[c.start]).islower()
+        or fold(word) not in titled
+        or not is_word_too(fold(word))
+    ]
 
 
 def is_place(view: DocView, c: Candidate) -> bool:
