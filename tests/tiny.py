@@ -10,6 +10,8 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from pii_components.labels import NAME_STUDENT, is_name
+
 WORDS = "my name is ana lopez by submitted reflection the a of and thank you name : mail write to in said".split()
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789.,:;!?'\"()-_@/&"
 TOKENIZER = {"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
@@ -48,16 +50,17 @@ TRAIN = [
 ]
 
 
-def tiny_pipeline(folder: Path, *, positions: int = 64, more: Sequence[str] = ()) -> Language:
-    """RETURNS (Language): transformer + pii_ner, initialized with random weights; the vocabulary is written to `folder`.
-    positions (int): Pieces that the encoder can read at once. more (Sequence[str]): Pieces of its vocabulary beside the usual."""
+def as_read(spans: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """RETURNS (list): What `pii_ner` says of gold: it finds names, and whose they are `pii_context` decides."""
+    return [(start, end, NAME_STUDENT if is_name(label) else label) for start, end, label in spans]
+
+
+def tiny_pipeline(folder: Path) -> Language:
+    """RETURNS (Language): transformer + pii_ner, initialized with random weights; the vocabulary is written to `folder`."""
     path = folder / "vocab.txt"
-    pieces = [*vocabulary(), *more]
-    path.write_text("\n".join(pieces), "utf8")
+    path.write_text("\n".join(vocabulary()), "utf8")
     config = spacy.util.load_config_from_str(
-        CONFIG.replace("{size}", str(len(pieces)))
-        .replace("{vocab}", str(path))
-        .replace("= 64", f"= {positions}")
+        CONFIG.replace("{size}", str(len(vocabulary()))).replace("{vocab}", str(path))
     )
     nlp = spacy.util.load_model_from_config(config, auto_fill=True)
     spacy.util.fix_random_seed(0)
