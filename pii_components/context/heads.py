@@ -98,7 +98,10 @@ class Heads:
         try:
             with numpy.load(BytesIO(data), allow_pickle=False) as arrays:
                 weights = {name: arrays[name].astype("f4") for name in arrays.files}
-            fits = all(weights[f"{n}.weight"].shape == shape for n, shape in _SHAPES.items())
+            fits = all(
+                weights[f"{name}.weight"].shape == shape and len(weights[f"{name}.bias"]) == shape[0]
+                for name, shape in _SHAPES.items()
+            )
         except Exception as err:  # of broken bytes, zlib, zipfile and numpy raise what they like
             raise PiiError(Errors.E304, what="heads", task="train") from err
         if not fits:

@@ -11,10 +11,9 @@ from pii_components.labels import ROLES, is_name
 from pii_components.spans import read_spans, resolve_overlaps
 
 from ..tiny import cases
-from .marking import CONTEXT, NLP, marked, people_of, view_of
+from .marking import BODY, CONTEXT, NLP, marked, people_of, view_of
 
 CASES, TABLES = cases("context"), cases("context_tables")
-BODY = "The town is old and the river is long, and every spring the water comes up to the doors.\n"
 
 
 def test_cases_fail_only_where_known() -> None:
