@@ -99,7 +99,8 @@ class Heads:
             with numpy.load(BytesIO(data), allow_pickle=False) as arrays:
                 weights = {name: arrays[name].astype("f4") for name in arrays.files}
             fits = all(
-                weights[f"{name}.weight"].shape == shape and len(weights[f"{name}.bias"]) == shape[0]
+                weights[f"{name}.weight"].shape == shape
+                and len(weights[f"{name}.bias"]) == shape[0]
                 for name, shape in _SHAPES.items()
             )
         except Exception as err:  # of broken bytes, zlib, zipfile and numpy raise what they like
