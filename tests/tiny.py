@@ -1,7 +1,7 @@
 """A pipeline of the shipped shape, small enough to train in a test: transformer of width 16, one layer, a vocabulary of letters."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,31 @@ def tiny_pipeline(folder: Path) -> Language:
     spacy.util.fix_random_seed(0)
     nlp.initialize(lambda: [gold(nlp, text, spans) for text, spans in TRAIN])
     return nlp
+
+
+UPSTREAM = {
+    "curated_encoder.": "",
+    "layers.": "encoder.layer.",
+    "mha.output": "attention.output.dense",
+    "attn_output_layernorm": "attention.output.LayerNorm",
+    "ffn.intermediate": "intermediate.dense",
+    "ffn.output": "output.dense",
+    "ffn_output_layernorm": "output.LayerNorm",
+    "layer_norm": "LayerNorm",
+}
+
+
+def upstream_names(state: Mapping[str, Any]) -> dict[str, Any]:
+    """RETURNS (dict): Torch's weights of a curated encoder by the names that upstream has."""
+    found = {}
+    for name, value in state.items():
+        for ours, theirs in UPSTREAM.items():
+            name = name.replace(ours, theirs)
+        parts = value.chunk(3) if "mha.input" in name else [value]
+        names = ("query", "key", "value") if "mha.input" in name else ("",)
+        for part, kind in zip(parts, names, strict=True):
+            found[name.replace("mha.input", f"attention.self.{kind}")] = part.contiguous()
+    return found
 
 
 def cases(file: str) -> Any:

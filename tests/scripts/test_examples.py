@@ -9,9 +9,11 @@ from typer.testing import CliRunner
 
 from pii_components.corpus.build import to_doc
 from pii_components.corpus.noise import Filled
+from pii_components.training.onnx_export import CASES
+from pii_components.training.two_heads import encoder_state, read_weights
 from scripts import examples
 from scripts.examples import NO_PERSON, NOBODY_KNOWS, SOMEBODYS, TYPES, UNKNOWN, WORLDS, Marks
-from tests.tiny import TOKENIZER, tiny_pipeline
+from tests.tiny import TOKENIZER, tiny_pipeline, upstream_names
 
 NLP = spacy.blank("en", config=TOKENIZER)
 PERSON, PLACE, DATE = (TYPES.index(name) for name in ("PERSON", "PLACE", "DATE"))
@@ -101,28 +103,19 @@ def test_examples_are_what_training_reads(exporter):
 
 
 def test_upstreams_encoder_becomes_arrays(tmp_path):
-    safetensors = pytest.importorskip("safetensors.numpy")
-    rng, state = np.random.default_rng(1), {}
-    names = ["word_embeddings", "position_embeddings", "token_type_embeddings", "LayerNorm"]
-    parts = [f"embeddings.{name}" for name in names]
-    inner = ["attention.self.query", "attention.self.key", "attention.self.value"]
-    inner += ["attention.output.dense", "attention.output.LayerNorm", "intermediate.dense"]
-    for n in range(6):
-        parts += [
-            f"encoder.layer.{n}.{name}" for name in (*inner, "output.dense", "output.LayerNorm")
-        ]
-    for name in parts:
-        state[f"{name}.weight"] = rng.normal(size=(4, 4)).astype("f4")
-        state[f"{name}.bias"] = rng.normal(size=4).astype("f4")
-    safetensors.save_file(state, tmp_path / "model.safetensors")
-    args = ["start", str(tmp_path / "model.safetensors"), str(tmp_path / "start.npz")]
+    torch, safetensors = map(pytest.importorskip, ("torch", "safetensors.torch"))
+    encoder = tiny_pipeline(tmp_path).get_pipe("transformer").model.get_ref("transformer")
+    first = encoder.shims[0]._model.state_dict()
+    state = {
+        name.replace("layers.0", f"layers.{n}"): value + n * ("layers" in name)
+        for n in range(6)
+        for name, value in first.items()
+    }
+    safetensors.save_file(upstream_names(state), tmp_path / "model.safetensors")
+    start = tmp_path / "start.npz"
+    args = ["start", str(tmp_path / "model.safetensors"), str(start)]
     assert CliRunner().invoke(examples.app, args).exit_code == 0
-    found = np.load(tmp_path / "start.npz")
-    words = found["word.weight"] * found["word.weight.scale"]
-    assert np.abs(words - state["embeddings.word_embeddings.weight"]).max() < 0.02
-    qkv = [state[f"encoder.layer.5.{name}.bias"] for name in inner[:3]]
-    assert np.allclose(found["layers.5.qkv.bias"], np.concatenate(qkv), atol=1e-2)
-    trained = pytest.importorskip("scripts.two_heads").TwoHeads(6).state_dict()
-    heads = ("what", "attend", "whose", "owned", "case")
-    wanted = {name for name in trained if not name.startswith(heads)}
-    assert set(found.files) - {"word.weight.scale"} == wanted
+    found = encoder_state({**read_weights(start, start), "case.weight": np.zeros((7, 16))})
+    assert found.keys() == {*state, CASES}
+    for name, value in state.items():
+        assert np.allclose(found[name], value[: len(found[name])], atol=0.02), name
