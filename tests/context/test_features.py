@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from pii_components.context import features as module
 from pii_components.context.features import features, person_rows, read_cues
 from pii_components.context.mentions import People
-from pii_components.names.wordlists import case_style, words
 
 from ..tiny import cases
 from .marking import BODY, heads, people_of
@@ -103,11 +102,3 @@ def test_order_of_mentions_says_nothing(text, rng):
     other = People(people.view, *parts, persons)
     one, two = (person_rows(each, heads(), vectors_of(people)) for each in (people, other))
     assert numpy.allclose(one, two, atol=1e-4)
-
-
-def test_words():
-    assert words().is_title("Prof.") and words().is_heading("Reflection")
-    assert not words().is_heading("Lopez")
-    styles = {"Ana": "title", "ANA": "upper", "ana": "lower", "McKay": "title", "A.": "title"}
-    for word, style in (styles | {"安": "other"}).items():
-        assert case_style(word) == style

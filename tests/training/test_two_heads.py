@@ -74,6 +74,9 @@ def near(one, other):
 def test_weights_are_the_mean_of_trainings(saved, numbers):
     found = weights_of(saved, *numbers)
     states = [dict(saved[1][n].named_parameters()) for n in numbers]
+    again = two_heads.TwoHeads(layers=2)  # as the trainer reads them
+    two_heads.load_arrays(again, *(saved[0] / f"{n}.npz" for n in numbers))
+    assert numpy.allclose(again.whose[0].weight.detach(), found["whose.0.weight"], atol=1e-6)
     assert found.keys() == states[0].keys()  # the third layer of the start is left out
     for name, value in found.items():
         wanted = sum(state[name].detach().numpy() for state in states) / len(states)
