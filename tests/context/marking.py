@@ -11,7 +11,7 @@ from spacy.tokens import Doc, Span
 from pii_components.context.classifier import PersonModel
 from pii_components.context.component import PiiContext
 from pii_components.context.features import features
-from pii_components.context.heads import OWNED, Heads
+from pii_components.context.heads import OWNED, SHAPES, Heads
 from pii_components.context.mentions import Judge, People, find_people
 from pii_components.context.view import ContextSettings, DocView
 from pii_components.files.formats.base import LabelledText
@@ -117,8 +117,7 @@ def always(*chances: float) -> PersonModel:
 def heads() -> Heads:
     """RETURNS (Heads): With random weights."""
     rng, weights = numpy.random.default_rng(5), {}
-    sizes = {"attend": (1, 384), "whose.0": (256, 1152), "whose.3": (6, 256)}
-    for name, (n_out, n_in) in {**sizes, "owned.0": (128, 768), "owned.3": (6, 128)}.items():
+    for name, (n_out, n_in) in SHAPES.items():
         weights[f"{name}.weight"] = rng.normal(size=(n_out, n_in), scale=n_in**-0.5).astype("f4")
         weights[f"{name}.bias"] = rng.normal(size=n_out).astype("f4")
     return Heads(weights)

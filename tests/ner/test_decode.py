@@ -38,10 +38,6 @@ def test_a_name_is_a_students_until_decided():
     assert (found.label, found.roles, found.score) == ("NAME_STUDENT", (), pytest.approx(0.64))
 
 
-def test_output_labels_come_in_pairs():
-    assert output_labels(["EMAIL", "ID_NUM"]) == ["O", "B-EMAIL", "I-EMAIL", "B-ID_NUM", "I-ID_NUM"]
-
-
 @settings(max_examples=40, deadline=None)
 @given(st.text(alphabet="Aa b.\n-_'9", max_size=40), st.integers(0, 2**32 - 1))
 def test_any_probabilities_give_sorted_spans(text, seed):

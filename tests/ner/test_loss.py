@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import DocBin
 
+from pii_components.context.classifier import softmax
 from pii_components.corpus.build import CRAPII_ANNOTATED, Filled, to_doc
 from pii_components.errors import PiiError
 from pii_components.labels import NAME_LABELS
@@ -60,11 +61,6 @@ def test_annotation_survives_cuts():
     filled = Filled("Ana Lopez read Norman twice", ((0, 9, "NAME_STUDENT"),), (), CRAPII_ANNOTATED)
     assert filled.cut(10, 27).annotated == CRAPII_ANNOTATED
     assert (Filled("Title\n") + filled).annotated == CRAPII_ANNOTATED
-
-
-def softmax(rows):
-    e = numpy.exp(rows - rows.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
 
 
 logits = st.lists(st.lists(st.floats(-8, 8), min_size=5, max_size=5), min_size=1, max_size=4)
