@@ -12,7 +12,7 @@ from pii_components.context.classifier import PersonModel
 from pii_components.context.component import PiiContext
 from pii_components.context.features import features
 from pii_components.context.heads import OWNED, SHAPES, Heads
-from pii_components.context.mentions import Judge, People, find_people
+from pii_components.context.mentions import MentionScorer, People, find_people
 from pii_components.context.view import ContextSettings, DocView
 from pii_components.files.formats.base import LabelledText
 from pii_components.labels import NAME_STUDENT, ROLES, is_name, label_for_role
@@ -73,9 +73,9 @@ def name(span: Span | tuple[int, int], source: str = "model") -> Candidate:
     return Candidate(start, end, NAME_STUDENT, 0.9, source)
 
 
-def people_of(text: str, judge: Judge | None = None) -> People:
+def people_of(text: str, score: MentionScorer | None = None) -> People:
     doc = marked(text)
-    return find_people(DocView(doc, ContextSettings()), read_spans(doc), judge)[0]
+    return find_people(DocView(doc, ContextSettings()), read_spans(doc), score)[0]
 
 
 _TAUGHT = {plain[a:b] for plain, found in map(unmarked, TEXTS) for a, b, *_ in found}
