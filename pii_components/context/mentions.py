@@ -93,18 +93,27 @@ def find_people(
         groups: dict[int, list[int]] = {}
         for i, owner in enumerate(link(people.mentions).owners):
             groups.setdefault(owner if owner >= 0 else -1 - i, []).append(i)
-        parts = [part for group in groups.values() for part in _namesakes(group, own)]
+        parts = [part for group in groups.values() for part in _namesakes(cands, group, own)]
         people.persons = sorted(parts)
     return people, [c for c in base if not is_name(c.label)]
 
 
-def _namesakes(group: list[int], own: numpy.ndarray) -> list[list[int]]:
-    """Part an author or a character from somebody private who has the same name: "Reed (2019)" in an essay by Tobias Reed. own (numpy.ndarray):
-    Log-probabilities of each mention; both must be clear by themselves."""
-    private = {i: float(numpy.logaddexp.reduce(own[i, :_N_PRIVATE])) for i in group}
-    kept = {i: float(numpy.logaddexp.reduce(own[i, _N_PRIVATE : len(ROLES)])) for i in group}
-    apart = [i for i in group if kept[i] - private[i] > _CLEAR]
-    if not apart or not any(private[i] - kept[i] > _CLEAR for i in group):
+def _namesakes(cands: Sequence[Candidate], group: list[int], own: numpy.ndarray) -> list[list[int]]:
+    """Part an author or a character from somebody private who has the same name: "Reed (2019)" in an essay by Tobias Reed.
+
+    own (numpy.ndarray): Log-probabilities of each mention. Both must be very clear by themselves; who is on the class list is clear, and
+        a name of theirs that the list itself left need only be somebody's who stays.
+    """
+    odds = {
+        i: float(
+            numpy.logaddexp.reduce(own[i, _N_PRIVATE : len(ROLES)])
+            - numpy.logaddexp.reduce(own[i, :_N_PRIVATE])
+        )
+        for i in group
+    }
+    listed = [i for i in group if cands[i].source == ROSTER]
+    apart = [i for i in group if i not in listed and odds[i] > (0 if listed else _CLEAR)]
+    if not apart or not (listed or any(odds[i] < -_CLEAR for i in group)):
         return [group]
     return [[i for i in group if i not in apart], apart]
 
