@@ -107,9 +107,11 @@ class Archive:
     """
 
     def __init__(self, file: Path | BinaryIO) -> None:
+        self.file = file
         try:
             self.zip = ZipFile(file)
         except (BadZipFile, OSError, ValueError, NotImplementedError) as err:
+            self._close_file()
             raise PiiError(Errors.E501, what="the archive", reason=reason_of(err)) from err
         self.members: dict[str, ZipInfo] = {}
         self.unsafe: set[str] = set()
@@ -128,6 +130,14 @@ class Archive:
             if leads_out or name in self.members or stat.S_ISLNK(info.external_attr >> 16):
                 self.unsafe.add(name)
             self.members[name] = info
+
+    def close(self) -> None:
+        self.zip.close()
+        self._close_file()
+
+    def _close_file(self) -> None:
+        if not isinstance(self.file, Path):
+            self.file.close()
 
     def load(self, name: str, number: int) -> bytes:
         """RETURNS (bytes): A member. RAISES (PiiError): E501, E565, E566, E656."""
@@ -179,6 +189,7 @@ class FolderSource(Source):
                 what = f"record {number}"
                 item = Skip.of(Errors.E501, number=number, what=what, reason=reason_of(err))
             yield item if isinstance(item, Record) else replace(item, id=name)
+        FolderSource.close(self)
 
     def list(self, names: Iterable[str]) -> None:
         """Set `files`: these, and those in each .zip among them. RAISES (PiiError): E501, E503."""
@@ -195,7 +206,7 @@ class FolderSource(Source):
             members = {f"{name}/{member}": (name, member) for member in archive.members}
             self.inside.update(members)
             self.files.extend(members)
-        self._opened = None
+        FolderSource.close(self)
         if not any(map(self.reads, self.files)):
             if self.unread:
                 reason = next(iter(self.unread.values()))
@@ -207,8 +218,15 @@ class FolderSource(Source):
 
     def _archive(self, name: str) -> Archive:
         if self._opened is None or self._opened[0] != name:
+            FolderSource.close(self)
             self._opened = name, Archive(self.open(name))
         return self._opened[1]
+
+    def close(self) -> None:
+        """Close the .zip in it that was read last."""
+        if self._opened is not None:
+            self._opened[1].close()
+            self._opened = None
 
     def open(self, name: str) -> BinaryIO:
         """A file that lies here. RAISES (OSError): If it cannot be read, or is a link, a pipe or a device; E654."""
@@ -263,7 +281,8 @@ class ZipSource(FolderSource):
         return BytesIO(self.archive.load(name, self.done))
 
     def close(self) -> None:
-        self.archive.zip.close()
+        FolderSource.close(self)
+        self.archive.close()
 
 
 def read_file(
@@ -337,8 +356,8 @@ def open_source(
     if os.path.isdir(path):
         source = FolderSource(path=path, kind="folder", encoding=encoding, others=["(file name)"])
         return _look_into(source)
-    open_binary(path).close()
     suffix = path.suffix.lower()
+    open_binary(path).close()
     if suffix == ".zip":
         source = ZipSource(
             path=path, kind="folder", encoding=check_encoding(encoding), others=["(file name)"]

@@ -3,13 +3,17 @@
 import io
 import json
 import zipfile
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from pii_components.errors import PiiError
 from pii_components.files import documents
 from pii_components.files.documents import read_document
 from pii_components.files.record import Record, Skip
 from pii_components.files.sources import open_source, read_file
+from pii_components.files.writers import open_writer
 from scripts.common import make_pdf
 from tests.files.made_docx import full_docx, part, plain_docx, repack, run
 
@@ -264,6 +268,123 @@ def test_a_document_becomes_a_text(tmp_path):
     assert (item.id, item.text) == ("essay", "I am Ina Sorel.\n\nA map helps.")
     (item,) = open_source(tmp_path)
     assert item.id == "essay.docx.txt"
+
+
+def copied(source: Path, out: Path, change: Callable[[str], str] = str) -> list[str]:
+    """Read a folder, an archive or a file and write it. RETURNS (list[str]): Codes of what was skipped."""
+    opened = open_source(source)
+    writer = open_writer(opened, out)
+    writer.start()
+    codes = []
+    for item in opened:
+        if isinstance(item, Skip):
+            codes.append(item.code)
+        else:
+            writer.write(item, change(item.text))
+    writer.finish()
+    return codes
+
+
+def test_archives_in_folders_and_archives_are_read(tmp_path):
+    inner = zipped(**{"a.txt": "one", "b.doc": "x", "c.zip": zipped(**{"d.txt": "deep"})})
+    (tmp_path / "in/cut.zip").parent.mkdir()
+    (tmp_path / "in/cut.zip").write_bytes(inner[:40])
+    (tmp_path / "in/week.zip").write_bytes(inner)
+    (tmp_path / "all.zip").write_bytes(zipped(**{"cut.zip": inner[:40], "week.zip": inner}))
+    for name in ("in", "all.zip"):
+        items = {item.id: item for item in open_source(tmp_path / name)}
+        assert items.pop("week.zip/a.txt").text == "one"
+        assert {name: item.code for name, item in items.items()} == {
+            "cut.zip": "E501",
+            "week.zip/b.doc": "E551",
+            "week.zip/c.zip": "E551",
+        }
+        assert "save it as .docx" in str(items["week.zip/b.doc"].error)
+        assert "unpack it" in str(items["week.zip/c.zip"].error)
+        copied(tmp_path / name, tmp_path / "out")
+        assert (tmp_path / "out/week.zip/a.txt").read_text() == "one"
+
+
+TABLE = 'name,q: why?,n\r\nIna,"a\rb, ""c""\nd ",\r\n ,x,1,more\r\n'
+
+
+def test_a_table_in_a_folder_stays_a_table(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a.csv").write_bytes(TABLE.encode("utf-16"))
+    (tmp_path / "in/b.xlsx").write_bytes(xlsx([["name", "n"], ["Ina", 7]]))
+    assert copied(tmp_path / "in", tmp_path / "same") == []
+    assert (tmp_path / "same/a.csv").read_bytes().decode("utf-16") == TABLE
+    (first, second) = open_source(tmp_path / "in")
+    (again, converted) = open_source(tmp_path / "same")
+    assert (again.text, converted.text) == (first.text, second.text)
+    copied(tmp_path / "in", tmp_path / "out", lambda text: text.replace("Ina", "Odile: B"))
+    assert (tmp_path / "out/b.xlsx.csv").read_bytes() == b"name,n\r\nOdile: B,7\r\n"
+
+
+def test_a_workbook_is_a_table_of_its_own(tmp_path):
+    rows = [["id", "text", "n"], ["s1", "By Ina", 1], ["s2", "fine", 2]]
+    (tmp_path / "a.xlsx").write_bytes(xlsx([], rows, [["x"]]))
+    source = open_source(tmp_path / "a.xlsx", id_field="id", drop=["n"])
+    first, second = list(source)
+    assert (first.id, first.text, first.unread) == ("s1", "By Ina", ("sheets",))
+    assert (second.id, second.text, second.unread) == ("s2", "fine", ())
+    with pytest.raises(PiiError, match="E511"):
+        open_writer(source, tmp_path / "b.xlsx")
+    copied(tmp_path / "a.xlsx", tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_text() == "id,text,n\ns1,By Ina,1\ns2,fine,2\n"
+
+
+QUALTRICS = (
+    'Q1,text\n"Your name, please","Tell us\nof it"\n"{""ImportId"":""QID1""}",{}\n7,By Ina\n'
+)
+
+
+def test_header_lines_of_qualtrics_are_no_records(tmp_path):
+    (tmp_path / "a.csv").write_bytes(QUALTRICS.encode("utf-8-sig"))
+    (item,) = open_source(tmp_path / "a.csv")
+    assert (item.number, item.text, dict(item.others)) == (1, "By Ina", {"Q1": "7"})
+    copied(tmp_path / "a.csv", tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_text("utf-8-sig") == "Q1,text\n7,By Ina\n"
+    record = read_file(QUALTRICS.encode(), 1, "a.csv")
+    assert record.text.split() == "Q1 ␞ text ␞ Q1: 7 ␞ text: By Ina".split()
+
+
+RECOGNISED = [
+    ("cp1252", "She didn’t say “yes”, said Renée."),
+    ("cp1251", "Меня зовут Наталья, и я живу в Казани."),
+    ("cp1253", "Με λένε Ελένη και ζω στη Θεσσαλονίκη."),
+    ("gb18030", "我叫王小明，我住在北京。我的妹妹在上海上學。"),
+]
+
+
+@pytest.mark.parametrize(("encoding", "text"), RECOGNISED)
+def test_an_encoding_is_recognised_and_told(tmp_path, encoding, text):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a.txt").write_bytes(text.encode(encoding))
+    (tmp_path / "b.csv").write_bytes(f'id,text\n1,"{text}"\n'.encode(encoding))
+    (item,) = open_source(tmp_path / "in")
+    assert (item.text, item.encoding) == (text, encoding)
+    copied(tmp_path / "in", tmp_path / "out")
+    assert (tmp_path / "out/a.txt").read_text("utf-8") == text
+    source = open_source(tmp_path / "b.csv")
+    assert (source.encoding, source.written_in) == (encoding, "utf-8")
+    copied(tmp_path / "b.csv", tmp_path / "c.csv")
+    assert text in (tmp_path / "c.csv").read_text("utf-8")
+
+
+UNSURE = [
+    "Zoë paid £50.".encode("cp1252"),  # cp1250 makes Ł of £
+    "Jiří Dvořák přišel pozdě.".encode("cp1250"),
+    "Renée was late.\n".encode("cp1252") + "Jörg".encode() + b"\x81\x9d",
+]
+
+
+@pytest.mark.parametrize("data", UNSURE)
+def test_an_encoding_that_is_not_sure_is_refused(tmp_path, data):
+    item = read_file(data, 1, "a.txt")
+    assert isinstance(item, Skip) and item.code == "E520"
+    item = read_file(data, 1, "a.txt", encoding="latin-1")
+    assert isinstance(item, Record) and item.encoding == ""
 
 
 BILLION = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;">]><x>&b;</x>'
