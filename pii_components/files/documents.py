@@ -63,8 +63,9 @@ _GONE = ("del", "moveFrom", "Fallback", "tracked-changes")
 _PASSED_OVER = (*_PARAGRAPHS, *_GONE, "pPr", "rPr", "note", "annotation", "title", "desc")
 # PDFium ends lines as Windows does, and has signs of its own for a hyphen at a line's end.
 _PDF_SIGNS = (("\r\n", "\n"), ("\r", "\n"), ("\ufffe", "-"), ("\x02", "-"), ("\0", ""))
-# What striprtf leaves out though people read it; what it shows though it is deleted; targets of links.
+# Pictures; what striprtf leaves out though people read it; what is deleted; targets of links.
 _RTF = (
+    (re.compile(r"^[\da-fA-F]{60,}(?=[}\r\n])", re.MULTILINE), ""),
     (re.compile(r"\\\*(?=\\(?:shpinst|annotation)\b)|\\shp(?:inst)?(?![a-z])"), ""),
     (re.compile(r"\\(?:footnote|annotation|shptxt|(?:head|foot)er[lrf]?)(?![a-z]) ?"), r"\\par "),
     (re.compile(r"\\deleted(?![a-z\d])"), r"\\*"),

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from unicodedata import normalize
 
-from ..errors import Errors, PiiError, reason_of
+from ..errors import Errors, PiiError, imported, reason_of
 from ..names import word_list
 from ..names.letters import norm
 from ..names.table import name_table
@@ -255,8 +255,7 @@ def recognise_encoding(data: bytes) -> str:
     It looks at the words beside what is no ASCII: a page of English says nothing of its one "é".
     RETURNS (str): Empty, if another encoding would do as well and give another text.
     """
-    from charset_normalizer import from_bytes
-
+    normalizer = imported("charset_normalizer", "recognising an encoding", "documents")
     if b"\0" in data or len(data) >= _RECOGNISED:
         return ""
     plain, n = _OF_WORD.subn(b"'", data)
@@ -264,7 +263,7 @@ def recognise_encoding(data: bytes) -> str:
         return "cp1252"
     allowed = [name for name in _ENCODINGS if not n or name.startswith("cp125")]
     words = b" ".join(_NO_ASCII.findall(plain))
-    found = sorted(from_bytes(words, cp_isolation=allowed, enable_fallback=False))
+    found = sorted(normalizer.from_bytes(words, cp_isolation=allowed, enable_fallback=False))
     readings = [reading for reading in found if not _MIXED.search(str(reading))]
     if not readings:
         return ""
