@@ -12,7 +12,7 @@ back into a document.
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from email import message_from_bytes, policy
 from io import BytesIO, StringIO
 from pathlib import PurePath
@@ -41,13 +41,15 @@ _PARTS = {
     ),
     ".odt": (re.compile(r"(styles|content)(\d*)\.xml"), ("styles", "content"), "content"),
 }
-# Folders of what nobody reads, and what the report calls it.
+# Folders, or files, of what nobody reads, and what the report calls it.
 _UNREAD = {
     "media": "image",
     "Pictures": "image",
     "charts": "charts",
     "diagrams": "diagrams",
     "embeddings": "embeddings",
+    "comments": "comments",
+    "threadedComments": "comments",
 }
 _PARAGRAPHS = ("p", "h")
 # Elements that stand for a sign; that are gone; whose content is a paragraph of its own, or no text.
@@ -121,9 +123,16 @@ def _read_office(data: bytes, number: int, kind: str) -> Read:
         if b"encryption-data" in manifest:
             raise PiiError(Errors.E656, number=number)
         parts = [_text_of_part(archive.read(name), kind) for *_, name in sorted(found)]
-    folders = [PurePath(name).parent.name for name in names]
-    unread = tuple(_UNREAD[folder] for folder in folders if folder in _UNREAD)
+    unread = _unread(set(names) - {name for *_, name in found})
     return Read("\n\n".join(part for part in parts if part.strip()), unread)
+
+
+def _unread(names: Iterable[str]) -> tuple[str, ...]:
+    """RETURNS (tuple[str, ...]): The kind of each part of an archive that holds something and is not read."""
+    kinds = []
+    for path in map(PurePath, names):
+        kinds.append(_UNREAD.get(path.parent.name) or _UNREAD.get(path.stem.rstrip("0123456789")))
+    return tuple(sorted(filter(None, kinds)))
 
 
 def _text_of_part(data: bytes, kind: str) -> str:
@@ -351,12 +360,12 @@ def read_document(
 def sheet_rows(data: bytes, number: int) -> tuple[list[list[str]], tuple[str, ...]]:
     """The first sheet of an .xlsx that holds something.
 
-    RETURNS (tuple): Its rows; "sheets" for each further one.
+    RETURNS (tuple): Its rows; kinds of what is not read, "sheets" for each further one.
     RAISES (PiiError): E005, E565, E656, E657.
     """
     calamine = imported("python_calamine", "reading .xlsx", EXTRA)
     try:
-        check_archive(data, number)
+        names = check_archive(data, number)
         book = calamine.CalamineWorkbook.from_filelike(BytesIO(data))
         sheets = [book.get_sheet_by_index(i).to_python() for i in range(len(book.sheet_names))]
     except PiiError:
@@ -365,7 +374,7 @@ def sheet_rows(data: bytes, number: int) -> tuple[list[list[str]], tuple[str, ..
         reason = reason_of(err)
         raise PiiError(Errors.E657, number=number, kind=".xlsx", reason=reason) from err
     first, *more = list(filter(None, sheets)) or [[]]
-    return [list(map(_cell, row)) for row in first], ("sheets",) * len(more)
+    return [list(map(_cell, row)) for row in first], (*_unread(names), *["sheets"] * len(more))
 
 
 def _cell(value: object) -> str:

@@ -91,9 +91,12 @@ class FileSource(Source):
         if data is None:
             with open_binary(self.path) as file:
                 data = file.read()
-        read = decode_text if self.kind == "txt" else read_file
-        item = read(data, 1, self.path.name, encoding=self.encoding)
-        yield replace(item, id=self.path.stem or "-")
+        name = self.path.stem or "-"
+        if self.kind == "txt":
+            yield decode_text(data, 1, name, encoding=self.encoding)
+        else:
+            item = read_file(data, 1, self.path.name, encoding=self.encoding)
+            yield replace(item, id=name)
 
 
 class Archive:
@@ -191,7 +194,7 @@ class FolderSource(Source):
             yield item if isinstance(item, Record) else replace(item, id=name)
         FolderSource.close(self)
 
-    def list(self, names: Iterable[str]) -> None:
+    def set_files(self, names: Iterable[str]) -> None:
         """Set `files`: these, and those in each .zip among them. RAISES (PiiError): E501, E503."""
         for name in names:
             if kind_of(name) != ".zip" or self.kind == "submissions":
@@ -219,7 +222,7 @@ class FolderSource(Source):
     def _archive(self, name: str) -> Archive:
         if self._opened is None or self._opened[0] != name:
             FolderSource.close(self)
-            self._opened = name, Archive(self.open(name))
+            self._opened = name, Archive(self.open_file(name))
         return self._opened[1]
 
     def close(self) -> None:
@@ -228,7 +231,7 @@ class FolderSource(Source):
             self._opened[1].close()
             self._opened = None
 
-    def open(self, name: str) -> BinaryIO:
+    def open_file(self, name: str) -> BinaryIO:
         """A file that lies here. RAISES (OSError): If it cannot be read, or is a link, a pipe or a device; E654."""
         size = (self.path / name).lstat().st_size if self.max_bytes else 0
         if size > self.max_bytes:
@@ -255,7 +258,7 @@ class FolderSource(Source):
             outer, member = self.inside[name]
             data = self._archive(outer).load(member, number)
         else:
-            with self.open(name) as file:
+            with self.open_file(name) as file:
                 data = file.read()
         item = read_file(data, number, name, encoding=self.encoding, max_pages=self.max_pages)
         if isinstance(item, Record) and not item.text.strip():
@@ -277,7 +280,7 @@ class ZipSource(FolderSource):
 
     archive: Any = None
 
-    def open(self, name: str) -> BinaryIO:
+    def open_file(self, name: str) -> BinaryIO:
         return BytesIO(self.archive.load(name, self.done))
 
     def close(self) -> None:
@@ -364,7 +367,7 @@ def open_source(
         )
         source.archive = Archive(path)
         source.hidden = source.archive.hidden
-        source.list(source.archive.members)
+        source.set_files(source.archive.members)
         return source
     if suffix in DOCUMENTS and suffix not in JSON_SUFFIXES:
         check_encoding(encoding)
@@ -403,7 +406,7 @@ def _look_into(source: FolderSource) -> FolderSource:
     names, source.unread = files_below(source.path)
     shown = [name for name in names if not is_hidden(name)]
     source.hidden = len(names) - len(shown)
-    source.list(shown)
+    source.set_files(shown)
     return source
 
 

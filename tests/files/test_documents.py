@@ -79,6 +79,8 @@ PPTX = zipped(
     ppt__slides__slide10_xml=slide("third"),
     ppt__slides__slide1_xml=slide("By Ina", "first"),
     ppt__notesSlides__notesSlide1_xml=slide("a note"),
+    ppt__comments__comment1_xml="<x>not read</x>",
+    ppt__media__image1="PNG",
     docProps__core_xml="<x>Odile</x>",
 )
 RELS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -112,6 +114,7 @@ def xlsx(*sheets: list[list[str | int]]) -> bytes:
     return zipped(
         **{"_rels__.rels": f"{relations}{top}</Relationships>"},
         **{"xl___rels__workbook_xml.rels": f"{relations}{rels}</Relationships>"},
+        xl__comments1_xml="<x>not read</x>",
         xl__workbook_xml=book,
         **members,
     )
@@ -177,7 +180,7 @@ FORMS = [
         (),
     ),
     ("a.jsonl", '{"text": "one"}\n\n{"text": "two"}\n', "text: one\n\ntext: two", ()),
-    ("a.pptx", PPTX, "By Ina\nfirst\n\nsecond\n\nthird\n\na note", ()),
+    ("a.pptx", PPTX, "By Ina\nfirst\n\nsecond\n\nthird\n\na note", ("comments", "image")),
     ("a.eml", MAIL, MAIL_TEXT, ("attachments",)),
     (
         "a.mbox",
@@ -195,7 +198,7 @@ FORMS = [
         "a.xlsx",
         xlsx([["n", "text"], [7, "By Ina"]], [["another"]]),
         "n\n\n␞\n\ntext\n\n␞\n\nn: 7\n\n␞\n\ntext: By Ina",
-        ("sheets",),
+        ("comments", "sheets"),
     ),
 ]
 
@@ -326,7 +329,7 @@ def test_a_workbook_is_a_table_of_its_own(tmp_path):
     (tmp_path / "a.xlsx").write_bytes(xlsx([], rows, [["x"]]))
     source = open_source(tmp_path / "a.xlsx", id_field="id", drop=["n"])
     first, second = list(source)
-    assert (first.id, first.text, first.unread) == ("s1", "By Ina", ("sheets",))
+    assert (first.id, first.text, first.unread) == ("s1", "By Ina", ("comments", "sheets"))
     assert (second.id, second.text, second.unread) == ("s2", "fine", ())
     with pytest.raises(PiiError, match="E511"):
         open_writer(source, tmp_path / "b.xlsx")
