@@ -17,9 +17,6 @@ from pii_components.files.writers import open_writer
 from scripts.common import make_pdf
 from tests.files.made_docx import full_docx, part, plain_docx, repack, run
 
-for package in ("inscriptis", "striprtf", "webvtt", "python_calamine", "pypdfium2"):
-    pytest.importorskip(package, reason="of the extra 'documents'")
-
 FULL = """a header
 
 By Ina Sorel
