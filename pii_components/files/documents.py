@@ -12,6 +12,7 @@ back into a document.
 
 import json
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from email import message_from_bytes, policy
 from io import BytesIO, StringIO
@@ -25,6 +26,8 @@ from .record import Record, Skip, decode, has_half_pair
 EXTRA = "documents"
 # Bytes of XML that are taken in, and of all else: more is a bomb, or no essay.
 MAX_XML, MAX_BYTES = 1 << 26, 1 << 29
+# Rows that a sheet of Excel can have.
+MAX_ROWS = 1 << 20
 # How an encrypted .docx begins (a compound file), and an old .doc.
 _COMPOUND = b"\xd0\xcf\x11\xe0"
 # Parts of archives that hold text, in the order in which it is read; the main one.
@@ -220,12 +223,12 @@ def html_text(html: str) -> str:
     engine = imported("inscriptis.html_engine", "reading .html", EXTRA)
     from inscriptis.css_profiles import STRICT_CSS_PROFILE
     from inscriptis.model.config import ParserConfig
-    from lxml.html import fromstring
+    from lxml.html import HTMLParser, fromstring
 
     html = _XML_HEAD.sub("", html, count=1)
     if not html.strip():
         return ""
-    tree = fromstring(html)
+    tree = fromstring(html, parser=HTMLParser(huge_tree=True))  # else deep text is lost
     for cell in tree.iter(*_CELLS):
         cell.tag = "div"  # long cells would be set side by side, line for line
     return str(engine.Inscriptis(tree, ParserConfig(css=STRICT_CSS_PROFILE)).get_text())
@@ -360,24 +363,35 @@ def read_document(
 def sheet_rows(data: bytes, number: int) -> tuple[list[list[str]], tuple[str, ...]]:
     """The first sheet of an .xlsx that holds something.
 
-    RETURNS (tuple): Its rows; kinds of what is not read, "sheets" for each further one.
+    RETURNS (tuple): Its rows, all of one length; kinds of what is not read, "sheets" for each
+        further one.
     RAISES (PiiError): E005, E565, E656, E657.
     """
-    calamine = imported("python_calamine", "reading .xlsx", EXTRA)
+    openpyxl = imported("openpyxl", "reading .xlsx", EXTRA)
     try:
         names = check_archive(data, number)
-        book = calamine.CalamineWorkbook.from_filelike(BytesIO(data))
-        sheets = [book.get_sheet_by_index(i).to_python() for i in range(len(book.sheet_names))]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what it does not read
+            book = openpyxl.load_workbook(BytesIO(data), read_only=True, data_only=True)
+            sheets = [_rows_of(sheet, number) for sheet in book.worksheets]
     except PiiError:
         raise
     except Exception as err:  # as above
         reason = reason_of(err)
         raise PiiError(Errors.E657, number=number, kind=".xlsx", reason=reason) from err
     first, *more = list(filter(None, sheets)) or [[]]
-    return [list(map(_cell, row)) for row in first], (*_unread(names), *["sheets"] * len(more))
+    return first, (*_unread(names), *["sheets"] * len(more))
 
 
-def _cell(value: object) -> str:
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+def _rows_of(sheet: Any, number: int) -> list[list[str]]:
+    """Rows that hold something."""
+    sheet.reset_dimensions()  # what the file says of them may be a lie
+    rows, width = [], 0
+    for n, values in enumerate(sheet.iter_rows(values_only=True)):
+        if n >= MAX_ROWS:
+            raise PiiError(Errors.E565, number=number, limit=MAX_ROWS)
+        row = ["" if value is None else str(value) for value in values]
+        if any(row):
+            rows.append(row)
+            width = max(width, *(i for i, cell in enumerate(row, 1) if cell))
+    return [row[:width] + [""] * (width - len(row)) for row in rows]

@@ -395,27 +395,32 @@ class Table:
     def text(self) -> str:
         return FIELD_SEPARATOR.join(self._parts())
 
-    def _parts(self) -> Iterator[str]:
+    def _named(self) -> Iterator[list[tuple[str, str]]]:
+        """YIELDS (list[tuple[str, str]]): For each row the names of the columns, and the cells."""
         head, *rows = self.rows
-        yield from head
+        yield [("", cell) for cell in head]
         for row in rows:
-            for name, cell in zip_longest(head, row, fillvalue=""):
+            yield list(zip_longest(head, row, fillvalue=""))[: len(row)]
+
+    def _parts(self) -> Iterator[str]:
+        for row in self._named():
+            for name, cell in row:
                 if cell.strip():
                     yield f"{name}: {cell}" if name else cell
 
     def with_text(self, text: str, number: int) -> "Table":
         """RETURNS (Table): With what became of the text. RAISES (PiiError): E545."""
         parts = iter(split_texts(text, sum(1 for _ in self._parts()), number))
-        head, *rows = self.rows
-        out = [list(islice(parts, len(head)))]
-        for row in rows:
+        out = []
+        for row in self._named():
             cells = []
-            for name, cell in zip_longest(head, row, fillvalue=""):
+            for name, cell in row:
                 if cell.strip():
-                    colons = 1 + name.count(": ") if name else 0
-                    cell = next(parts).split(": ", colons)[-1] if colons else next(parts)
+                    cell = next(parts)
+                    if name:  # it may hold a colon itself
+                        cell = cell.split(": ", 1 + name.count(": "))[-1]
                 cells.append(cell)
-            out.append(cells[: max(len(row), 1)])
+            out.append(cells)
         return Table(out, self.delimiter)
 
 

@@ -6,6 +6,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from pii_components.errors import PiiError
@@ -80,41 +81,21 @@ PPTX = zipped(
     ppt__media__image1="PNG",
     docProps__core_xml="<x>Odile</x>",
 )
-RELS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-SHEETS = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 
 
 def xlsx(*sheets: list[list[str | int]]) -> bytes:
-    """A workbook with these rows on its sheets."""
-    members, listed, rels = {}, "", ""
-    for n, rows in enumerate(sheets, 1):
-        cells = ""
+    """A workbook with these rows on its sheets, and a comment."""
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for rows in sheets:
+        sheet = book.create_sheet()
         for row in rows:
-            shown = "".join(
-                f"<c><v>{cell}</v></c>"
-                if isinstance(cell, int)
-                else f"<c t='inlineStr'><is><t>{cell}</t></is></c>"
-                for cell in row
-            )
-            cells += f"<row>{shown}</row>"
-        members[f"xl__worksheets__sheet{n}_xml"] = (
-            f"<worksheet xmlns='{SHEETS}'><sheetData>{cells}</sheetData></worksheet>"
-        )
-        listed += f"<sheet name='s{n}' sheetId='{n}' r:id='r{n}'/>"
-        rels += (
-            f"<Relationship Id='r{n}' Type='{RELS}/worksheet' Target='worksheets/sheet{n}.xml'/>"
-        )
-    book = f"<workbook xmlns='{SHEETS}' xmlns:r='{RELS}'><sheets>{listed}</sheets></workbook>"
-    top = f"<Relationship Id='r1' Type='{RELS}/officeDocument' Target='xl/workbook.xml'/>"
-    relations = f"<Relationships xmlns='{PACKAGE}/relationships'>"
-    return zipped(
-        **{"_rels__.rels": f"{relations}{top}</Relationships>"},
-        **{"xl___rels__workbook_xml.rels": f"{relations}{rels}</Relationships>"},
-        xl__comments1_xml="<x>not read</x>",
-        xl__workbook_xml=book,
-        **members,
-    )
+            sheet.append(row)
+        if rows:
+            sheet["A1"].comment = openpyxl.comments.Comment("not read", "Odile")
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
 
 
 NOTEBOOK = {
@@ -193,9 +174,9 @@ FORMS = [
     ),
     (
         "a.xlsx",
-        xlsx([["n", "text"], [7, "By Ina"]], [["another"]]),
+        xlsx([["n", "text"], [], [7, "By Ina", None]], [["another"]]),
         "n\n\n␞\n\ntext\n\n␞\n\nn: 7\n\n␞\n\ntext: By Ina",
-        ("comments", "sheets"),
+        ("comments", "comments", "sheets"),
     ),
 ]
 
@@ -326,7 +307,11 @@ def test_a_workbook_is_a_table_of_its_own(tmp_path):
     (tmp_path / "a.xlsx").write_bytes(xlsx([], rows, [["x"]]))
     source = open_source(tmp_path / "a.xlsx", id_field="id", drop=["n"])
     first, second = list(source)
-    assert (first.id, first.text, first.unread) == ("s1", "By Ina", ("comments", "sheets"))
+    assert (first.id, first.text, first.unread) == (
+        "s1",
+        "By Ina",
+        ("comments", "comments", "sheets"),
+    )
     assert (second.id, second.text, second.unread) == ("s2", "fine", ())
     with pytest.raises(PiiError, match="E511"):
         open_writer(source, tmp_path / "b.xlsx")
@@ -429,8 +414,23 @@ MODULES = {
     "a.pdf": "pypdfium2",
     "a.rtf": "striprtf.striprtf",
     "a.vtt": "webvtt",
-    "a.xlsx": "python_calamine",
+    "a.xlsx": "openpyxl",
 }
+
+
+def test_a_cell_far_out_fills_no_memory():
+    book = openpyxl.Workbook()
+    book.active["XFD1048576"] = "far"
+    out = io.BytesIO()
+    book.save(out)
+    record = read_file(out.getvalue(), 1, "a.xlsx")
+    assert isinstance(record, Record) and record.text == "far"
+
+
+def test_deep_pages_lose_nothing():
+    for depth, shown in ((300, ["deep", "end"]), (5000, "E657")):
+        item = read_file(b"<div>" * depth + b"deep" + b"</div>" * depth + b"end", 1, "a.html")
+        assert (item.text.split() if isinstance(item, Record) else item.code) == shown
 
 
 def test_missing_packages_are_told(monkeypatch, tmp_path):
