@@ -125,7 +125,7 @@ class Skip:
 class Source:
     """An input that is open for reading: iterate over it once.
 
-    path (Path): File or folder. kind (str): "txt", "docx", "pdf", "folder", "submissions", "csv", "jsonl", "json" or "parquet".
+    path (Path): File or folder. kind (str): "csv", "jsonl", "json", "parquet", "folder", "submissions"; of a document its suffix, as "docx".
     encoding (str): Of the file, without its byte order mark. bom (bytes): That mark, or nothing.
     text_field, id_field (str): Columns or fields of text and id; empty if there are none. more (tuple[str, ...]): Of further texts.
     drop (frozenset[str]): Columns or fields that are left out of the output.
@@ -256,7 +256,10 @@ def recognise_encoding(data: bytes) -> str:
     RETURNS (str): Empty, if another encoding would do as well and give another text.
     """
     normalizer = imported("charset_normalizer", "recognising an encoding", "documents")
-    if b"\0" in data or len(data) >= _RECOGNISED:
+    read = data.decode("utf-8", "replace")
+    n_broken = read.count("\ufffd")
+    is_broken_utf8 = sum(not sign.isascii() for sign in read) > 2 * n_broken
+    if is_broken_utf8 or "\0" in read or len(data) >= _RECOGNISED:
         return ""
     plain, n = _OF_WORD.subn(b"'", data)
     if n and plain.isascii():
