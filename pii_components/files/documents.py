@@ -77,9 +77,9 @@ _RTF = (
     (re.compile(r"\\fldinst(?=\{)"), r"\\fldinst "),
 )
 _CELLS = ("table", "thead", "tbody", "tfoot", "tr", "td", "th", "caption")
-_TAG = re.compile(r"</?(?:p|div|br|span|a|ul|ol|li|strong|em)\b[^>]*>")
+_TAG = re.compile(r"</?(?:p|div|br|span|a|ul|ol|li|strong|em)\b[^<>]*>")
 _CHARSET = re.compile(rb"charset=[\"']?([\w-]+)")
-_XML_HEAD = re.compile(r"\s*<\?xml[^>]*\?>")
+_XML_HEAD = re.compile(r"\A\s*<\?xml[^>]*\?>")
 _MAIL_HEAD = ("From", "To", "Cc", "Date", "Subject")
 
 

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO, TextIOWrapper
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 from unicodedata import normalize
@@ -38,8 +39,6 @@ _NOT_LATIN = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
 # it; and to be one beside another where both have capitals and may be words.
 _ALWAYS, _ALONE, _PAIRED = 1, 8, 8
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
-# What is no ASCII, with the words beside it.
-_NO_ASCII = re.compile(rb"\S*\s?\S*[\x80-\xff]\S*\s?\S*")
 # Encodings that a file of today may be in, those of more files first; by how much more mess another
 # reading must show; bytes of the largest file that is looked at.
 _ENCODINGS = (
@@ -47,7 +46,9 @@ _ENCODINGS = (
     *("cp1258", "iso8859_2", "koi8_r", "cp437", "cp850", "cp866", "mac_cyrillic", "mac_greek"),
     *("cp874", "cp932", "euc_jp", "gb18030", "big5", "cp949"),
 )
-_SURE, _RECOGNISED = 0.05, 1 << 26
+_SURE, _RECOGNISED = 0.05, 1 << 24
+# Words that are looked at, and bytes of the longest.
+_MOST_WORDS, _LONGEST = 5_000, 5_000
 # Letters of two scripts, or a letter and a sign that no word has, in one word.
 _MIXED = re.compile("[A-Za-z][\u0370-\u1dff\u2200-\u25ff]|[\u0370-\u1dff\u2200-\u25ff][A-Za-z]")
 # Quotes and dashes as Word sets them, in an encoding of Windows: the same bytes are letters elsewhere.
@@ -257,16 +258,21 @@ def recognise_encoding(data: bytes) -> str:
     """
     normalizer = imported("charset_normalizer", "recognising an encoding", "documents")
     read = data.decode("utf-8", "replace")
-    n_broken = read.count("\ufffd")
-    is_broken_utf8 = sum(not sign.isascii() for sign in read) > 2 * n_broken
+    n_signs = len(read) - len(read.encode("ascii", "ignore"))
+    is_broken_utf8 = n_signs > 2 * read.count("\ufffd")
     if is_broken_utf8 or "\0" in read or len(data) >= _RECOGNISED:
         return ""
     plain, n = _OF_WORD.subn(b"'", data)
     if n and plain.isascii():
         return "cp1252"
     allowed = [name for name in _ENCODINGS if not n or name.startswith("cp125")]
-    words = b" ".join(_NO_ASCII.findall(plain))
-    found = sorted(normalizer.from_bytes(words, cp_isolation=allowed, enable_fallback=False))
+    words = [word for word in plain.split() if len(word) < _LONGEST]
+    near: dict[bytes, None] = {}
+    for before, word, after in zip([b"", *words], words, [*words[1:], b""], strict=False):
+        if not (word.isascii() and before.isascii() and after.isascii()):
+            near[word] = None
+    sample = b" ".join(islice(near, _MOST_WORDS))
+    found = sorted(normalizer.from_bytes(sample, cp_isolation=allowed, enable_fallback=False))
     readings = [reading for reading in found if not _MIXED.search(str(reading))]
     if not readings:
         return ""
@@ -275,7 +281,7 @@ def recognise_encoding(data: bytes) -> str:
         if str(other) != str(best) and other.chaos < best.chaos + _SURE:
             return ""
     names = (best.encoding, *best.could_be_from_charset)
-    return next(name for name in _ENCODINGS if name in names)
+    return next((name for name in _ENCODINGS if name in names), "")
 
 
 def decode(data: bytes, number: int, encoding: str) -> tuple[str, str, bytes, str]:
