@@ -31,7 +31,7 @@ from ..names.people import People, identify, people_of
 from ..names.wordlists import in_table, is_glued
 from ..names.wordlists import words as known_words
 from ..ruler.validators import split_host
-from .handles import NamedPeople, owner_of
+from .handles import owner_of
 from .person_names import Named
 from .style import words
 from .values import canonical
@@ -152,7 +152,7 @@ def _by_name(value: str, label: str, people: Sequence[tuple[Named, Owner]]) -> O
         else [value]
     )
     for group in ([pair for pair in people if pair[1].role == STUDENT], people):
-        named = NamedPeople(name for name, _ in group)
+        named = [name for name, _ in group]
         if (owner := next((o for step in steps if (o := owner_of(step, named)) >= 0), -1)) >= 0:
             return group[owner][1]
     return None

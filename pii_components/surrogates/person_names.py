@@ -10,7 +10,8 @@ two. Where two names want one surrogate, a secret order decides who gets it, not
 
 import re
 from collections.abc import Container, Iterator, Sequence
-from functools import cache, lru_cache
+from dataclasses import dataclass, field
+from functools import cache, cached_property, lru_cache
 from importlib import resources
 from typing import NamedTuple
 
@@ -215,21 +216,54 @@ _HISSING = ("s", "x", "z", "ch", "sh")
 _PURPOSE = {kind: f"NAME/{kind}" for kind in (GIVEN, FAMILY)}
 
 
-class Named(NamedTuple):
+class Piece(NamedTuple):
+    """A stretch of letters in a handle that comes from a name: what it becomes, and how sure that is."""
+
+    start: int
+    end: int
+    new: str
+    weight: int
+
+
+class Stem(NamedTuple):
+    """A word of a person for handles: its letters, what they become, its place, its nicknames."""
+
+    old: str
+    new: str
+    place: int
+    nicks: tuple[str, ...]
+
+
+def letters(word: str) -> str:
+    """A name as it stands in an address: small ASCII letters only."""
+    if word.isascii() and word.isalpha():
+        return word.lower()
+    return "".join([ch for ch in plain(word).lower() if ch.isascii() and ch.isalpha()])
+
+
+@dataclass(frozen=True)
+class Named:
     """A person of the document and who they become.
 
     surrogates: For each of the person's words; an empty text drops the word (fixed pseudonyms have two words), None means that
     no surrogate was found. note: Where gender or origin could not be matched. fixed: Whether it is a profile's pseudonym.
+    read: How runs of letters in handles are read as this name, so far.
     """
 
     person: Person
     surrogates: tuple[str | None, ...]
     note: str = ""
     fixed: bool = False
+    read: dict[str, tuple[Piece, ...]] = field(default_factory=dict)
 
-    def word(self, kind: str) -> str:
-        place = self.person.first(kind)
-        return (self.surrogates[place] or "") if place is not None else ""
+    @cached_property
+    def stems(self) -> list[Stem]:
+        found = []
+        for i, (word, new) in enumerate(zip(self.person.words, self.surrogates, strict=True)):
+            stem = Stem(letters(word), letters(new or ""), i, nicknames_of(word))
+            if stem.old and stem.new:
+                found.append(stem)
+        return found
 
 
 def name_people(

@@ -43,9 +43,7 @@ from .dates import (
     weekday_beside,
 )
 from .handles import (
-    NamedPeople,
     handle_of,
-    letters,
     owner_of,
     surrogate_email,
     surrogate_handle,
@@ -55,7 +53,7 @@ from .handles import (
 from .headers import HEADER_REMOVED, find_headers
 from .keys import SurrogateKey
 from .numbers import id_key, phone_key, surrogate_id_num, surrogate_machine, surrogate_phone
-from .person_names import Forbidden, Named, name_people, render
+from .person_names import Forbidden, Named, letters, name_people, render
 from .places import surrogate_address, surrogate_education, surrogate_employer, surrogate_location
 from .style import in_case, randomize_same_shape, words
 from .values import Context, Generator, Item, canonical, distinct
@@ -261,7 +259,7 @@ def plan(
     context = Context(
         chance,
         name_table(),
-        people=NamedPeople(named),
+        people=named,
         reserved=profile.reserved if reserved is None else reserved,
         locale=profile.locale,
         ages=choose_age_shift(
@@ -273,7 +271,6 @@ def plan(
             weeks=_stand_by_weekdays(text, items),
             local=local,
             locale=profile.locale,
-            near=is_near,
         ),
         avoid=avoid,
         pools=pools or {} if profile.pool == "corpus" else {},
