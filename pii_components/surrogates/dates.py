@@ -304,11 +304,10 @@ def choose_date_shift(
 
     def cost(shift: DateShift) -> int:
         total = 5 * _order_lost(fields, shift)
-        for value in fields:
+        for value, own in fields.items():
             new = move_dates(value, shift, chance)
             if new is not None:
-                is_same = not fields[value].isdisjoint(_fields(new))
-                total += 3 * is_same + (canonical(new) in known)
+                total += 3 * (not own.isdisjoint(_fields(new))) + (canonical(new) in known)
         return total
 
     # Of equal cost the first one.
@@ -396,21 +395,23 @@ _TORN, _AROUND = 16, 24  # characters of a piece, and on either side of it
 
 
 def torn_dates(
-    text: str, spans: Sequence[tuple[int, int]], shift: DateShift, chance: SurrogateKey
-) -> dict[int, str]:
+    text: str, spans: Sequence[tuple[int, int]], context: Context
+) -> dict[int, str | None]:
     """Dates of which a span, or each of several, holds a piece only: "November\\n{3, 2025}", "2024-01-{15}". What moves and what
     stays make a possible date again.
 
     spans (Sequence[tuple[int, int]]): Start and end of what is replaced: dates, and numbers that may be a piece of one.
     RETURNS (dict[int, str]): Start of a span that is a piece -> its new text.
     """
-    found = {}
+    found: dict[int, str | None] = {}
+    shift = context.dates
+    assert shift is not None
     for start, end in spans:
         part = _date_around(text, start, end)
         if part is None or any(map(_has_day, _read(text[start:end]))):
             continue
         inside = {f for f in part.fields if any(a <= part.match.start(f) < b for a, b in spans)}
-        new = _fit_torn(part, inside, shift) or _move_other(part, shift, chance)
+        new = _fit_torn(part, inside, shift) or _move_other(part, shift, context.chance)
         edits = sorted((*part.match.span(f), t) for f, t in new.items() if f in part.fields)
         here = [edit for edit in edits if start <= edit[0] < end]
         found[start] = rewrite(text[:end], here)[start:]
