@@ -115,7 +115,10 @@ def _neutral() -> dict[str, Pool]:
         region, _, names = line.partition("\t")
         found[region] = names.split()
     found[""] = sorted({name for names in found.values() for name in names})
-    return {region: Pool(names, [*map(float, range(1, len(names) + 1))]) for region, names in found.items()}
+    return {
+        region: Pool(names, [*map(float, range(1, len(names) + 1))])
+        for region, names in found.items()
+    }
 
 
 @lru_cache(maxsize=512)
