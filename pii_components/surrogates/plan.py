@@ -240,7 +240,7 @@ def plan(
     RETURNS (list[Replacement]): One for each item that is not kept, and for each header that is removed, with the items in it.
     """
     if people is None:
-        people = identify(text, [(i.start, i.end, i.label, i.person) for i in items])
+        people = identify(text, [(*item[:3], None) for item in items])
     avoid = Forbidden(people.words(), known, everyone.words, text=text if local else "")
     persons, linked = renamed(people, items)
     if everyone.people:
@@ -334,7 +334,7 @@ def _pieces(
     label; a handle that was found as a name too."""
     spans = list[tuple[int, int]]()
     found: dict[int, str | None] = {}
-    for start, end, label, action, *_ in items:
+    for start, end, label, action in items:
         handle = made.get((labels.USERNAME, text[start:end]))
         if label == DATE or (label in KEYS and end - start < 5):
             spans += [(start, end)] if action in _ANEW else []

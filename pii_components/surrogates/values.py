@@ -130,13 +130,9 @@ def _distance(made: Mapping[str, str | None]) -> int:
 
 
 class Item(NamedTuple):
-    """A span of a document in characters, end exclusive, and what shall become of it: one of `profiles.ACTIONS`.
-
-    person (int | None): Of a name, whose it is, if that was found out before: equal numbers are one person.
-    """
+    """A span of a document in characters, end exclusive, and what shall become of it: one of `profiles.ACTIONS`."""
 
     start: int
     end: int
     label: str
     action: str
-    person: int | None = None
