@@ -10,7 +10,7 @@ beside a date and is no part of it, the shift is a number of weeks, so that the 
 
 import re
 from calendar import monthrange
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import cache
@@ -85,11 +85,7 @@ def choose_age_shift(
     def cost(shift: AgeShift) -> int:
         new = [shift(age) for age in ages]
         turned = sum(n != age + shift.delta for n, age in zip(new, ages, strict=True))
-        return (
-            9 * (len(new) - len({*new} - {None}))
-            + 3 * turned
-            + len(ages & {n for n in new if n is not None})
-        )
+        return 9 * (len(new) - len({*new} - {None})) + 3 * turned + len(ages.intersection(new))
 
     return min(options, key=cost)
 
@@ -125,31 +121,30 @@ def surrogate_age(value: str, context: Context, attempt: int = 0) -> str | None:
         shift = AgeShift(shift.delta)
     edits = []
     for match, number, form in numbers:
-        new = _decade(number, shift) if form == "decade" else shift(number)
-        if new is None or number > 130:
-            return None
-        made = _written(match, number, new, form, context.chance)
-        if not made:
+        made = _aged(match, number, form, shift, context.chance)
+        if not made or number > 130:
             return None
         edits.append((*match.span(), made))
     return rewrite(value, edits) if edits else None
 
 
-def _written(match: re.Match[str], number: int, new: int, form: str, chance: SurrogateKey) -> str:
-    """A new age as the old one is written; empty if there is no word for it."""
+def _aged(
+    match: re.Match[str], number: int, form: str, shift: AgeShift, chance: SurrogateKey
+) -> str:
+    """A new age as the old one is written; empty if there is none, or no word for it."""
+    new = shift(number)
+    if form == "decade":
+        # The next one in the shift's direction, between twenties and nineties.
+        up = number + 10 if number < 90 else 80
+        new = up if shift.delta > 0 or number == 20 else number - 10
+        new = None if number % 10 or not 20 <= number <= 90 else new
+    if new is None:
+        return ""
     if old := match["word"]:
-        dash = next((ch for ch in old if ch in "‐‑ "), "-")
+        dash = next(filter("‐‑ ".__contains__, old), "-")
         return like(old, _FORMS[form].get(new, "").capitalize()).replace("-", dash)
     fraction = other_chars(match["fraction"] or "", chance.rng("AGE", str(number)))
     return str(new) + fraction + ordinal(match["ending"] or "", new)
-
-
-def _decade(number: int, shift: AgeShift) -> int | None:
-    """The next decade of life in the shift's direction, between twenties and nineties."""
-    if number % 10 or not 20 <= number <= 90:
-        return None
-    up = number + 10 if number < 90 else 80
-    return up if shift.delta > 0 or number == 20 else number - 10
 
 
 # Dates as people write them: where the year, the month, the day stand in a text, and how each is written anew.
@@ -370,23 +365,26 @@ def surrogate_date(value: str, context: Context, attempt: int = 0) -> str | None
 def move_dates(value: str, shift: DateShift, chance: SurrogateKey) -> str | None:
     """The text with its dates moved, or None."""
     parts = _read(value)
-    edits: list[tuple[int, int, str]] = []
     days = [_day_of(part, shift.day_first) for part in parts]
+    edits: list[tuple[int, int, str]] = []
     for i, part in enumerate(parts):
+        day = days[i]
         if part.kind == "weekday":
             # The weekday of the date behind it, else of the one before it.
             near = [
                 days[k] for k in (i + 1, i - 1) if 0 <= k < len(parts) and "y" in parts[k].fields
             ]
             new = _weekday(part.fields["w"], next(filter(None, near), None), shift)
-        elif (day := days[i]) is not None:
-            new = _move_time(part, chance) | _move_day(part, day, shift)
         else:
-            new = _move_other(part, shift, chance)
-        edits += [
-            (*part.match.span(field), text) for field, text in new.items() if field in part.fields
-        ]
+            new = _move_time(part, chance)
+            new |= _move_day(part, day, shift) if day else _move_other(part, shift)
+        edits += _edits(part, new)
     return rewrite(value, sorted(edits)) if parts else None
+
+
+def _edits(part: Part, new: Mapping[str, str]) -> list[tuple[int, int, str]]:
+    """Where the fields of a date stand, and what comes there."""
+    return [(*part.match.span(field), text) for field, text in new.items() if field in part.fields]
 
 
 # Kinds of dates that are known for dates when only a piece of one is marked.
@@ -411,36 +409,32 @@ def torn_dates(
         if part is None or any(map(_has_day, _read(text[start:end]))):
             continue
         inside = {f for f in part.fields if any(a <= part.match.start(f) < b for a, b in spans)}
-        new = _fit_torn(part, inside, shift) or _move_other(part, shift, context.chance)
-        edits = sorted((*part.match.span(f), t) for f, t in new.items() if f in part.fields)
-        here = [edit for edit in edits if start <= edit[0] < end]
+        new = _fit_torn(part, inside, shift) or _move_other(part, shift)
+        here = [edit for edit in sorted(_edits(part, new)) if start <= edit[0] < end]
         found[start] = rewrite(text[:end], here)[start:]
     return found
 
 
 def _date_around(text: str, start: int, end: int) -> Part | None:
     """The date that a span is a piece of; places in its match are those of the text."""
-    if end - start > _TORN or not any(map(str.isalnum, text[start:end])):
-        return None
-    for at in range(max(0, start - _AROUND), start + 1):
-        if part := _part_at(text, at, end + _AROUND):
-            first, last = part.match.span()
-            if (
-                part.kind in _WHOLE
-                and first <= start
-                and end <= last
-                and last - first > end - start
-            ):
-                return part
+    is_short = end - start <= _TORN and any(map(str.isalnum, text[start:end]))
+    for at in range(max(0, start - _AROUND), start + 1) if is_short else ():
+        part = _part_at(text, at, end + _AROUND)
+        first, last = part.match.span() if part else (0, 0)
+        is_whole = first <= start and end <= last and last - first > end - start
+        if part and is_whole and part.kind in _WHOLE:
+            return part
     return None
 
 
 def _fit_torn(part: Part, inside: Collection[str], shift: DateShift) -> dict[str, str] | None:
     """New fields of a day, of which only those inside change; None for what holds no day."""
     first = _day_of(part, shift.day_first)
-    day, month = _day_and_month(part, shift.day_first) if first else ("", "")
-    for more in range(3000 if first else 0):
-        new = _move_day(part, first + timedelta(days=more), shift)  # type: ignore[operator,arg-type]
+    if first is None:
+        return None
+    day, month = _day_and_month(part, shift.day_first)
+    for more in range(3000):
+        new = _move_day(part, first + timedelta(days=more), shift)
         f = part.fields | {field: new[field] for field in inside if new.get(field)}
         number, year = _month(f[month]), _full_year(f.get("y", "2000"))
         is_day = number < 12 and int(f[day]) <= monthrange(year, number + 1)[1]
@@ -452,9 +446,7 @@ def _fit_torn(part: Part, inside: Collection[str], shift: DateShift) -> dict[str
 def is_date(value: str) -> bool:
     """Whether a value is the day of a year and nothing else, "2024-01-15": a number may be labelled so."""
     parts = _read(value)
-    return (
-        len(parts) == 1 and parts[0].kind in ("iso", "numbers") and len(parts[0].fields["y"]) == 4
-    )
+    return [part.kind in ("iso", "numbers") and len(part.fields["y"]) for part in parts] == [4]
 
 
 def _has_day(part: Part) -> bool:
@@ -482,25 +474,24 @@ def _day_of(part: Part, day_first: bool) -> date | None:
 
 
 def _move_day(part: Part, day: date, shift: DateShift) -> dict[str, str]:
-    f = part.fields
-    out: dict[str, str] = {}
-    new = day + timedelta(days=shift.total if "y" in f else shift.days)
+    f, new = part.fields, day + timedelta(days=shift.total if "y" in part.fields else shift.days)
+    last = new
     if "d2" in f:
         length = timedelta(days=min(max(int(f["d2"]) - day.day, 1), 27))
         # There is no place for a second month: the days move back into one.
         if (new + length).month != new.month:
             new = (new + length).replace(day=1) - length - timedelta(days=1)
-        last = (new + length).day
-        out |= {"d2": str(last), "o2": ordinal(f.get("o2", ""), last)}
+        last = new + length
     day_field, month_field = _day_and_month(part, shift.day_first)
     old_day, old_month = f[day_field], f[month_field]
-    padded = old_day.startswith("0") or (
-        old_month.isdecimal() and (old_month[0] == "0" or len(old_day) == len(old_month) == 2)
-    )
-    out[month_field] = _like_month(old_month, new.month - 1, padded=padded)
-    return out | {
+    in_digits = old_month.isdecimal() and len(old_day) == len(old_month) == 2
+    padded = in_digits or old_day[0] == "0" or old_month[0] == "0"
+    return {
         day_field: _padded(new.day, padded),
+        month_field: _like_month(old_month, new.month - 1, padded=padded),
         "o": ordinal(f.get("o", ""), new.day),
+        "d2": str(last.day),
+        "o2": ordinal(f.get("o2", ""), last.day),
         "y": _like_year(f.get("y", ""), new.year),
     }
 
@@ -528,39 +519,23 @@ def _move_time(part: Part, chance: SurrogateKey) -> dict[str, str]:
     return out | minutes
 
 
-def _move_other(part: Part, shift: DateShift, chance: SurrogateKey) -> dict[str, str]:
-    """New texts of the fields of a time, a season, a decade, a month, years, or a day of no month."""
-    f = part.fields
-    year, step = _full_year(f["y"]) - shift.years if "y" in f else 2001, 1 if shift.days > 0 else -1
-    out = _move_time(part, chance)
-    if out:
-        return out
-    if "season" in f:
-        turns, season = divmod(
-            SEASONS.index(f["season"].lower().replace("autumn", "fall")) + step, 4
-        )
-        out = {
-            "season": in_case(f["season"], SEASONS[season]),
-            "y": _like_year(f.get("y", ""), year + turns),
-        }
-    elif "decade" in f:
-        new = int(f["decade"]) - 10
-        out["decade"] = str(new) if len(f["decade"]) == 4 else f"{new % 100:02d}"
-    elif "m" in f:
+def _move_other(part: Part, shift: DateShift) -> dict[str, str]:
+    """New texts of the fields of a season, a decade, a month, years, or a day of no month."""
+    f, step, turns = part.fields, 1 if shift.days > 0 else -1, 0
+    out: dict[str, str] = {}
+    if season := f.get("season"):
+        turns, number = divmod(SEASONS.index(season.lower().replace("autumn", "fall")) + step, 4)
+        out["season"] = in_case(season, SEASONS[number])
+    elif decade := f.get("decade"):
+        new = int(decade) - 10
+        out["decade"] = str(new) if len(decade) == 4 else f"{new % 100:02d}"
+    elif month := f.get("m"):
         months = step * max(1, round(abs(shift.days) / 30.44))
-        turns, number = divmod(_month(f["m"]) + months, 12)
-        padded = f["m"].startswith("0") or len(f["m"]) == 2
-        out = {
-            "m": _like_month(f["m"], number, padded=padded),
-            "y": _like_year(f.get("y", ""), year + turns),
-        }
+        turns, number = divmod(_month(month) + months, 12)
+        out["m"] = _like_month(month, number, padded=month[0] == "0" or len(month) == 2)
     elif "d" in f:
         number = (min(int(f["d"]), 28) - 1 + abs(shift.days) % 27 + 1) % 28 + 1
-        out = {"d": str(number), "o": ordinal(f.get("o", ""), number)}
-    else:
-        out = {
-            field: _like_year(f[field], _full_year(f[field]) - shift.years)
-            for field in ("y", "y2")
-            if field in f
-        }
+        out |= {"d": str(number), "o": ordinal(f.get("o", ""), number)}
+    for field in f.keys() & {"y", "y2"}:
+        out[field] = _like_year(f[field], _full_year(f[field]) - shift.years + turns)
     return out
