@@ -113,7 +113,8 @@ def distinct(
             results = {canonical(new) for new in made.values() if new is not None}
             lacks = None in made.values()
             if lacks or (results.isdisjoint(blocked) and results.isdisjoint(taken)):
-                distance = _distance(made) if context.near and not lacks else 0
+                lengths = [abs(len(new) - len(old)) for old, new in made.items() if new is not None]
+                distance = sum(lengths) if context.near and not lacks else 0
                 fit += 1
                 if best is None or distance < best[0]:
                     best = distance, made, results
@@ -123,10 +124,6 @@ def distinct(
         found.update(chosen)
         taken |= results
     return found
-
-
-def _distance(made: Mapping[str, str | None]) -> int:
-    return sum(abs(len(new) - len(old)) for old, new in made.items() if new is not None)
 
 
 class Item(NamedTuple):
