@@ -11,16 +11,15 @@ that are no part of a known name are replaced by a name: they may be one that we
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any
 from urllib.parse import quote, unquote
 
-from ..names.letters import fold, has_sign, per_batch
+from ..names.letters import fold, has_sign
 from ..names.table import Source
 from ..ruler.validators import split_host
 from .keys import pick
 from .numbers import ipv4
 from .person_names import Named, Piece, Stem, letters, places_in
-from .style import in_case, other_chars, randomize_same_shape, resource, word_list, words
+from .style import in_case, other_chars, randomize_same_shape, word_list, words
 from .values import Context
 
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -248,47 +247,6 @@ def surrogate_domain(domain: str, context: Context, attempt: int = 0) -> str:
     return made.upper() if domain.isupper() else made
 
 
-# Which parts of a social site's address say who somebody is: rules as data, resources/surrogates/sites.toml.
-WORD, ID, TEXT = ("word", "id", "text")
-Site = dict[str, Any]
-
-
-@cache
-def _sites() -> dict[str, Site]:
-    """Host -> the rules of its site."""
-    found = dict[str, Site]()
-    for site in resource("sites").values():
-        found.update(dict.fromkeys(site["hosts"].split(), site))
-    return found
-
-
-@per_batch(256)
-def site_of(host: str) -> Site | None:
-    """The rules of a host in lower case, or of what it is a subdomain of."""
-    return next((_sites()[end] for end in _ends_of(host) if end in _sites()), None)
-
-
-def _ends_of(host: str) -> list[str]:
-    """A host and the domains that it is a part of, but the last one."""
-    labels = host.split(".")
-    return [".".join(labels[i:]) for i in range(len(labels) - 1)]
-
-
-def read_path(site: Site, steps: list[str]) -> list[str]:
-    """What each decoded step of a path is: `WORD`, `ID`, or a name or title."""
-    kept = site.get("keep", "").lower().split()
-    for path in site["paths"]:
-        fixed = path.removesuffix("/*").split("/")
-        more = steps[len(fixed) :]
-        if len(steps) < len(fixed) or (more and not path.endswith("/*")):
-            continue
-        pairs = zip(fixed, steps, strict=False)
-        if all(part[0] == "{" or part == step.lower() for part, step in pairs):
-            kinds = [part.strip("{}") if part[0] == "{" else WORD for part in fixed]
-            return kinds + [WORD if step.lower() in kept else TEXT for step in more]
-    return [TEXT] * len(steps)
-
-
 # Personal web addresses: taken apart, the identifying parts replaced, the rest kept.
 _URL = re.compile(
     r"^(?P<scheme>[a-z][a-z0-9+.-]*:/{1,2}|//)?(?P<user>[^@/?#]*@)?(?P<host>\[[^\]]*\]|[^/?#:]+)(?P<port>:\d+)?"
@@ -317,18 +275,22 @@ def surrogate_url(value: str, context: Context, attempt: int = 0) -> str | None:
     scheme, user, host, port, path, query, fragment = match.groups("")
     # For codes and numbers, drawn in the order of the address.
     rng = context.chance.rng("URL_PERSONAL", compact.casefold(), attempt=attempt)
-    site = site_of(host.lower())
     new = scheme + surrogate_handle(user, context) + _host(host, context, attempt, rng) + port
     steps = path.split("/")
-    filled = [unquote(step) for step in steps if step]
-    kinds = iter(read_path(site, filled) if site else [""] * len(filled))
-    leads = (site or {}).get("leads", "").split()
-    new += "/".join(
-        [_step(step, context, attempt, rng, next(kinds), leads) if step else "" for step in steps]
-    )
+    made = [_step(step, context, attempt, rng) for step in steps]
+    if made == steps and not query and not words("social_sites").isdisjoint(_ends_of(host.lower())):
+        # "github.com/home": somebody has that name.
+        made = [step and surrogate_handle(step, context, attempt) for step in steps]
+    new += "/".join(made)
     new += _VALUE.sub(lambda part: randomize_same_shape(part.group(), rng), query)
     new += fragment[:1] + _step(fragment[1:], context, attempt, rng)
     return None if new == compact else new
+
+
+def _ends_of(host: str) -> list[str]:
+    """A host and the domains that it is a part of, but the last one."""
+    labels = host.split(".")
+    return [".".join(labels[i:]) for i in range(len(labels) - 1)]
 
 
 def _host(host: str, context: Context, attempt: int, rng: Source) -> str:
@@ -343,7 +305,7 @@ def _host(host: str, context: Context, attempt: int, rng: Source) -> str:
         start = 4 if owner.startswith("www.") else 0
         handle = surrogate_handle(host[start : len(owner)], context, attempt)
         return lower[:start] + handle + host[len(owner) :]
-    if site_of(lower) or not (words("social_sites") | hosted).isdisjoint(ends):
+    if not (words("social_sites") | hosted).isdisjoint(ends):
         return host
     # A domain that is one person's or one school's.
     before, domain, suffix = split_host(lower)
@@ -358,32 +320,21 @@ def _host(host: str, context: Context, attempt: int, rng: Source) -> str:
     if context.reserved:
         school = "edu" in suffix.split(".") or suffix.startswith("ac.")
         ending = "edu" if school else suffix if suffix in ("org", "net") else "com"
-        ending = f"example.{ending}"
+        # The shortest that nobody can own is "example" itself.
+        ending = "example" if context.near else f"example.{ending}"
     return f"{lead}{surrogate_handle(domain, context, attempt) or 'site'}.{ending}"
 
 
-def _step(
-    step: str,
-    context: Context,
-    attempt: int,
-    rng: Source,
-    kind: str = "",
-    leads: Sequence[str] = (),
-) -> str:
-    """One step of a path: a new code for a code, else a new handle.
-
-    kind (str): What it is by a site's rules, if there are such; else common words stay. leads (Sequence[str]): With what the codes
-        of the site begin.
-    """
+def _step(step: str, context: Context, attempt: int, rng: Source) -> str:
+    """One step of a path: a new code for a code, else a new handle; words of addresses stay."""
     plain = unquote(step)
-    is_common = not kind and plain.lower() in words("path_words")
-    if kind == WORD or is_common or not has_sign(plain):
+    if not has_sign(plain) or plain.lower() in words("path_words"):
         return step
     if ":" in plain:
         return ":".join([_step(part, context, attempt, rng) for part in plain.split(":")])
-    if kind == ID or _is_code(plain):
-        long = [lead for lead in leads if plain.startswith(lead) and len(plain) > len(lead) + 8]
-        start = len(long[0]) if long else 0
+    if _is_code(plain):
+        # A channel's code begins with UC: a fact about the site.
+        start = 2 if plain.startswith("UC") and len(plain) > 20 else 0
         return _quoted(plain[:start] + randomize_same_shape(plain[start:], rng))
     new = surrogate_handle(plain, context, attempt)
     if plain.lower().endswith(_PAGES):
