@@ -281,22 +281,16 @@ def name_people(
         taken.add(norm(name) if name else "")
         if elsewhere:
             widened.add(place)
-    return [
-        Named(person, _fixed_words(person, fixed[i]), fixed=True)
-        if i in fixed
-        else Named(
-            person,
-            tuple([found[key] for key in keys[i]]),
-            _note(known[i][1], matched=widened.isdisjoint(keys[i])),
-        )
-        for i, person in enumerate(people)
-    ]
-
-
-def _note(unknown: tuple[str, ...], *, matched: bool) -> str:
-    if not matched and "origin unknown" not in unknown:
-        unknown = (*unknown, "origin not matched")
-    return ", ".join(unknown)
+    made = []
+    for i, person in enumerate(people):
+        if i in fixed:
+            made.append(Named(person, _fixed_words(person, fixed[i]), fixed=True))
+            continue
+        unknown = known[i][1]
+        if not widened.isdisjoint(keys[i]) and "origin unknown" not in unknown:
+            unknown = (*unknown, "origin not matched")
+        made.append(Named(person, tuple([found[key] for key in keys[i]]), ", ".join(unknown)))
+    return made
 
 
 def _fixed_words(person: Person, pseudonym: str) -> tuple[str, ...]:

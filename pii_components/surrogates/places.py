@@ -194,8 +194,6 @@ def _core(core: str, text: str, kind: str, context: Context, attempt: int) -> st
 MAX_DRAWS_ADDRESS = 12
 _DIGITS = re.compile(r"\d+")
 _NUMBER = re.compile(r"(\.)?\d+")
-# The country that an address ends with.
-_LAST = re.compile(r"[,\n]\s*(?P<last>[^,\n]+?)[\s.]*$")
 _CAPITALS = re.compile(r"[A-Z]{2,4}")
 _POSTAL_CODE = re.compile(r"[\s,]*[A-Z]?\d")
 _TOKEN_ADDRESS = re.compile(
@@ -214,9 +212,8 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
         return rewrite(
             value, [(*axis.span(), _at_sea(axis, n, rng)) for n, axis in enumerate(axes)]
         )
-    end = _country_at(value)
-    tokens = _TOKEN_ADDRESS.findall(value[:end])
-    numbers = set(_DIGITS.findall(value[:end]))
+    tokens = _TOKEN_ADDRESS.findall(value)
+    numbers = set(_DIGITS.findall(value))
     # Of words that no name may be; of streets first, then of towns.
     originals = {norm(token) for token in tokens}
     names, is_numbered = _street_names(tokens), False
@@ -228,17 +225,18 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
         elif not token[0].isalpha():
             if is_numbered and ("," in token or "\n" in token):
                 names = word_list("town_names")
-        elif len(token) <= 3 and _in_code(tokens, i):
+        elif len(token) <= 3 and re.search(r"\d", "".join([*tokens[max(0, i - 1) : i + 2]])):
+            # Letters of a postal code or a house number: "WC1E", "17b".
             new = other_chars(token, rng)
         elif _says_kind(tokens, i):
             # "Elm Street Dayton", but "rue Lepic": there the street's name follows.
             if len(token) > 2 and names is word_list("street_names"):
                 names = word_list("town_names")
-        elif token not in PARTICLES:
+        elif token not in PARTICLES and not _is_country(tokens, i):
             fit = [name for name in names if norm(name) not in originals]
             new = _other_word(token, fit, rng, is_loud=value.isupper())
         out += new
-    return out + value[end:]
+    return out
 
 
 # Latitude, then longitude: 41.8781, -87.6298; 41°52'41.2"N 87°37'47.3"W.
@@ -271,22 +269,10 @@ def _at_sea(axis: re.Match[str], n: int, rng: Source) -> str:
     return f"{to} {new}" if axis["before"] else f"{new} {to}" if " " in axis.group() else new + to
 
 
-def _country_at(address: str) -> int:
-    """Where the country begins that an address ends with; the end of the address if it names none."""
-    last = _LAST.search(address)
-    if last and (
-        fold(last["last"]) in _countries() or last["last"].lower() in words("country_words")
-    ):
-        return last.start("last")
-    return len(address)
-
-
 def _other_word(token: str, names: Sequence[str], rng: Source, *, is_loud: bool) -> str:
-    """Another name for a word of an address that names a place; the country's stays. is_loud (bool): Whether the whole address is in capitals."""
+    """Another name for a word of an address that names a place. is_loud (bool): Whether the whole address is in capitals."""
     if group := _code_groups().get(token):
         return pick(rng, [code for code in group if code != token])
-    if token.lower() in words("country_words"):
-        return token
     if (_LETTERS.fullmatch(token) or _CAPITALS.fullmatch(token)) and not is_loud:
         # "C.D.M.X", "KCMO": letters that stand for a place; which one, we do not know.
         return other_chars(token, rng)
@@ -301,10 +287,11 @@ def _street_names(tokens: Sequence[str]) -> tuple[str, ...]:
     return word_list("street_names")
 
 
-def _in_code(tokens: list[str], i: int) -> bool:
-    """Whether letters are part of a postal code or a house number: "WC1E", "17b"."""
-    return (i > 0 and tokens[i - 1][:1].isdigit()) or (
-        i + 1 < len(tokens) and tokens[i + 1][:1].isdigit()
+def _is_country(tokens: Sequence[str], i: int) -> bool:
+    """Whether a word says the country, which stays, rather than a town or a street that is called so."""
+    is_last = not "".join(tokens[i + 1 :]).strip(" .")
+    return tokens[i].lower() in words("country_words") or (
+        is_last and fold(tokens[i]) in _countries()
     )
 
 

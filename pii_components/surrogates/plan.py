@@ -58,8 +58,6 @@ from .places import surrogate_address, surrogate_education, surrogate_employer, 
 from .style import in_case, randomize_same_shape, words
 from .values import Context, Generator, Item, canonical, distinct
 
-__all__ = ["EMPTY", "NO_SURROGATE", "ScopePeople", "Item", "plan"]
-
 NO_SURROGATE = "no surrogate"
 # What a word beside a surrogate is called that was made to agree with it: "an" before a vowel, the s of a possessive.
 AGREEMENT = "AGREEMENT"
@@ -85,11 +83,6 @@ _WITHOUT_KEY: dict[str, Callable[[str], str]] = {
 }
 
 
-def surrogate_other(value: str, context: Context, attempt: int = 0) -> str | None:
-    """What the user's map in the profile says for this value; None if nothing (CRAPII, section 2.3.1)."""
-    return context.other.get(canonical(value))
-
-
 GENERATORS: dict[str, Generator] = {
     EMAIL: surrogate_email,
     labels.USERNAME: surrogate_username,
@@ -103,7 +96,8 @@ GENERATORS: dict[str, Generator] = {
     LOCATION: surrogate_location,
     labels.EDUCATION: surrogate_education,
     labels.EMPLOYER: surrogate_employer,
-    OTHER: surrogate_other,
+    # What the user's map in the profile says for a value, if anything (CRAPII, section 2.3.1).
+    OTHER: lambda value, context, attempt: context.other.get(canonical(value)),
 }
 # What stands for a value that no generator can read, in no form of its own. n: A number that the value decides.
 SPARE: dict[str, Callable[[int], str]] = {
@@ -146,14 +140,6 @@ class Linked(NamedTuple):
     mention: Mention
     owner: int
     places: tuple[int, ...]
-
-
-def renamed(people: People, items: Sequence[Item]) -> tuple[list[Person], list[Linked]]:
-    """The people of a document whose names get another one, in order of first mention, and those names."""
-    anew = {i[:2]: i for i in items if i.action in _ANEW and is_name(i.label)}
-    those = people.among(anew)
-    names = zip(those.spans, those.mentions, those.owners, those.places, strict=True)
-    return those.persons, [Linked(anew[span[:2]], m, o, p) for span, m, o, p in names]
 
 
 def _as_shown(text: str, people: Sequence[Person], linked: Sequence[Linked]) -> Iterator[Person]:
@@ -240,15 +226,22 @@ def plan(
     if people is None:
         people = identify(text, [(*item[:3], None) for item in items])
     avoid = Forbidden(people.words(), known, everyone.words, text=text if local else "")
-    persons, linked = renamed(people, items)
+    anew = {item[:2]: item for item in items if item.action in _ANEW and is_name(item.label)}
+    those = people.among(anew)
+    names = zip(those.spans, *those[1:4], strict=True)
+    persons, linked = those.persons, [Linked(anew[span[:2]], *rest) for span, *rest in names]
     if everyone.people:
         persons, linked = _among(persons, linked, everyone)
     elif local:
         persons = [*_as_shown(text, persons, linked)]
     fixed = fixed_names(persons, linked, profile, chance, everyone.labels, avoid)
+    # Those with a pseudonym, an English name, have their family name last, unless it stands before a comma.
+    for i in fixed.keys() - {name.owner for name in linked if name.mention.form.comma}:
+        kinds = sorted(persons[i].kinds, key=FAMILY.__eq__)
+        persons[i] = persons[i]._replace(kinds=tuple(kinds))
     is_near = profile.length == NEAR
     named = name_people(
-        _given_first(persons, linked, fixed),
+        persons,
         chance,
         table=name_table(),
         forbidden=avoid,
@@ -308,17 +301,6 @@ def plan(
         found.append(Replacement(item.start, item.end, new, item.label, item.action, note))
     found = [*_agreeing(text, found)]
     return _without_headers(text, items, found) if profile.header == REMOVE else found
-
-
-def _given_first(
-    people: Sequence[Person], linked: Sequence[Linked], fixed: Mapping[int, str]
-) -> list[Person]:
-    """Those with a pseudonym, an English name, with their family name last, unless it stands before a comma."""
-    commas = {name.owner for name in linked if name.mention.form.comma}
-    found = list(people)
-    for i in fixed.keys() - commas:
-        found[i] = people[i]._replace(kinds=tuple(sorted(people[i].kinds, key=FAMILY.__eq__)))
-    return found
 
 
 def _pieces(
@@ -480,11 +462,8 @@ def fixed_names(
     originals = {word for person in people for word in person.words}
     found: dict[int, str] = {}
     # A secret order, for that of the alphabet would tell something; then those of this document alone.
-    ranks = {
-        i: chance.order(" ".join(people[i].words)) if i < len(labels) else b"\xff" * 33
-        for i in roles
-    }
-    for owner in sorted(roles, key=lambda i: (ranks[i], i)):
+    ranks = {i: chance.order(" ".join(people[i].words)) for i in roles if i < len(labels)}
+    for owner in sorted(roles, key=lambda i: (i >= len(labels), ranks.get(i, b""), i)):
         options = pseudonym_list(roles[owner], profile)
         if roles[owner] == NAME_STUDENT and options:
             options = [*options, *pseudonym_list("NAME_CONNECTED", profile)]
