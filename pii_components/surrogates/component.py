@@ -138,7 +138,7 @@ class HipsSurrogate(Configured, Pipe):
         self._everyone: Any = None
         self._ents_filter = ents_filter
         self._secret = Secret(path=self.cfg["key_file"], env=self.cfg["key_env"])
-        self._observed = CorpusNames(self._secret)
+        self.corpus_names = CorpusNames(self._secret)
         self.profile = made
         self._checked("strategy", strategy, STRATEGIES)
         self.scope = scope  # type: ignore[assignment]
@@ -225,21 +225,13 @@ class HipsSurrogate(Configured, Pipe):
         RETURNS (int): How many words of names are known now.
         """
         try:
-            return self._observed.observe(docs, spans_key=self.cfg["spans_key"])
+            return self.corpus_names.observe(docs, spans_key=self.cfg["spans_key"])
         finally:
             forget_batch()
 
-    def learnt(self) -> frozenset[bytes]:
-        """RETURNS (frozenset[bytes]): What `observe` learnt of names, as digests under the key; for `learn_from` in another process."""
-        return self._observed.digests()
-
-    def learn_from(self, digests: Iterable[bytes]) -> None:
-        """Know what others have `learnt` with the same key: no surrogate will be one of those names. digests (Iterable[bytes]): Theirs."""
-        self._observed.learn_from(digests)
-
     def forget(self) -> None:
-        """Forget what `observe` and `learn_from` learnt."""
-        self._observed.forget()
+        """Forget what `observe` and `corpus_names.learn_from` learnt."""
+        self.corpus_names.forget()
 
     def __call__(self, doc: Doc) -> Doc:
         """RETURNS (Doc): The same document, with `_.deidentified`, `_.pii_offsets`, `_.surrogate_spans` and `ents`."""
@@ -300,7 +292,7 @@ class HipsSurrogate(Configured, Pipe):
             items,
             profile=profile,
             chance=self.chance(doc, text),
-            known=self._observed,
+            known=self.corpus_names,
             reserved=self.cfg["reserved"],
             local=self.scope == "document",
             everyone=self._everyone or EMPTY,

@@ -60,8 +60,8 @@ _NUMBER = re.compile(
 )
 _JOINTS = re.compile(r"[‐‑ ]")
 _LETTERS = re.compile(r"[^\W\d_]+")
-_PARTS = re.compile(r"\b(?:months?|mos?|weeks?|days?)\b", re.IGNORECASE)
 _AGE_WORD = re.compile(rf"\b(?:{'|'.join(word_list('age_words'))})(?=s?\b)", re.IGNORECASE)
+_PARTS = re.compile(r"\b(?:months?|mos?|weeks?|days?)\b", re.IGNORECASE)
 
 
 def choose_age_shift(
@@ -109,8 +109,8 @@ def surrogate_age(value: str, context: Context, attempt: int = 0) -> str | None:
     numbers = _numbers(value)
     word = None if numbers else _AGE_WORD.search(value)
     spans = [word.span()] if word else [match.span() for match, _, _ in numbers]
-    around = re.findall(r"[^\W\d_]+|\d", rewrite(value, [(*span, " ") for span in spans]).lower())
-    if not words("age_around").issuperset(around):
+    rest = rewrite(value, [(*span, " ") for span in spans])
+    if not words("age_around").issuperset(re.findall(r"[^\W\d_]+|\d", rest.lower())):
         return None
     if word:
         rng = context.chance.rng("AGE", value.casefold())
@@ -371,10 +371,14 @@ def move_dates(value: str, shift: DateShift, chance: SurrogateKey) -> str | None
         day = days[i]
         if part.kind == "weekday":
             # The weekday of the date behind it, else of the one before it.
-            near = [
-                days[k] for k in (i + 1, i - 1) if 0 <= k < len(parts) and "y" in parts[k].fields
-            ]
-            new = _weekday(part.fields["w"], next(filter(None, near), None), shift)
+            beside = [k for k in (i + 1, i - 1) if 0 <= k < len(parts)]
+            near = [there for k in beside if (there := days[k]) and "y" in parts[k].fields]
+            number, names = _DAYS[part.fields["w"].lower()]
+            # One alone changes even where dates move by weeks.
+            number = (number + (shift.total % 7 or abs(shift.days) % 6 + 1)) % 7
+            if near:
+                number = (near[0] + timedelta(days=shift.total)).weekday()
+            new = {"w": in_case(part.fields["w"], names[number])}
         else:
             new = _move_time(part, chance)
             new |= _move_day(part, day, shift) if day else _move_other(part, shift)
@@ -494,14 +498,6 @@ def _move_day(part: Part, day: date, shift: DateShift) -> dict[str, str]:
         "o2": ordinal(f.get("o2", ""), last.day),
         "y": _like_year(f.get("y", ""), new.year),
     }
-
-
-def _weekday(old: str, day: date | None, shift: DateShift) -> dict[str, str]:
-    number, names = _DAYS[old.lower()]
-    # A weekday alone changes even where dates move by weeks.
-    alone = number + (shift.total % 7 or abs(shift.days) % 6 + 1)
-    new = (day + timedelta(days=shift.total)).weekday() if day is not None else alone % 7
-    return {"w": in_case(old, names[new])}
 
 
 def _move_time(part: Part, chance: SurrogateKey) -> dict[str, str]:

@@ -7,6 +7,7 @@ AB-2047/x            ->  QK-5813/m
 
 import re
 import unicodedata
+from functools import partial
 
 from ..names.letters import has_sign
 from ..names.table import Source
@@ -87,6 +88,9 @@ _LINES = tuple(f"01{n:02d}" for n in range(100))
 _FREE = {"44": (10, "7700900"), "33": (9, "19900")}
 
 
+_others = partial(other_chars, first=True)
+
+
 def surrogate_phone(value: str, context: Context, attempt: int = 0) -> str | None:
     """A number of the same shape; `context.reserved` asks for one that is kept free, where a country has such. RETURNS (str |
     None): None if there is no digit.
@@ -150,10 +154,6 @@ def _split(main: str, digits: str, locale: str) -> tuple[str, str]:
 
 def _digits(text: str) -> str:
     return "".join([str(unicodedata.decimal(ch)) for ch in text if ch.isdecimal()])
-
-
-def _others(digits: str, rng: Source) -> str:
-    return other_chars(digits, rng, first=True)
 
 
 def phone_key(value: str) -> str:

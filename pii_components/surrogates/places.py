@@ -7,7 +7,7 @@ Lima, Peru                      ->  Oakhaven, Chile              countries, peop
 
 import re
 from collections.abc import Collection, Sequence
-from functools import cache
+from functools import cache, partial
 
 from ..labels import EDUCATION, EMPLOYER, LOCATION
 from ..names.letters import fold, has_sign, like, norm, plain
@@ -136,17 +136,10 @@ def _country(name: str, has_the: bool, context: Context, attempt: int) -> str:
     return like(name if full == name else full, pick(rng, fit)) + plural
 
 
-def surrogate_education(value: str, context: Context, attempt: int = 0) -> str | None:
-    """A school of the same kind; None if there is no letter in it."""
-    return _organisation(EDUCATION, value, "town", context, attempt)
-
-
-def surrogate_employer(value: str, context: Context, attempt: int = 0) -> str | None:
-    """A workplace of the same kind; None if there is no letter in it."""
-    return _organisation(EMPLOYER, value, "company", context, attempt)
-
-
-def _organisation(label: str, value: str, kind: str, context: Context, attempt: int) -> str | None:
+def _organisation(
+    label: str, kind: str, value: str, context: Context, attempt: int = 0
+) -> str | None:
+    """A school or workplace of the same kind; None if there is no letter or digit in it."""
     if not has_sign(value):
         return None
     lead, text, ending = _NAME.fullmatch(value).groups("")  # type: ignore[union-attr]
@@ -156,6 +149,10 @@ def _organisation(label: str, value: str, kind: str, context: Context, attempt: 
         name = like("XX" if new.isupper() else "Xx", invented(kind, new, context, attempt))
         new = f"{lead}{name} {text}"
     return new + ending
+
+
+surrogate_education = partial(_organisation, EDUCATION, "town")
+surrogate_employer = partial(_organisation, EMPLOYER, "company")
 
 
 def _rename(text: str, kept: str, kind: str, context: Context, attempt: int) -> str:
