@@ -191,10 +191,7 @@ def surrogate_machine(value: str, context: Context, attempt: int = 0) -> str | N
     elif found := _IPV4.search(value):
         new = ipv4(rng)
     elif found := _IPV6.search(value):
-        given = list(filter(None, found.group().split(":")))
-        groups = ["".join([pick(rng, _HEX[1:]) for _ in range(4)]) for _ in given]
-        gap = "::" if "::" in found.group() else ":"
-        new = "2001:db8" + gap + ":".join(groups[2:] or groups[:1])
+        new = "2001:db8::" + "".join([pick(rng, _HEX[1:]) for _ in range(4)])
     else:
         return None
     new = new.upper() if value.isupper() else new

@@ -14,7 +14,7 @@ from ..names.letters import fold, has_sign, like, norm, plain
 from ..names.parse import PARTICLES
 from ..names.table import Source
 from .keys import pick
-from .style import ordinal, other_chars, resource, rewrite, word_list, words
+from .style import ordinal, other_chars, resource, word_list, words
 from .values import Context
 
 MAX_DRAWS = 60
@@ -190,12 +190,16 @@ def _core(core: str, text: str, kind: str, context: Context, attempt: int) -> st
 # Street addresses: other numbers, another street, another town; kinds of streets and the layout stay.
 MAX_DRAWS_ADDRESS = 12
 _DIGITS = re.compile(r"\d+")
-_NUMBER = re.compile(r"(\.)?\d+")
 _CAPITALS = re.compile(r"[A-Z]{2,4}")
 _POSTAL_CODE = re.compile(r"[\s,]*[A-Z]?\d")
 _TOKEN_ADDRESS = re.compile(
     r"[^\W\d_]+(?:['’.-][^\W\d_]+)*|[\d]+(?:st|nd|rd|th)?\b|\d+|[\W_]+", re.IGNORECASE
 )
+
+
+# A place on a map, latitude, then longitude: 41.8781, -87.6298; 41°52'41.2"N 87°37'47.3"W.
+_AXIS = r"""[NSEWO]?\s?[-+−]?\d{1,3}(?:\.\d{3,}|(?:\.\d+)?\s?[°º](?:[\d.\s]+['′’])?(?:[\d.\s]+["″”])?)\s?[NSEWO]?"""
+_MAP = re.compile(rf"\D*?{_AXIS}[\s,;]+{_AXIS}\D*")
 
 
 def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | None:
@@ -205,10 +209,9 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
     rng = context.chance.rng(
         "STREET_ADDRESS", " ".join(norm(w) or w for w in value.casefold().split()), attempt=attempt
     )
-    if axes := _coordinates(value):
-        return rewrite(
-            value, [(*axis.span(), _at_sea(axis, n, rng)) for n, axis in enumerate(axes)]
-        )
+    if _MAP.fullmatch(value):
+        # In a corner of an ocean where nobody lives.
+        return f"-{40 + 15 * rng.random():.4f}, -{101 + 30 * rng.random():.4f}"
     tokens = _TOKEN_ADDRESS.findall(value)
     numbers = set(_DIGITS.findall(value))
     # Of words that no name may be; of streets first, then of towns.
@@ -234,36 +237,6 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
             new = _other_word(token, fit, rng, is_loud=value.isupper())
         out += new
     return out
-
-
-# Latitude, then longitude: 41.8781, -87.6298; 41°52'41.2"N 87°37'47.3"W.
-_AXIS = re.compile(
-    r"""(?:(?P<before>[NSEWO])\s?)?[-+−]?(?P<whole>\d{1,3})(?P<part>\.\d+)?(?P<more>\s?[°º](?:\s?\d\d?(?:\.\d+)?\s?['′’])?(?:\s?\d\d?(?:\.\d+)?\s?["″”])?)?"""
-    r"(?:\s?(?P<side>[NSEWO])\b)?"
-)
-# An ocean's corner in which nobody lives: the first degree and how many follow, south, then west.
-_SEA = ((40, 15), (101, 30))
-
-
-def _coordinates(value: str) -> list[re.Match[str]]:
-    """The two halves of a place on a map; empty if it is none."""
-    axes = list(_AXIS.finditer(value))
-    sure = all(axis["more"] or len(axis["part"] or "") > 3 for axis in axes)
-    return axes if len(axes) == 2 and sure else []
-
-
-def _at_sea(axis: re.Match[str], n: int, rng: Source) -> str:
-    side = axis["before"] or axis["side"] or ""
-    is_west = side in "EWO" if side else n == 1
-    first, size = _SEA[is_west]
-    part = (axis["part"] or "") + (axis["more"] or "")
-    part = _NUMBER.sub(
-        lambda m: other_chars(m.group(), rng) if m[1] else f"{int(rng.random() * 60):02d}", part
-    )
-    new, to = str(first + int(rng.random() * size)) + part, "W" if is_west else "S"
-    if not side:
-        return "-" + new
-    return f"{to} {new}" if axis["before"] else f"{new} {to}" if " " in axis.group() else new + to
 
 
 def _other_word(token: str, names: Sequence[str], rng: Source, *, is_loud: bool) -> str:
