@@ -264,12 +264,8 @@ def _month(text: str) -> int:
 
 def _like_month(old: str, number: int, *, padded: bool) -> str:
     if old.isdecimal():
-        return _padded(number + 1, padded)
+        return str(number + 1).zfill(1 + padded)
     return in_case(old, _MONTHS[old.lower()][1][number])
-
-
-def _padded(number: int, padded: bool) -> str:
-    return f"{number:02d}" if padded else str(number)
 
 
 OPTIONS = 24
@@ -491,7 +487,7 @@ def _move_day(part: Part, day: date, shift: DateShift) -> dict[str, str]:
     in_digits = old_month.isdecimal() and len(old_day) == len(old_month) == 2
     padded = in_digits or old_day[0] == "0" or old_month[0] == "0"
     return {
-        day_field: _padded(new.day, padded),
+        day_field: str(new.day).zfill(1 + padded),
         month_field: _like_month(old_month, new.month - 1, padded=padded),
         "o": ordinal(f.get("o", ""), new.day),
         "d2": str(last.day),
@@ -510,8 +506,8 @@ def _move_time(part: Part, chance: SurrogateKey) -> dict[str, str]:
     hours = [h for h in (range(1, 13) if half else range(24)) if h != int(f["h"])]
     before = part.match.string[: part.match.start()][-1:]
     padded = f["h"].startswith("0") or not half or "n2" in f or before in ("t", "T")
-    out = {"h": _padded(pick(rng, hours), padded)}
-    minutes = {k: _padded(int(rng.random() * 60), True) for k in ("n", "n2") if k in f}
+    out = {"h": str(pick(rng, hours)).zfill(1 + padded)}
+    minutes = {k: str(int(rng.random() * 60)).zfill(2) for k in ("n", "n2") if k in f}
     return out | minutes
 
 

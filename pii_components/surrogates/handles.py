@@ -275,22 +275,16 @@ def surrogate_url(value: str, context: Context, attempt: int = 0) -> str | None:
     scheme, user, host, port, path, query, fragment = match.groups("")
     # For codes and numbers, drawn in the order of the address.
     rng = context.chance.rng("URL_PERSONAL", compact.casefold(), attempt=attempt)
-    new = scheme + surrogate_handle(user, context) + _host(host, context, attempt, rng) + port
+    site = _host(host, context, attempt, rng)
     steps = path.split("/")
     made = [_step(step, context, attempt, rng) for step in steps]
-    if made == steps and not query and not words("social_sites").isdisjoint(_ends_of(host.lower())):
+    if made == steps and not query and site == host:
         # "github.com/home": somebody has that name.
         made = [step and surrogate_handle(step, context, attempt) for step in steps]
-    new += "/".join(made)
+    new = scheme + surrogate_handle(user, context) + site + port + "/".join(made)
     new += _VALUE.sub(lambda part: randomize_same_shape(part.group(), rng), query)
     new += fragment[:1] + _step(fragment[1:], context, attempt, rng)
     return None if new == compact else new
-
-
-def _ends_of(host: str) -> list[str]:
-    """A host and the domains that it is a part of, but the last one."""
-    labels = host.split(".")
-    return [".".join(labels[i:]) for i in range(len(labels) - 1)]
 
 
 def _host(host: str, context: Context, attempt: int, rng: Source) -> str:
@@ -298,7 +292,8 @@ def _host(host: str, context: Context, attempt: int, rng: Source) -> str:
     lower = host.lower()
     if _NUMBERS.fullmatch(lower):
         return ipv4(rng)
-    hosted, ends = words("hosted_sites"), _ends_of(lower)
+    labels = lower.split(".")
+    hosted, ends = words("hosted_sites"), [".".join(labels[i:]) for i in range(len(labels) - 1)]
     site = next((end for end in ends[1:] if end in hosted), "")
     owner = lower.removesuffix("." + site) if site else ""
     if owner not in ("", "www", "m"):
@@ -335,15 +330,12 @@ def _step(step: str, context: Context, attempt: int, rng: Source) -> str:
     if _is_code(plain):
         # A channel's code begins with UC: a fact about the site.
         start = 2 if plain.startswith("UC") and len(plain) > 20 else 0
-        return _quoted(plain[:start] + randomize_same_shape(plain[start:], rng))
-    new = surrogate_handle(plain, context, attempt)
-    if plain.lower().endswith(_PAGES):
-        new = new.rpartition(".")[0] + "." + plain.rpartition(".")[2]
-    return new if plain == step else _quoted(new)
-
-
-def _quoted(step: str) -> str:
-    return quote(step, safe="@-._~+!$&'()*,;=:")
+        new = plain[:start] + randomize_same_shape(plain[start:], rng)
+    else:
+        new = surrogate_handle(plain, context, attempt)
+        if plain.lower().endswith(_PAGES):
+            new = new.rpartition(".")[0] + "." + plain.rpartition(".")[2]
+    return new if plain == step else quote(new, safe="@-._~+!$&'()*,;=:")
 
 
 def _is_code(text: str) -> bool:

@@ -126,6 +126,8 @@ def pick(rng: Source, options: Sequence[T]) -> T:
 class Secret:
     """The key of a component: given, or from a file, else an environment variable, else made for this run. It is in no pickle."""
 
+    _key: bytes | None
+
     def __init__(self, *, path: str | None = None, env: str | None = KEY_ENV) -> None:
         self.look_again(path=path, env=env)
         # Made now and not when it is first needed, so that processes that are forked share it.
@@ -144,7 +146,7 @@ class Secret:
     def look_again(self, *, path: str | None, env: str | None) -> None:
         """Forget the key; look for it in this file or variable."""
         self.path, self.env = path, env
-        self._key: bytes | None = None
+        self._key = None
 
     def get(self) -> bytes:
         """RETURNS (bytes): The key. RAISES (PiiError): E401, E402; E475, if this is a copy, and the key is not to be found."""

@@ -105,13 +105,9 @@ def surrogate_phone(value: str, context: Context, attempt: int = 0) -> str | Non
         return None
     new = _new_digits(value[:end], digits, context, rng)
     made = iter(_others(digits, rng) if new == digits else new)
-    main = "".join([_in_script(ch, next(made)) if ch.isdecimal() else ch for ch in value[:end]])
+    main = "".join([next(made) if ch.isdecimal() else ch for ch in value[:end]])
     main = _VANITY.sub(lambda part: other_chars(part.group(), rng), main)
     return main + _DIGITS.sub(lambda part: other_chars(part.group(), rng), value[end:])
-
-
-def _in_script(old: str, digit: str) -> str:
-    return digit if old.isascii() else chr(ord(old) - unicodedata.decimal(old) + int(digit))
 
 
 def _new_digits(main: str, digits: str, context: Context, rng: Source) -> str:

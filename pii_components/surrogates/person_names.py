@@ -383,5 +383,6 @@ def _write(text: str, word: str, new: str, full: str, avoid: Container[str]) -> 
 
 def _hide_numbers(text: str, rng: Source | None) -> str:
     """Text between the words of a name; many digits glued to it ("Ana_Lopez_102938") are changed."""
-    many = rng is not None and sum(map(str.isdecimal, text)) > 1
-    return randomize_same_shape(text, rng) if many else text
+    if rng is None or sum(map(str.isdecimal, text)) < 2:
+        return text
+    return randomize_same_shape(text, rng)

@@ -44,11 +44,6 @@ _NAME = re.compile(
 
 
 @cache
-def _words(name: str) -> frozenset[str]:
-    return frozenset(str(resource("places")[name]).split())
-
-
-@cache
 def _code_groups() -> dict[str, tuple[str, ...]]:
     """Code of a state or a province -> those of its country; codes with stops are apart."""
     groups = [
@@ -82,7 +77,7 @@ def _countries() -> frozenset[str]:
 def invented(kind: str, core: str, context: Context, attempt: int = 0) -> str:
     """A name of a town or a company that is put together ("Larkmere"). core: What it stands for; no part of it comes back."""
     rng = context.chance.rng("PLACE/" + kind, norm(core), attempt=attempt)
-    starts, ends = (resource("places")[f"{kind}_{part}"].split() for part in ("starts", "ends"))
+    starts, ends = word_list(f"{kind}_starts"), word_list(f"{kind}_ends")
     old = [word for word in map(norm, core.split()) if len(word) > 2]
     name = ""
     for _ in range(MAX_DRAWS):
@@ -157,7 +152,7 @@ surrogate_employer = partial(_organisation, EMPLOYER, "company")
 
 def _rename(text: str, kept: str, kind: str, context: Context, attempt: int) -> str:
     """Put an invented name in the place of every run of words that say no kind; all else stays."""
-    of_kind = _words(kept)
+    of_kind = words(kept)
     out = ""
     tokens = _TOKEN.findall(text)
     while tokens:
@@ -188,7 +183,6 @@ def _core(core: str, text: str, kind: str, context: Context, attempt: int) -> st
 
 
 # Street addresses: other numbers, another street, another town; kinds of streets and the layout stay.
-MAX_DRAWS_ADDRESS = 12
 _DIGITS = re.compile(r"\d+")
 _CAPITALS = re.compile(r"[A-Z]{2,4}")
 _POSTAL_CODE = re.compile(r"[\s,]*[A-Z]?\d")
@@ -280,7 +274,7 @@ def _says_kind(tokens: list[str], i: int) -> bool:
 def _number(token: str, rng: Source, numbers: Collection[str]) -> str:
     """Another number with as many digits; "42nd" becomes "57th". numbers: Those of the address."""
     digits = _DIGITS.findall(token)[0]
-    for _ in range(MAX_DRAWS_ADDRESS):
+    for _ in range(MAX_DRAWS):
         new = other_chars(digits, rng, first=True)
         if new not in numbers:
             break

@@ -228,8 +228,8 @@ def plan(
     avoid = Forbidden(people.words(), known, everyone.words, text=text if local else "")
     anew = {item[:2]: item for item in items if item.action in _ANEW and is_name(item.label)}
     those = people.among(anew)
-    names = zip(those.spans, *those[1:4], strict=True)
-    persons, linked = those.persons, [Linked(anew[span[:2]], *rest) for span, *rest in names]
+    names = zip(those.spans, those.mentions, those.owners, those.places, strict=True)
+    persons, linked = those.persons, [Linked(anew[span[:2]], m, o, p) for span, m, o, p in names]
     if everyone.people:
         persons, linked = _among(persons, linked, everyone)
     elif local:
