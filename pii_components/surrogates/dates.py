@@ -58,10 +58,8 @@ _NUMBER = re.compile(
     + r")\b",
     re.IGNORECASE,
 )
-_JOINTS = re.compile(r"[‐‑ ]")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _AGE_WORD = re.compile(rf"\b(?:{'|'.join(word_list('age_words'))})(?=s?\b)", re.IGNORECASE)
-_PARTS = re.compile(r"\b(?:months?|mos?|weeks?|days?)\b", re.IGNORECASE)
 
 
 def choose_age_shift(
@@ -95,7 +93,7 @@ def _numbers(value: str) -> tuple[tuple[re.Match[str], int, str], ...]:
     """Of each number its match, its value, and its form: "digits", "word", "ordinal" or "decade"."""
     found = []
     for match in _NUMBER.finditer(value):
-        word = _JOINTS.sub("-", (match["word"] or "").lower())
+        word = re.sub(r"[‐‑ ]", "-", (match["word"] or "").lower())
         form = "decade" if (match["ending"] or "").lower().endswith("s") else "digits"
         number, form = _WORDS[word] if word else (int(match["digits"]), form)
         found.append((match, number, form))
@@ -117,7 +115,7 @@ def surrogate_age(value: str, context: Context, attempt: int = 0) -> str | None:
         age = pick(rng, [age for age in word_list("age_words") if age != word.group().lower()])
         return rewrite(value, [(*word.span(), like(word.group(), age.capitalize()))])
     shift = context.ages or choose_age_shift([value], context.chance, local=False)
-    if _PARTS.search(value):
+    if re.search(r"\b(?:months?|mos?|weeks?|days?)\b", value, re.IGNORECASE):
         shift = AgeShift(shift.delta)
     edits = []
     for match, number, form in numbers:
@@ -269,8 +267,6 @@ def _like_month(old: str, number: int, *, padded: bool) -> str:
 
 
 OPTIONS = 24
-_MONTH_FIRST = ("US", "PH")
-_FIELD = re.compile(r"\d+|[^\W\d_]{3,}")
 _WEEKDAY = r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tue|wed|thu|fri|sat|sun)\b"
 _WEEKDAY_BEFORE = re.compile(rf"{_WEEKDAY}[\s,.(]*(?:the\s+)?\Z", re.IGNORECASE)
 _WEEKDAY_BEHIND = re.compile(rf"[\s,(]*{_WEEKDAY}", re.IGNORECASE)
@@ -325,7 +321,7 @@ def weekday_beside(text: str, start: int, end: int) -> bool:
 
 
 def _fields(value: str) -> set[str]:
-    return set(_FIELD.findall(value.lower())) - words("date_around")
+    return set(re.findall(r"\d+|[^\W\d_]{3,}", value.lower())) - words("date_around")
 
 
 def _order_lost(values: Iterable[str], shift: DateShift) -> bool:
@@ -345,7 +341,7 @@ def _day_first(values: Collection[str], locale: str) -> bool:
         (int(f["a"]), int(f["b"])) for value in values for _, _, f in _read(value) if "a" in f
     ]
     found = {a > 12 for a, b in numbers if (a > 12) != (b > 12)}
-    return found.pop() if len(found) == 1 else not locale.endswith(_MONTH_FIRST)
+    return found.pop() if len(found) == 1 else not locale.endswith(("US", "PH"))
 
 
 def surrogate_date(value: str, context: Context, attempt: int = 0) -> str | None:

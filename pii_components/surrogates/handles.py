@@ -253,10 +253,7 @@ _URL = re.compile(
     r"(?P<path>/[^?#]*)?(?P<query>\?[^#]*)?(?P<fragment>#.*)?$",
     re.IGNORECASE | re.DOTALL,
 )
-_NUMBERS = re.compile(r"[\d.]+|\[.*\]")
 _VALUE = re.compile(r"(?<==)[^&;]+|(?<=[?&;])[^&;=]+(?=[&;]|$)")
-_RUNS_ASCII = re.compile(r"[A-Za-z]+|\d+")
-_SWITCH = re.compile(r"(?<=[a-z])[A-Z]")
 _CODE = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{6,}|\d{5,}|[A-Za-z0-9_-]{20,}")
 _WORD_IN_CODE = re.compile(r"(?<![^_-])[^\W\d_]{3,}(?![^_-])")
 _PAGES = (".html", ".htm", ".php", ".pdf", ".aspx")
@@ -290,7 +287,7 @@ def surrogate_url(value: str, context: Context, attempt: int = 0) -> str | None:
 def _host(host: str, context: Context, attempt: int, rng: Source) -> str:
     """Another host; one that many people use stays, but for somebody's name before it."""
     lower = host.lower()
-    if _NUMBERS.fullmatch(lower):
+    if re.fullmatch(r"[\d.]+|\[.*\]", lower):
         return ipv4(rng)
     labels = lower.split(".")
     hosted, ends = words("hosted_sites"), [".".join(labels[i:]) for i in range(len(labels) - 1)]
@@ -343,6 +340,7 @@ def _is_code(text: str) -> bool:
     is_small = text == text.lower()
     if not _CODE.fullmatch(text) or (is_small and _WORD_IN_CODE.search(text)):
         return False
-    runs, switches = len(_RUNS_ASCII.findall(text)), len(_SWITCH.findall(text))
+    runs = len(re.findall(r"[A-Za-z]+|\d+", text))
+    switches = len(re.findall(r"(?<=[a-z])[A-Z]", text))
     is_long = len(text) >= 20 and not text.islower()
     return text.isdigit() or runs >= 4 or (switches >= 2 and runs >= 2) or is_long

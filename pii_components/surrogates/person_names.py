@@ -184,8 +184,6 @@ def _is_free(
 
 _PARTICLES = re.compile(rf"\b(?:{'|'.join(PARTICLES)})\b[\s-]*|[\"“”()]")
 _SPACE, _PLURAL = re.compile(r"[\s_-]+"), re.compile(r"e?s(?![^\W\d_])", re.IGNORECASE)
-_HISSING = ("s", "x", "z", "ch", "sh")
-_PURPOSE = {kind: f"NAME/{kind}" for kind in (GIVEN, FAMILY)}
 
 
 class Piece(NamedTuple):
@@ -269,7 +267,7 @@ def name_people(
     taken = {norm(part) for part in " ".join(fixed.values()).split()}
     widened: set[tuple[str, str]] = set()
     blocked = Forbidden({word for person in people for word in person.words}, forbidden)
-    streams = [(chance.rng(_PURPOSE[kind], key), (kind, key)) for kind, key in slots]
+    streams = [(chance.rng(f"NAME/{kind}", key), (kind, key)) for kind, key in slots]
     # Where two names want one surrogate, a secret order decides: that of the seeds.
     before = set[tuple[str, str]]().union(*keys[:first])
     streams.sort(key=lambda drawn: (drawn[1] not in before, drawn[0].seed))
@@ -361,7 +359,7 @@ def _bare(between: str, *, lead: bool) -> str:
 def _ending(rest: str, new: str) -> str:
     """What follows a name: a plural, "the Parkers", and a possessive after an s, "James'", as the new name has them."""
     if plural := _PLURAL.match(rest):
-        ending = "es" if new.lower().endswith(_HISSING) else "s"
+        ending = "es" if new.lower().endswith(("s", "x", "z", "ch", "sh")) else "s"
         return (ending.upper() if plural.group().isupper() else ending) + rest[plural.end() :]
     if rest in ("'", "’") and not new.lower().endswith(("s", "x", "z")):
         return rest + ("S" if new.isupper() else "s")

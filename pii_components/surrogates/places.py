@@ -184,8 +184,6 @@ def _core(core: str, text: str, kind: str, context: Context, attempt: int) -> st
 
 # Street addresses: other numbers, another street, another town; kinds of streets and the layout stay.
 _DIGITS = re.compile(r"\d+")
-_CAPITALS = re.compile(r"[A-Z]{2,4}")
-_POSTAL_CODE = re.compile(r"[\s,]*[A-Z]?\d")
 _TOKEN_ADDRESS = re.compile(
     r"[^\W\d_]+(?:['’.-][^\W\d_]+)*|[\d]+(?:st|nd|rd|th)?\b|\d+|[\W_]+", re.IGNORECASE
 )
@@ -237,7 +235,7 @@ def _other_word(token: str, names: Sequence[str], rng: Source, *, is_loud: bool)
     """Another name for a word of an address that names a place. is_loud (bool): Whether the whole address is in capitals."""
     if group := _code_groups().get(token):
         return pick(rng, [code for code in group if code != token])
-    if (_LETTERS.fullmatch(token) or _CAPITALS.fullmatch(token)) and not is_loud:
+    if (_LETTERS.fullmatch(token) or re.fullmatch(r"[A-Z]{2,4}", token)) and not is_loud:
         # "C.D.M.X", "KCMO": letters that stand for a place; which one, we do not know.
         return other_chars(token, rng)
     return like(token, pick(rng, names))
@@ -268,7 +266,7 @@ def _says_kind(tokens: list[str], i: int) -> bool:
     if token not in _code_groups():
         return True
     before, after = "".join(tokens[:i]).rstrip(), "".join(tokens[i + 1 :])
-    return not (before.endswith(",") and _POSTAL_CODE.match(after))
+    return not (before.endswith(",") and re.match(r"[\s,]*[A-Z]?\d", after))
 
 
 def _number(token: str, rng: Source, numbers: Collection[str]) -> str:

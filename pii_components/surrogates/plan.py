@@ -63,11 +63,9 @@ NO_SURROGATE = "no surrogate"
 AGREEMENT = "AGREEMENT"
 _KIN = re.compile(r"\b([^\W\d_]+),?\s+\Z")
 _OPENS, _CLOSES = re.compile(r"(?<!\w)['‘](?=\w)"), re.compile(r"(?<=\w)['’](?!\w)")
-_AT_BEHIND = re.compile(r"\s?@")
 _PRONOUN = re.compile(r"\b(?:s?he|her|hers|herself|him|his|himself)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"[.!?;]\s|\n")
 _ARTICLE = re.compile(r"(?<![\w'’.-])(an?|A[Nn]?)\s\Z")
-_WORDS = re.compile(r"[a-z]{3,}")
 # Sounds that letters do not tell: "a European", "an hour", "an FBI agent", "an 18-year-old".
 _CONSONANT = re.compile(r"eu|ew|uni(?!n|m)|us[aei]|uk|ut[aeio]|one\b|once", re.IGNORECASE)
 _VOWEL = re.compile(r"[aeiou]|hour|honou?r|honest|heir|8|1[18](?!\d)", re.IGNORECASE)
@@ -359,7 +357,7 @@ def _article(text: str, article: re.Match[str], old: str, new: str, label: str) 
     word = article[1]
     is_start = word[0].islower() or profiles.is_sentence_start(text[: article.start()])
     line = text[text.rfind("\n", 0, article.start()) + 1 :][:200].partition("\n")[0]
-    if not is_start or (is_name(label) and STOP_WORDS.isdisjoint(_WORDS.findall(line))):
+    if not is_start or (is_name(label) and STOP_WORDS.isdisjoint(re.findall(r"[a-z]{3,}", line))):
         return ""
     if _takes_an(old) != (len(word) > 1) or _takes_an(new) == (len(word) > 1):
         return ""
@@ -509,4 +507,6 @@ def fixed_value(
     # Where half of an address is marked, half of one stands there.
     if old.startswith("@") and len(old) > 1:
         return at + domain
-    return local if "@" not in old and _AT_BEHIND.match(text, item.end) else local + at + domain
+    return (
+        local if "@" not in old and re.match(r"\s?@", text[item.end :][:2]) else local + at + domain
+    )
