@@ -294,7 +294,7 @@ def _host(host: str, context: Context, attempt: int, rng: Source) -> str:
     site = next((end for end in ends[1:] if end in hosted), "")
     owner = lower.removesuffix("." + site) if site else ""
     if owner not in ("", "www", "m"):
-        start = 4 if owner.startswith("www.") else 0
+        start = len(owner) - len(owner.removeprefix("www."))
         handle = surrogate_handle(host[start : len(owner)], context, attempt)
         return lower[:start] + handle + host[len(owner) :]
     if not (words("social_sites") | hosted).isdisjoint(ends):

@@ -167,6 +167,20 @@ def _as_shown(text: str, people: Sequence[Person], linked: Sequence[Linked]) -> 
         yield person._replace(kinds=(GIVEN,)) if lone else person
 
 
+def _renamed(
+    text: str, items: Sequence[Item], people: People, everyone: ScopePeople, *, local: bool
+) -> tuple[list[Person], list[Linked]]:
+    """The people whose names get another one, those of the scope first, and those names."""
+    anew = {item[:2]: item for item in items if item.action in _ANEW and is_name(item.label)}
+    those = people.among(anew)
+    names = zip(those.spans, those.mentions, those.owners, those.places, strict=True)
+    linked = [Linked(anew[span[:2]], m, o, p) for span, m, o, p in names]
+    if everyone.people:
+        return _among(those.persons, linked, everyone)
+    shown = _as_shown(text, those.persons, linked) if local else those.persons
+    return list(shown), linked
+
+
 def _among(
     people: Sequence[Person], linked: Sequence[Linked], everyone: ScopePeople
 ) -> tuple[list[Person], list[Linked]]:
@@ -224,14 +238,7 @@ def plan(
     if people is None:
         people = identify(text, [(*item[:3], None) for item in items])
     avoid = Forbidden(people.words(), known, everyone.words, text=text if local else "")
-    anew = {item[:2]: item for item in items if item.action in _ANEW and is_name(item.label)}
-    those = people.among(anew)
-    names = zip(those.spans, those.mentions, those.owners, those.places, strict=True)
-    persons, linked = those.persons, [Linked(anew[span[:2]], m, o, p) for span, m, o, p in names]
-    if everyone.people:
-        persons, linked = _among(persons, linked, everyone)
-    elif local:
-        persons = [*_as_shown(text, persons, linked)]
+    persons, linked = _renamed(text, items, people, everyone, local=local)
     fixed = fixed_names(persons, linked, profile, chance, everyone.labels, avoid)
     # Those with a pseudonym, an English name, have their family name last, unless it stands before a comma.
     for i in fixed.keys() - {name.owner for name in linked if name.mention.form.comma}:
@@ -247,16 +254,13 @@ def plan(
         near=is_near,
         first=len(everyone.people),
     )
-    moved = [item for item in items if item.action == SURROGATE]
-    values = defaultdict[str, set[str]](set)
-    for item in moved:
-        if item.label in GENERATORS:
-            values[item.label].add(text[item.start : item.end])
+    values = _values(text, items)
     ages = choose_age_shift(
         values[AGE], chance, spread=profile.age_spread, border=profile.age_border, local=local
     )
     # A weekday that stands beside a date stays right where dates move by weeks.
-    weeks = any(weekday_beside(text, i.start, i.end) for i in moved if i.label == DATE)
+    moved = [item for item in items if (item.label, item.action) == (DATE, SURROGATE)]
+    weeks = any(weekday_beside(text, date.start, date.end) for date in moved)
     dates = choose_date_shift(values[DATE], chance, weeks=weeks, local=local, locale=profile.locale)
     context = Context(
         chance,
@@ -276,29 +280,47 @@ def plan(
     numbers: dict[str, dict[str, int]] = {}
     found = []
     for item in items:
-        old, note = text[item.start : item.end], ""
         if item.action == profiles.KEEP:
             continue
+        old, name, note = text[item.start : item.end], by_start.get(item.start), ""
         if item.start in whole:
             new = whole[item.start]
-        elif item.start in by_start:
-            new, note = _name(by_start[item.start], context, profile=profile, fixed=fixed)
+        elif name is not None:
+            new, note = _name(name, context, profile=profile, fixed=fixed)
         elif item.action == SURROGATE:
             new = made.get((item.label, old))
         elif item.action == PSEUDONYM:
             new = fixed_value(item, text, context, fixed=fixed, profile=profile, numbers=numbers)
-        elif item.action == GENERIC and item.label in profile.generic:
-            nouns = profile.generic[item.label]
-            new = profiles.generic(nouns, before=text[: item.start], original=old)
         else:
-            new = _WITHOUT_KEY[item.action](old) if item.action in _WITHOUT_KEY else None
-        # A tag stands where there is nothing new; a generic noun may be what stood there.
-        if new is None or (new.casefold() == old.casefold() and item.action != GENERIC):
-            new = profiles.tag(item.label)
-            note = NO_SURROGATE if item.action in (SURROGATE, PSEUDONYM, GENERIC) else note
-        found.append(Replacement(item.start, item.end, new, item.label, item.action, note))
+            new = _without_key(item, text, profile)
+        found.append(_replacement(item, old, new, note))
     found = [*_agreeing(text, found)]
     return _without_headers(text, items, found) if profile.header == REMOVE else found
+
+
+def _values(text: str, items: Sequence[Item]) -> dict[str, set[str]]:
+    """Label -> values that get a surrogate of their own; names are none of them."""
+    values = defaultdict[str, set[str]](set)
+    for item in items:
+        if item.action == SURROGATE and item.label in GENERATORS:
+            values[item.label].add(text[item.start : item.end])
+    return values
+
+
+def _without_key(item: Item, text: str, profile: Profile) -> str | None:
+    old = text[item.start : item.end]
+    if item.action == GENERIC and item.label in profile.generic:
+        nouns = profile.generic[item.label]
+        return profiles.generic(nouns, before=text[: item.start], original=old)
+    return _WITHOUT_KEY[item.action](old) if item.action in _WITHOUT_KEY else None
+
+
+def _replacement(item: Item, old: str, new: str | None, note: str) -> Replacement:
+    """A tag stands where there is nothing new; a generic noun may be what stood there."""
+    if new is None or (new.casefold() == old.casefold() and item.action != GENERIC):
+        new = profiles.tag(item.label)
+        note = NO_SURROGATE if item.action in (SURROGATE, PSEUDONYM, GENERIC) else note
+    return Replacement(item.start, item.end, new, item.label, item.action, note)
 
 
 def _pieces(
