@@ -116,8 +116,8 @@ SCOPES = ("document", "corpus", "thread")
 HEADERS = ("keep", "remove")
 # What a value that comes again becomes: the same. Saved pipelines name it.
 STRATEGIES = (CONSISTENT,) = ("consistent",)
-# Where surrogates of places, schools and workplaces come from; there are no others any more.
-POOLS = ("invented",)
+# Where surrogates of places, schools and workplaces come from: invented names, or values that the corpus has in common.
+POOLS = ("invented", "corpus")
 # How long surrogates are: as chance has it, or about as long as their originals.
 LENGTHS = FREE, NEAR = ("free", "near")
 _CHOICES = {

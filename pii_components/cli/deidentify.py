@@ -244,6 +244,7 @@ class Job:
             model=settings.model,
             key=self.key.secret,
             workers=settings.workers,
+            learns=settings.sweep == HIDE,
         )
         return self.stack.enter_context(spreading)
 

@@ -192,17 +192,18 @@ class SpreadEngine(Engine):
 
 @contextmanager
 def spread(
-    engine: Engine, how: str, *, model: str, key: bytes, workers: int = 0
+    engine: Engine, how: str, *, model: str, key: bytes, workers: int = 0, learns: bool = False
 ) -> Iterator[SpreadEngine]:
     """Give an engine workers.
 
     how (str): "ray" or "spark".
     model (str): The name or path that `engine` came from, the same on all machines.
     workers (int): How many at a time; 0 for as many as there are cores.
+    learns (bool): Whether `learn_all` will be called.
     YIELDS (SpreadEngine): With all settings of `engine`.
     RAISES (PiiError): E005, if Ray or Spark is missing; E560, for what workers cannot do; E564.
     """
-    _check_can(engine.profile, how)
+    _check_can(engine.profile, how, learns=learns)
     settings = {f.name: getattr(engine, f.name) for f in fields(Engine)}
     with ExitStack() as stack:
         try:
@@ -214,9 +215,12 @@ def spread(
         yield SpreadEngine(**settings, mapped=mapped, config=WorkerConfig.of(engine, model, key))
 
 
-def _check_can(profile: Profile, how: str) -> None:
+def _check_can(profile: Profile, how: str, *, learns: bool = False) -> None:
     if profile.scope == THREAD:
         what = "the scope 'thread' (names of its people would travel in clear)"
+        raise PiiError(Errors.E560, engine=how, what=what)
+    if learns and profile.pool == "corpus":
+        what = "sweep with a profile whose pool is 'corpus' (its values never travel)"
         raise PiiError(Errors.E560, engine=how, what=what)
 
 

@@ -10,6 +10,7 @@ It reads `doc.spans["pii"]` and asks the profile what happens to each label. `do
 what is protected. The key comes from a file or an environment variable and is never saved with the pipeline.
 """
 
+import hashlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,7 +27,7 @@ from spacy.training import Example
 
 from ..config import Configured
 from ..errors import Errors, PiiError, PiiStop, Warnings, warn
-from ..labels import LABELS
+from ..labels import EDUCATION, EMPLOYER, LABELS, LOCATION
 from ..names.letters import forget as forget_batch
 from ..names.people import people_of
 from ..ner.scorer import score_ents
@@ -40,6 +41,10 @@ from .values import Item
 
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
+
+POOLED = (LOCATION, EDUCATION, EMPLOYER)
+# In how many documents a value must stand before others may get it: one that fewer have tells who they are.
+SHARED_BY = 3
 
 
 def read_group(doc: Doc, key: str) -> list[Span]:
@@ -55,7 +60,7 @@ def read_group(doc: Doc, key: str) -> list[Span]:
 
 
 class CorpusNames:
-    """Names of a corpus. `word in names` asks for a folded word (`letters.norm`). secret (Secret): For copies."""
+    """Names and values of a corpus. `word in observed` asks for a folded word (`letters.norm`) of a name. secret (Secret): For copies."""
 
     def __init__(self, secret: Secret) -> None:
         self._secret = secret
@@ -63,30 +68,60 @@ class CorpusNames:
 
     def forget(self) -> None:
         self._words: set[str] = set()
+        # Label -> value as it stands -> digests of documents that hold it, as many as count.
+        self._pools: dict[str, dict[str, set[bytes]]] = {}
         self._digests: frozenset[bytes] = frozenset()
+        self._lacks_pools = False
 
     def observe(self, docs: Iterable[Doc], *, spans_key: str = SPANS_KEY) -> int:
         """Learn from documents with spans. RETURNS (int): How many words of names are known."""
         for doc in docs:
             self._words |= people_of(doc, spans_key).words()
+            digest = hashlib.sha256(doc.text.encode("utf8", "surrogatepass")).digest()[:8]
+            for span in doc.spans.get(spans_key, ()):
+                if span.label_ in POOLED:
+                    values = self._pools.setdefault(span.label_, {})
+                    docs_with = values.setdefault(span.text, set())
+                    if len(docs_with) < SHARED_BY:
+                        docs_with.add(digest)
         return len(self._words) + len(self._digests)
+
+    def shared(self) -> dict[str, list[str]]:
+        """RETURNS (dict[str, list[str]]): Label -> values that enough documents have in common: what one student alone wrote is
+        not lent. RAISES (PiiError): E475, if this is a copy.
+        """
+        if self._lacks_pools:
+            cure = "use one process, or call observe() there"
+            raise PiiError(Errors.E475, lacks="the values that observe() learnt", cure=cure)
+        return {
+            label: sorted([value for value, docs in values.items() if len(docs) >= SHARED_BY])
+            for label, values in self._pools.items()
+        }
 
     def __contains__(self, word: object) -> bool:
         return word in self._words or (bool(self._digests) and self._digest(word) in self._digests)
 
     def digests(self) -> frozenset[bytes]:
         """RETURNS (frozenset[bytes]): What stands for the words of names outside of this process: keyed digests."""
-        return self._digests.union(map(self._digest, self._words))
+        return self._digests | {self._digest(word) for word in self._words}
 
     def learn_from(self, digests: Iterable[bytes]) -> None:
         """Know the words that another process, with the same key, has the `digests` of."""
-        self._digests = self._digests.union(digests)
+        self._digests |= frozenset(digests)
 
     def _digest(self, word: Any) -> bytes:
         return self._secret.chance().digest("observed", word)[:12]
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._secret,), {"_words": set(), "_digests": self.digests()}
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "secret": self._secret,
+            "digests": self.digests(),
+            "lacks_pools": self._lacks_pools or bool(self._pools),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["secret"])  # type: ignore[misc]
+        self._digests, self._lacks_pools = state["digests"], state["lacks_pools"]
 
 
 DEFAULTS = dict.fromkeys(("scope", "reserved", "key_file", "strategy"))
@@ -219,7 +254,8 @@ class HipsSurrogate(Configured, Pipe):
         self._secret.give(key)
 
     def observe(self, docs: Iterable[Doc]) -> int:
-        """Learn the names of a corpus, so that no surrogate is one of them. What is learnt stays in memory.
+        """Learn the names of a corpus, so that no surrogate is one of them; and its places, schools and workplaces, for profiles
+        with `pool = "corpus"`. What is learnt stays in memory.
 
         docs (Iterable[Doc]): With `doc.spans`; run the pipeline up to this component over all documents first.
         RETURNS (int): How many words of names are known now.
@@ -295,6 +331,7 @@ class HipsSurrogate(Configured, Pipe):
             known=self.corpus_names,
             reserved=self.cfg["reserved"],
             local=self.scope == "document",
+            pools=self._observed.shared() if profile.pool == "corpus" else None,
             everyone=self._everyone or EMPTY,
             people=people_of(doc, key, text),
         )

@@ -1,8 +1,11 @@
 """Surrogates for places, schools and workplaces: the words that say what it is stay, the name is an invented one.
 
-Ridgeview High School           ->  Larkmere High School
-University of Ridgeview         ->  University of Larkmere       the same name, the same surrogate
-Lima, Peru                      ->  Oakhaven, Chile              countries, people of them and states are real ones
+    Ridgeview High School           ->  Larkmere High School
+    University of Ridgeview         ->  University of Larkmere       the same name, the same surrogate
+    Lima, Peru                      ->  Oakhaven, Chile              countries, people of them and states are real ones
+
+With a corpus's own pool (`pool = "corpus"` in a profile, after `hips_surrogate.observe`) a whole value is replaced by another
+one of the corpus instead, as CRAPII did (section 2.3.2); only by one that several documents have in common.
 """
 
 import re
@@ -93,6 +96,8 @@ def surrogate_location(value: str, context: Context, attempt: int = 0) -> str | 
     """A place of the same kind, also "Lima, Peru". RETURNS (str | None): None if there is no letter or digit in it."""
     if not has_sign(value):
         return None
+    if pooled := _from_pool(LOCATION, value, context, attempt):
+        return pooled
     parts = _SPLIT.split(value)
     parts[::2] = [_place(part, context, attempt) for part in parts[::2]]
     return "".join(parts)
@@ -137,6 +142,8 @@ def _organisation(
     """A school or workplace of the same kind; None if there is no letter or digit in it."""
     if not has_sign(value):
         return None
+    if pooled := _from_pool(label, value, context, attempt):
+        return pooled
     lead, text, ending = _NAME.fullmatch(value).groups("")  # type: ignore[union-attr]
     new = _rename(lead + text, KEPT[label], kind, context, attempt)
     if new == lead + text:
@@ -180,6 +187,23 @@ def _core(core: str, text: str, kind: str, context: Context, attempt: int) -> st
         return other_chars(core, context.chance.rng("PLACE/letters", core, attempt=attempt))
     new = like(plain(core), invented(kind, core, context, attempt))
     return new + ("." if core.endswith(".") else "")
+
+
+def _from_pool(label: str, value: str, context: Context, attempt: int) -> str | None:
+    """Another value of the corpus, of the same kind if there is one; None if there is no pool."""
+    old = {norm(word) for word in _TOKEN.findall(value)} - {""}
+    kinds = _words(KEPT[label])
+    fit, same = [], []
+    for other in sorted(context.pools.get(label, ())):
+        own = {norm(word) for word in _TOKEN.findall(other)}
+        if own.isdisjoint(old - kinds or old):
+            fit.append(other)
+            same += [other] if own & kinds == old & kinds else []
+    # Where others of the document have taken those of the kind, any other, and at last an invented one.
+    options = same if same and attempt < 12 else fit
+    if not options or attempt >= 24:
+        return None
+    return pick(context.chance.rng("PLACE/pool", fold(value), attempt=attempt), options)
 
 
 # Street addresses: other numbers, another street, another town; kinds of streets and the layout stay.

@@ -222,6 +222,7 @@ def plan(
     known: Container[str] = (),
     reserved: bool | None = None,
     local: bool = True,
+    pools: Mapping[str, Sequence[str]] | None = None,
     everyone: ScopePeople = EMPTY,
     people: People | None = None,
 ) -> list[Replacement]:
@@ -231,6 +232,7 @@ def plan(
     known (Container[str]): Folded words of names elsewhere in the corpus that no surrogate may be.
     reserved (bool | None): Whether values must be such that nobody can own them; None for what the profile says.
     local (bool): Whether surrogates hold for this document only, so that they may depend on all of its words.
+    pools (Mapping[str, Sequence[str]] | None): Label -> values of the corpus, for profiles that draw from it.
     everyone (ScopePeople): Who else is in a wider scope.
     people (People | None): Who is named in the items, if that is at hand.
     RETURNS (list[Replacement]): One for each item that is not kept, and for each header that is removed, with the items in it.
@@ -271,6 +273,7 @@ def plan(
         ages=ages,
         dates=dates,
         avoid=avoid,
+        pools=pools or {},
         near=is_near,
         other={canonical(k): v for k, v in profile.other.items()},
     )
