@@ -331,7 +331,7 @@ class HipsSurrogate(Configured, Pipe):
             known=self.corpus_names,
             reserved=self.cfg["reserved"],
             local=self.scope == "document",
-            pools=self._observed.shared() if profile.pool == "corpus" else None,
+            pools=self.corpus_names.shared() if profile.pool == "corpus" else None,
             everyone=self._everyone or EMPTY,
             people=people_of(doc, key, text),
         )

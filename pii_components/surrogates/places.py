@@ -192,7 +192,7 @@ def _core(core: str, text: str, kind: str, context: Context, attempt: int) -> st
 def _from_pool(label: str, value: str, context: Context, attempt: int) -> str | None:
     """Another value of the corpus, of the same kind if there is one; None if there is no pool."""
     old = {norm(word) for word in _TOKEN.findall(value)} - {""}
-    kinds = _words(KEPT[label])
+    kinds = words(KEPT[label])
     fit, same = [], []
     for other in sorted(context.pools.get(label, ())):
         own = {norm(word) for word in _TOKEN.findall(other)}
