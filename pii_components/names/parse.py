@@ -20,7 +20,6 @@ from .table import name_table
 _ENDING = re.compile(
     r"[^\W\d_]{3,}(?:ov|ev)(?:ich|na)|(?:nikit|il|fom|luk|kuzm)(?:ich|yich|ichna|inichna|yinichna)"
 )
-_VOWELS = "aeiouy"
 
 
 def patronymic_gender(word: str) -> str:
@@ -28,19 +27,6 @@ def patronymic_gender(word: str) -> str:
     if not word.endswith(("ich", "na")) or _ENDING.fullmatch(word) is None:
         return ""
     return "M" if word.endswith("ich") else "F"
-
-
-def patronymic(father: str, gender: str) -> str | None:
-    """RETURNS (str | None): The patronymic after a father, for a child of gender "M" or "F"; None for names that make irregular ones."""
-    ending = {"M": "ich", "F": "na"}[gender]
-    low = father.lower()
-    if not low.isascii() or len(low) < 3:
-        return None
-    if low.endswith(("ei", "ey", "ai", "ay")):
-        return father[:-1] + "ev" + ending
-    if low.endswith(("iy", "ii")):
-        return father[:-2] + "iev" + ending
-    return father + "ov" + ending if low[-1] not in _VOWELS else None
 
 
 GIVEN, FAMILY, LONE = "given", "family", "lone"
