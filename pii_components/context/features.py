@@ -20,10 +20,10 @@ from .mentions import People
 from .view import MASK, Place
 
 _READ = (*(f"read as {role}" for role in ROLES), "read as nobody")
-_ZONES = ("header", "signoff", "bibliography", "speaker", "tutor_turn", "quoted")
+_ZONES = ("header", "signoff", "bibliography", "quoted")
 # Where a text begins or ends says nothing in a few sentences.
 _EDGES, _SHORT = frozenset(("header", "signoff")), 60
-_ABOUT = ("surely a name", "full", "named often", "persons", "story", "conversation")
+_ABOUT = ("surely a name", "full", "named often", "persons", "story")
 _LEAST = -7.0  # log-probability below which a role is out of the question
 
 
@@ -92,7 +92,6 @@ def person_rows(
             math.log(len(group)),
             math.log(len(people.persons)),
             story,
-            bool(people.view.turns),
         )
         for group in groups
     ]

@@ -30,6 +30,7 @@ from ..spans import read_spans
 
 CONTEXT = "pii_context"
 FOLDS = 5
+_LEAST_SCALE = 0.3  # so that what hardly anybody has weighs little
 _SENTENCE = re.compile(r"[.!?][\"')\]]*\s+|\n+")
 
 
@@ -160,7 +161,7 @@ def fit(persons: Sequence[PersonExample], *, l2: float = 100.0) -> PersonModel:
     every = numpy.maximum(known.sum(axis=0), 1e-9)
     mean = (numpy.nan_to_num(rows) * known).sum(axis=0) / every
     scale = numpy.maximum(
-        numpy.sqrt((numpy.nan_to_num(rows - mean) ** 2 * known).sum(axis=0) / every), 0.05
+        numpy.sqrt((numpy.nan_to_num(rows - mean) ** 2 * known).sum(axis=0) / every), _LEAST_SCALE
     )
     empty = PersonModel(
         mean, scale, numpy.zeros((rows.shape[1], len(CLASSES))), numpy.zeros(len(CLASSES))
