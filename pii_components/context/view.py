@@ -3,8 +3,6 @@
     header          the lines before running text          By Ana Lopez
     bibliography    under "References", or in its form     Popper, K. (1959). The logic ...
     signoff         the short lines at the end             Best, / Ana
-    tutor_turn      what one who teaches says              Tutor: Well done, Ana!
-    speaker         who says it                            Ana: hello all
 
 Words and text are normalised, and patterns see every name as one sign: "Ann, Ben and Carl (2014)" is "¤, ¤ and ¤ (2014)". Offsets are
 those of the normalised text; candidates are tokens, so nobody needs the way back.
@@ -88,15 +86,12 @@ _SPEAKER = re.compile(
     r"([^\W_][^\s:>]{0,24}(?: [^\s:>]{1,24}){0,2}) ?(?::|>)\s+(?=\S)",
     re.IGNORECASE,
 )
-_TUTOR = re.compile(
-    r"(?:teacher|tutor|instructor|professor|prof|lecturer|advis[eo]r|coach|mentor|ta|supervisor|examiner)(?: \d)?"
-)
 _LEAST_TURNS, _LEAST_SHARE = 4, 0.5  # of a conversation: turns, and their share of the lines
 
 
-def find_turns(text: str, lines: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, bool]]:
+def find_turns(text: str, lines: Mapping[int, tuple[int, int]]) -> dict[int, int]:
     """The turns of a conversation. lines (Mapping[int, tuple[int, int]]): Number of a line that is not blank -> its first character, and end.
-    RETURNS (dict[int, tuple[int, bool]]): Number of a line -> where what is said begins, and whether one who teaches says it. Empty, unless
+    RETURNS (dict[int, int]): Number of a line -> where what is said begins. Empty, unless
         two speakers have two turns each, half of the lines are theirs, and half of these hold more than names: a header is no conversation."""
     found = {n: match for n, line in lines.items() if (match := _SPEAKER.match(text, *line))}
     counts = Counter(match[1].lower() for match in found.values())
@@ -113,10 +108,7 @@ def find_turns(text: str, lines: Mapping[int, tuple[int, int]]) -> dict[int, tup
     )
     if talk < _LEAST_SHARE * len(found):
         return {}
-    return {
-        n: (match.end(), _TUTOR.fullmatch(match[1].lower()) is not None)
-        for n, match in found.items()
-    }
+    return {n: match.end() for n, match in found.items()}
 
 
 WINDOW = 130  # characters that a pattern sees on either side
@@ -214,11 +206,11 @@ class DocView:
         return sorted(found)
 
     @cached_property
-    def turns(self) -> dict[int, tuple[int, bool]]:
+    def turns(self) -> dict[int, int]:
         return find_turns(self.text, {n: self.lines[n] for n in self.filled})
 
     def said_from(self, n: int) -> int:
-        return self.turns[n][0] if n in self.turns else self.lines[n][0]
+        return self.turns.get(n, self.lines[n][0])
 
     @cached_property
     def obfuscated(self) -> list[Obfuscated]:
@@ -331,16 +323,14 @@ class DocView:
         if low < start - WINDOW:
             before = CUT + before
         after = self._masked(end, min(high, end + WINDOW), spans) if end < high else ""
-        zones = self._zones(n, before, after, turn=said <= start and n in self.turns)
+        zones = self._zones(n, before, after)
         return Place(zones, before, after, above.get(self._above(n), ""))
 
-    def _zones(self, n: int, before: str, after: str, *, turn: bool) -> frozenset[str]:
+    def _zones(self, n: int, before: str, after: str) -> frozenset[str]:
         line = before + MASK + after
         alone = not _WORD.search(line)
         listed = n in self.under_bibliography and not (alone and n in self.filled[-3:])
         zones = {
-            "speaker": n in self.turns and not turn,
-            "tutor_turn": turn and self.turns[n][1],
             "alone": alone,
             "header": n in self.header,
             "signoff": n in self.signoff,
