@@ -26,7 +26,7 @@ from ..labels import (
     is_name,
 )
 from ..names.letters import fold
-from ..names.link import link, respell, spell_initials
+from ..names.link import link, spell_initials
 from ..names.obfuscated import Obfuscated
 from ..names.parse import Form, Mention, read_tokens
 from ..names.wordlists import case_style, in_table, is_glued, is_initial, is_word, words
@@ -75,11 +75,8 @@ def find_people(
         base = [*base, *finder(view, base)]
     cands = sorted((c for c in base if is_name(c.label)), key=lambda c: c.start)
     read = [read_tokens(view.words[c.start : c.end]) for c in cands]
-    forms = respell([mention.form for mention in read])
-    named = spell_initials(
-        [mention._replace(form=form) for mention, form in zip(read, forms, strict=True)]
-    )
-    people = People(view, cands, list(named), view.places(cands), [[i] for i in range(len(cands))])
+    named = spell_initials(read)
+    people = People(view, cands, named, view.places(cands), [[i] for i in range(len(cands))])
     if cands:
         own = score(people) if score is not None else numpy.zeros((len(cands), len(ROLES)))
         groups: dict[int, list[int]] = {}
