@@ -27,7 +27,6 @@ from ..labels import (
 )
 from ..names.letters import fold
 from ..names.link import link, spell_initials
-from ..names.obfuscated import Obfuscated
 from ..names.parse import Form, Mention, read_tokens
 from ..names.wordlists import case_style, in_table, is_glued, is_initial, is_word, words
 from ..spans import Candidate
@@ -71,7 +70,7 @@ def find_people(
 ) -> tuple[People, list[Candidate]]:
     """RETURNS (tuple): The people of a document, and what is no name. base: What others found. score (MentionScorer | None): Of single mentions."""
     base = whole(view, base)
-    for finder in (_find_obfuscated, _find_leet, _find_in_file_names, _find_native):
+    for finder in (_find_obfuscated, _find_leet, _find_in_file_names):
         base = [*base, *finder(view, base)]
     cands = sorted((c for c in base if is_name(c.label)), key=lambda c: c.start)
     read = [read_tokens(view.words[c.start : c.end]) for c in cands]
@@ -99,13 +98,9 @@ def _namesakes(group: list[int], own: numpy.ndarray) -> list[list[int]]:
 
 
 def whole(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
-    """What stands letter by letter, torn over two lines or in a script of its own is all of a name or nothing."""
+    """What stands letter by letter is all of a name or nothing."""
     names = sorted((c for c in cands if is_name(c.label)), key=lambda c: c.start)
-    pieces = [
-        *view.obfuscated,
-        *(Obfuscated(start, end, tuple(view.words[start:end])) for start, end in view.native),
-    ]
-    for piece in pieces:
+    for piece in view.obfuscated:
         low = bisect_right(names, piece.start, key=lambda c: c.end)
         high = bisect_left(names, piece.end, key=lambda c: c.start)
         touched = names[low:high]
@@ -325,15 +320,6 @@ def _find_obfuscated(view: DocView, cands: Sequence[Candidate]) -> list[Candidat
                 continue
         found.append(_added(span, "torn" if torn else "spaced", "a name, letter by letter or torn"))
     return found
-
-
-def _find_native(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
-    held = view.marked(cands)
-    return [
-        _added(span, "native", "a name in a script of its own")
-        for span in view.native
-        if not any(held[slice(*span)])
-    ]
 
 
 def _find_leet(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:

@@ -310,7 +310,10 @@ class _Among:
         keys = {
             key
             for word in person.words
-            for key in (*(word[:n] for n in range(1, min(len(word), _MOST_LETTERS))), *one_left(word))
+            for key in (
+                *(word[:n] for n in range(1, min(len(word), _MOST_LETTERS))),
+                *one_left(word),
+            )
         }
         for key in keys:
             self._by_word.setdefault(key, []).append(len(self.people))

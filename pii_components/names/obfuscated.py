@@ -13,7 +13,6 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from . import expression
 from .wordlists import case_style, in_table, words
 
 # Letters with one space between them; words are parted by a wider gap. A comma, an apostrophe or a hyphen may stand among them.
@@ -47,28 +46,6 @@ _VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s|am|pm|[a-z]{1,2})", re.IGNORECASE)
 _INSIDE = re.compile(r"[A-Za-z]\d+[A-Za-z]|\d[A-Za-z]+\d|^\d[A-Za-z]{3,}$")
 _MOST_WORDS = 5
-
-# Scripts in which names are written, Latin aside; letters with the marks on them.
-_NATIVE_LETTER = (
-    "\u0370-\u03ff\u1f00-\u1fff\u0400-\u052f\u0531-\u0587\u0590-\u05ff\u0620-\u065f\u066e-\u06ef\u06fa-\u06ff\u0750-\u077f"
-    "\u0900-\u0965\u0970-\u0fff\u1000-\u109f\u10a0-\u10ff\u1200-\u137f\u1780-\u17df\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uac00-\ud7af\u3005\u3007"
-)
-_NATIVE_WORD = rf"[{_NATIVE_LETTER}\u200c\u200d]+"
-_NATIVE = re.compile(
-    rf"(?<![^\W_]){_NATIVE_WORD}(?:(?: | ?[-·・.'’] ?){_NATIVE_WORD}){{0,4}}(?![^\W_])"
-)
-_NATIVE_ANY = re.compile(rf"[{_NATIVE_LETTER}]")
-_HAN = re.compile(
-    r"[\u3005\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]"
-)
-_CASED = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff\u0400-\u052f\u0531-\u0587]")
-_MOST_SIGNS, _MOST_LETTERS = 8, 40  # of a word of a name in Han, kana or Hangul, and of a name
-_MOST_NATIVE = 0.25  # share of letters from which a text is in that language, and not an English one with names in it
-# A word of another language that is explained, not a person.
-_GLOSS_BEFORE, _GLOSS_AFTER = (
-    expression("patterns/native_around", f"run_gloss_{side}") for side in ("before", "after")
-)
 
 
 class Obfuscated(NamedTuple):
@@ -184,44 +161,6 @@ def _is_series(letters: str) -> bool:
         len(steps) == 1
         or len(set(folded)) < 2 + (len(folded) > 4)
         or not re.search(r"[aeiouyà-ÿ]|[^\x00-\x7f]", folded)
-    )
-
-
-def native_runs(text: str) -> list[tuple[int, int]]:
-    """RETURNS (list[tuple[int, int]]): Names in other scripts, characters, end exclusive; no words that are explained ("the word λόγος means"),
-    no formulas, and nothing in a text that is itself in such a script."""
-    found: list[tuple[int, int]] = []
-    if text.isascii() or not _NATIVE_ANY.search(text):
-        return found
-    for match in _NATIVE.finditer(text):
-        run = match.group()
-        signs = len(_HAN.findall(run))
-        if len(run) > _MOST_LETTERS or (signs and max(map(len, run.split(" "))) > _MOST_SIGNS):
-            continue
-        if _CASED.match(run):
-            parts = re.findall(r"[^\W\d_]+", run)
-            if any(len(part) < 3 for part in parts) or not all(part[0].isupper() for part in parts):
-                continue
-        elif not signs and len(run) < 2:
-            continue
-        if _GLOSS_BEFORE.search(
-            text[max(0, match.start() - 60) : match.start()].lower()
-        ) and not _named_before(text, match.start()):
-            continue
-        if _GLOSS_AFTER.match(text[match.end() : match.end() + 40]):
-            continue
-        found.append(match.span())
-    if found:
-        native = len(re.findall(rf"[{_NATIVE_LETTER}]", text))
-        if native > _MOST_NATIVE * sum(c.isalpha() for c in text) and len(text) > 40:
-            return []
-    return found
-
-
-def _named_before(text: str, at: int) -> bool:
-    return (
-        re.search(r"(?:^|\W)[A-Z][^\W\d_]*(?: [A-Z][^\W\d_]*)* ?\($", text[max(0, at - 60) : at])
-        is not None
     )
 
 

@@ -21,14 +21,12 @@ from ..labels import (
     EMAIL,
     ID_NUM,
     IP_ADDRESS,
+    NAME_STUDENT,
     PHONE_NUM,
-    ROLES,
     STREET_ADDRESS,
-    STUDENT,
     URL_PERSONAL,
     USERNAME,
     is_name,
-    label_for_role,
 )
 from ..names.normalize import NormalizedView, normalize_token
 from ..names.scripts import native_names
@@ -516,49 +514,21 @@ def repeated(
 
 SOURCE = "native_name"
 _SCORE = 0.9
-# Share of an even guess in the roles: the model read such names in training seldom, and is surer of their role than it should be.
-_DOUBT = 0.4
 
 
 def with_native(doc: Doc, candidates: Sequence[Candidate]) -> list[Candidate]:
     """RETURNS (list[Candidate]): What was found, with each name in a script of its own in the place of what lay inside of it.
 
     What reaches beyond such a name, as "Ana 김지민" does, keeps its ends. candidates (Sequence[Candidate]): Sorted, without overlaps."""
-    text, out = doc.text, list(candidates)
-    if text.isascii():
-        return out
-    seen = [
-        (doc[c.start : c.end].start_char, doc[c.start : c.end].end_char)
-        for c in candidates
-        if is_name(c.label)
-    ]
-    flat = (1 / len(ROLES),) * len(ROLES)
-    for found in native_names(text, seen=seen):
-        span, touched = at_tokens(doc, out, found.start, found.end)
-        handle = span is not None and text[span.start_char] == "@"
-        # A detail that a rule found, or a handle, is no name.
-        if span is None or any(
-            c.label != USERNAME or c.source != "model" or handle
-            for c in touched
-            if not is_name(c.label)
-        ):
+    out = list(candidates)
+    for low, high in native_names(doc.text):
+        span, touched = at_tokens(doc, out, low, high)
+        if span is None or any(not is_name(c.label) for c in touched):
             continue
-        names = [c for c in touched if is_name(c.label)]
-        best = max(names, key=lambda c: c.score, default=None)
-        read = best.roles if best is not None and len(best.roles) == len(ROLES) else flat
-        roles = tuple(
-            (1 - _DOUBT) * role + _DOUBT * even for role, even in zip(read, flat, strict=True)
-        )
-        label = best.label if best is not None else label_for_role(STUDENT)
-        start, end = (
-            min([span.start, *(c.start for c in names)]),
-            max([span.end, *(c.end for c in names)]),
-        )
-        about = (
-            max([_SCORE, *(c.score for c in names)]),
-            SOURCE,
-            f"a name in a script of its own: {found.reason}",
-        )
-        new = Candidate(start, end, label, *about, roles)
+        label = max(touched, key=lambda c: c.score).label if touched else NAME_STUDENT
+        start = min([span.start, *(c.start for c in touched)])
+        end = max([span.end, *(c.end for c in touched)])
+        score = max([_SCORE, *(c.score for c in touched)])
+        new = Candidate(start, end, label, score, SOURCE, "a name in a script of its own")
         replaced(out, touched, new)
     return out

@@ -1,11 +1,11 @@
-"""Names letter by letter, torn, with digits for letters, in scripts of their own, or in part: found, and what looks like them left alone."""
+"""Names letter by letter, torn, with digits for letters, or in part: found, and what looks like them left alone."""
 
 import pytest
 import spacy
 from spacy.tokens import Doc, Span
 
 from pii_components.names.edges import write_whole
-from pii_components.names.obfuscated import find_obfuscated, native_runs, read_leet, rejoin
+from pii_components.names.obfuscated import find_obfuscated, read_leet, rejoin
 from pii_components.ruler.tokenizer import make_student_tokenizer
 from pii_components.spans import Candidate, mark_given
 
@@ -26,11 +26,6 @@ def test_words_letter_by_letter_and_torn(text, expected):
 @pytest.mark.parametrize(("text", "expected"), CASES["leet"])
 def test_digits_for_letters(text, expected):
     assert list(read_leet(text).values()) == expected
-
-
-@pytest.mark.parametrize(("text", "expected"), CASES["native"])
-def test_names_in_their_own_script(text, expected):
-    assert [text[start:end] for start, end in native_runs(text)] == expected
 
 
 @pytest.mark.parametrize(("tokens", "expected"), CASES["rejoin"])
