@@ -37,7 +37,6 @@ from .merge import (
     Intervals,
     Page,
     clean_candidate,
-    join_pieces,
     merge,
     repeated,
     with_native,
@@ -120,8 +119,7 @@ class PiiRuler(Configured, SpanRuler):
         page = Page(doc, NormalizedView(doc.text))
         verdicts = self._judge_urls(page, proposals)
         found = self._match_regexes(page, proposals, verdicts) + self._match_tokens(doc)
-        whole = join_pieces(page, proposals)
-        cleaned = [c for c in (clean_candidate(page, p, verdicts) for p in whole) if c is not None]
+        cleaned = [c for c in (clean_candidate(page, p, verdicts) for p in proposals) if c is not None]
         found += addresses(page, [*cleaned, *found])
         found += in_contact_lines(page, [*cleaned, *found])
         found += repeated(

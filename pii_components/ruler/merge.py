@@ -130,47 +130,6 @@ _GROUPS = re.compile(
     r"(?<![\w./:@-])(?:[A-Za-z]{0,4}\d[A-Za-z\d]{0,7}|[A-Za-z]{1,3})"
     r"(?:[-/](?:[A-Za-z]{0,3}\d[A-Za-z\d]{0,7}|[A-Za-z]{1,2})){1,6}(?![\w/@-])"
 )
-_ADDRESS_GAP, _ADDRESS_CHARS = 6, 20  # tokens and characters between two pieces of one address
-_IN_ADDRESS = frozenset("apt de del di do dos flat la no of room st the unit van von".split())
-_ENDS = frozenset('!?;|:"“”')
-
-
-def join_pieces(page: Page, proposals: Sequence[Candidate]) -> list[Candidate]:
-    """Put together what the model saw in pieces: numbers of one kind with a line break between them, and pieces of an address.
-
-    Those have short gaps between them, without words in small letters and with at most one line end ("[Bramble Cott]., The Street, [Little
-    Wenham] GL99"); a name that was seen in the gap is given up."""
-    found: list[Candidate] = []
-    for cand in proposals:
-        last = len(found) - 1
-        if cand.label == STREET_ADDRESS:
-            last = next((i for i in range(last, -1, -1) if found[i].label == STREET_ADDRESS), -1)
-        if last >= 0 and found[last].label == cand.label and _is_one(page, found[last], cand):
-            found[last:] = [
-                replace(found[last], end=cand.end, score=max(found[last].score, cand.score))
-            ]
-        else:
-            found.append(cand)
-    return found
-
-
-def _is_one(page: Page, first: Candidate, second: Candidate) -> bool:
-    """Whether two neighbours of one label are halves of one number, or pieces of one address."""
-    between = [page.doc[i].text for i in range(first.end, second.start)]
-    if first.label in (PHONE_NUM, ID_NUM):
-        gap = page.doc[first.end : second.start].text if between else ""
-        ends = page.hit(first).value[-1:], page.hit(second).value[:1]
-        return gap.isspace() and gap.count("\n") == 1 and all(end.isdigit() for end in ends)
-    if first.label != STREET_ADDRESS or len(between) > _ADDRESS_GAP:
-        return False
-    text = "".join(between)
-    small = any(word.islower() and word not in _IN_ADDRESS for word in between)
-    return (
-        len(text) <= _ADDRESS_CHARS
-        and text.count("\n") <= 1
-        and not small
-        and not set(text) & _ENDS
-    )
 
 
 def _moved(page: Page, candidate: Candidate, start: int, end: int) -> Candidate | None:
