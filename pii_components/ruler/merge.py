@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from spacy.tokens import Doc, Span
 
 from ..labels import (
-    DATE,
     EMAIL,
     ID_NUM,
     IP_ADDRESS,
@@ -268,28 +267,6 @@ def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
     return None if wrong else found
 
 
-_MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
-_DAY = r"(?:[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?"
-_DATE = re.compile(
-    rf"(?i)(?<![\w-])(?:\d{{4}}([-/.])\d{{1,2}}\1\d{{1,2}}|\d{{1,2}}([-/.])\d{{1,2}}\2\d{{2,4}}"
-    rf"|{_MONTH}\b\.?\s{{1,2}}{_DAY}(?:,?\s{{1,2}}\d{{4}})?|{_DAY}\s{{1,2}}(?:of\s)?{_MONTH}\b\.?(?:,?\s{{1,2}}\d{{4}})?)(?![\w-])"
-)
-_LONGEST_DATE = 24
-
-
-def _whole_date(page: Page, candidate: Candidate) -> Candidate | None:
-    """The model's proposal of a date, all of it where it is part of one: "2024-01-12", a month with its day and its year, on two lines too."""
-    found, hit = trim(page.doc, candidate), page.hit(candidate)
-    for match in _DATE.finditer(
-        hit.text, max(0, hit.start - _LONGEST_DATE), hit.end + _LONGEST_DATE
-    ):
-        if match.start() < hit.end and hit.start < match.end() and found is not None:
-            low, high = min(match.start(), hit.start), max(match.end(), hit.end)
-            found = _moved(page, found, low, high) or found
-            return trim(page.doc, found)
-    return found
-
-
 def clean_candidate(
     page: Page, candidate: Candidate, verdicts: Sequence[Verdict] = ()
 ) -> Candidate | None:
@@ -305,8 +282,6 @@ def clean_candidate(
         return None
     if candidate.label == STREET_ADDRESS and not re.search(r"[^\W\d_]|\d{4}", value):
         return None  # "91"
-    if candidate.label == DATE:
-        return _whole_date(page, candidate)
     if candidate.label in (PHONE_NUM, ID_NUM) and "\n" in value and _TORN.fullmatch(value):
         return candidate if count_digits(value) >= 5 else None
     if candidate.label == PHONE_NUM:
