@@ -311,14 +311,11 @@ def _find_obfuscated(view: DocView, cands: Sequence[Candidate]) -> list[Candidat
         known = any(in_table(word) for word in piece.words if word not in common) or (
             keys[piece.key] > 1 and not common
         )
-        torn = piece.start in view.torn
-        if torn and (not known or case_style(piece.words[0]) not in ("title", "upper")):
-            continue
         if not known:
             zones = view.places([_added(span, "", "")])[0].zones
             if common or "alone" not in zones or not zones & {"header", "signoff"}:
                 continue
-        found.append(_added(span, "torn" if torn else "spaced", "a name, letter by letter or torn"))
+        found.append(_added(span, "spaced", "a name, letter by letter"))
     return found
 
 

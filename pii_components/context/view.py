@@ -222,18 +222,8 @@ class DocView:
 
     @cached_property
     def obfuscated(self) -> list[Obfuscated]:
-        """RETURNS (list[Obfuscated]): Words that stand letter by letter or torn over two lines."""
+        """RETURNS (list[Obfuscated]): Words that stand letter by letter."""
         return find_obfuscated(self.text, self.starts, self.ends)
-
-    @cached_property
-    def torn(self) -> frozenset[int]:
-        """RETURNS (frozenset[int]): Tokens of words that are torn over two lines: the break among them ends no name."""
-        return frozenset(
-            i
-            for piece in self.obfuscated
-            for i in range(piece.start, piece.end)
-            if len(piece.words) == 1
-        )
 
     def marked(self, cands: Iterable[Candidate]) -> list[bool]:
         inside = [False] * len(self)

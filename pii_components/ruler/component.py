@@ -119,7 +119,9 @@ class PiiRuler(Configured, SpanRuler):
         page = Page(doc, NormalizedView(doc.text))
         verdicts = self._judge_urls(page, proposals)
         found = self._match_regexes(page, proposals, verdicts) + self._match_tokens(doc)
-        cleaned = [c for c in (clean_candidate(page, p, verdicts) for p in proposals) if c is not None]
+        cleaned = [
+            c for c in (clean_candidate(page, p, verdicts) for p in proposals) if c is not None
+        ]
         found += addresses(page, [*cleaned, *found])
         found += in_contact_lines(page, [*cleaned, *found])
         found += repeated(

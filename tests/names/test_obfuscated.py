@@ -1,11 +1,11 @@
-"""Names letter by letter, torn, with digits for letters, or in part: found, and what looks like them left alone."""
+"""Names letter by letter, with digits for letters, or in part: found, and what looks like them left alone."""
 
 import pytest
 import spacy
 from spacy.tokens import Doc, Span
 
 from pii_components.names.edges import write_whole
-from pii_components.names.obfuscated import find_obfuscated, read_leet, rejoin
+from pii_components.names.obfuscated import find_obfuscated, read_leet
 from pii_components.ruler.tokenizer import make_student_tokenizer
 from pii_components.spans import Candidate, mark_given
 
@@ -17,7 +17,7 @@ TOKENIZER = make_student_tokenizer(spacy.blank("en"))
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES["apart"])
-def test_words_letter_by_letter_and_torn(text, expected):
+def test_words_letter_by_letter(text, expected):
     doc = TOKENIZER(text)
     found = find_obfuscated(text, [t.idx for t in doc], [t.idx + len(t) for t in doc])
     assert [list(piece.words) for piece in found] == expected
@@ -26,11 +26,6 @@ def test_words_letter_by_letter_and_torn(text, expected):
 @pytest.mark.parametrize(("text", "expected"), CASES["leet"])
 def test_digits_for_letters(text, expected):
     assert list(read_leet(text).values()) == expected
-
-
-@pytest.mark.parametrize(("tokens", "expected"), CASES["rejoin"])
-def test_rejoin(tokens, expected):
-    assert list(rejoin(tokens)) == expected
 
 
 @pytest.mark.parametrize(("words", "label", "expected"), CASES["whole"])
