@@ -363,9 +363,6 @@ def merge(
             covered = any(c.start <= cand.start and cand.end <= c.end for c in called)
             if not (covered if cand.label == STREET_ADDRESS else called):
                 kept.append(cand)
-        elif cand.label == ID_NUM and len(partners) == 1 and _grows(page, rules[partners[0]], cand):
-            rule = rules[partners[0]]
-            kept.append(replace(cand, score=rule.score, source=rule.source, reason=rule.reason))
     whole = resolve_overlaps([*kept, *rules])
     # Of each address that lost against others, stretches of two tokens or more that none of these covers.
     taken = {token for c in whole for token in range(c.start, c.end)}
@@ -381,15 +378,6 @@ def merge(
             *whole,
             *cut_names(page.doc, names, [c for c in whole if c.label in (*RULED, STREET_ADDRESS)]),
         ]
-    )
-
-
-def _grows(page: Page, rule: Candidate, cand: Candidate) -> bool:
-    """Whether a proposal has more of the number that a rule found, without a blank between: "AB-1234"."""
-    start, end = min(rule.start, cand.start), max(rule.end, cand.end)
-    joints = [*page.doc[start : rule.start], *page.doc[rule.end - 1 : end - 1]]
-    return end - start > rule.end - rule.start and not any(
-        token.whitespace_ or token.is_space for token in joints
     )
 
 
