@@ -37,7 +37,6 @@ from ..labels import (
     is_name,
     label_for_role,
 )
-from ..names.edges import write_found
 from ..names.letters import forget
 from ..ner.decode import OPERATING_POINT
 from ..ner.scorer import score_ents
@@ -149,7 +148,7 @@ class PiiContext(Configured, Pipe):
         """Write `doc.spans[spans_key]`, the threshold that held, and `doc.ents`."""
         for doc, cands in zip(docs, found, strict=True):
             key = self.cfg["spans_key"]
-            write_found(self, doc, cands, key)
+            self.write_found(doc, cands, key)
             doc.spans[key].attrs[PROTECT_AT] = self._protect_at(doc)
             write_ents(
                 doc,

@@ -26,7 +26,7 @@ from ..labels import (
     is_name,
 )
 from ..names.letters import fold
-from ..names.link import link, spell_initials
+from ..names.link import link
 from ..names.parse import Form, Mention, read_tokens
 from ..names.wordlists import case_style, in_table, is_glued, is_initial, is_word, words
 from ..spans import Candidate
@@ -74,8 +74,7 @@ def find_people(
         base = [*base, *finder(view, base)]
     cands = sorted((c for c in base if is_name(c.label)), key=lambda c: c.start)
     read = [read_tokens(view.words[c.start : c.end]) for c in cands]
-    named = spell_initials(read)
-    people = People(view, cands, named, view.places(cands), [[i] for i in range(len(cands))])
+    people = People(view, cands, read, view.places(cands), [[i] for i in range(len(cands))])
     if cands:
         own = score(people) if score is not None else numpy.zeros((len(cands), len(ROLES)))
         groups: dict[int, list[int]] = {}

@@ -27,7 +27,6 @@ from spacy.util import SimpleFrozenList
 from ..config import Configured
 from ..errors import Errors, PiiError
 from ..labels import EMAIL, NAME_CITED, STREET_ADDRESS, URL_PERSONAL, is_name
-from ..names.edges import write_found
 from ..names.letters import forget
 from ..names.normalize import NormalizedView
 from ..spans import SPANS_KEY, Candidate, read_spans
@@ -133,7 +132,7 @@ class PiiRuler(Configured, SpanRuler):
 
     def set_annotations(self, doc: Doc, matches: Iterable[Candidate]) -> None:
         """Write what `find_spans` returned to `doc.spans[spans_key]`."""
-        write_found(self, doc, list(matches), self.cfg["spans_key"])
+        self.write_found(doc, matches, self.cfg["spans_key"])
 
     def _judge_urls(self, page: Page, proposals: Sequence[Candidate]) -> list[Verdict]:
         """Every web address of the document, personal or not."""
