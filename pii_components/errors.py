@@ -92,8 +92,8 @@ class Errors(metaclass=_Codes):
     E475 = "This copy of hips_surrogate, made for another process, lacks {lacks}, which is never copied; {cure}."
     # 5 command line and files
     E501 = "Cannot read {what} ({reason}); check the path and your right to read it."
-    E502 = "Files that end in '{suffix}' are not read; use .txt, .docx, .pdf, a folder or .zip of them, .csv, .tsv, .jsonl, .json or .parquet."
-    E503 = "The input is empty, or holds no file of a kind that is read (.txt, .docx, .pdf); nothing was written."
+    E502 = "Files that end in '{suffix}' are not read; save them as .docx, .pdf or .txt, tables as .xlsx or .csv (all kinds: docs/explanation/documents.md)."
+    E503 = "The input is empty, or holds no file of a kind that is read (.docx, .pdf, .txt and others); nothing was written."
     E506 = "Which column holds the text? Name it with --text-column; the file has: {fields}."
     E507 = "Two columns are named '{name}', so the second copy would stay as it is; rename one."
     E508 = "Encoding '{encoding}' is unknown or not for text; use utf-8, utf-16, cp1252 or another of Python's text encodings."
@@ -127,7 +127,7 @@ class Errors(metaclass=_Codes):
     E544 = "Record {number} holds {what} in {column}, which looked harmless before; use --text-column, --drop or --keep for it."
     E545 = "The texts of record {number} cannot be told apart: one of them holds the sign \u241e, which is put between them."
     E546 = "'{key}' of {where} is no setting; use one of: {allowed}."
-    E551 = "Record {number} is a file of a kind that is not read in a folder; save it as {allowed}."
+    E551 = "Record {number} is a file of a kind that is not read ({kind}); {way_out}."
     E552 = "{what} holds nothing that can be used ({reason}); nothing was written."
     E557 = "Record {number} was set aside: a component could not do its work on it ({code}); run again with it alone."
     E576 = "'{path}' is not what {option} writes, or not finished; give the file that it wrote, or make it anew."
@@ -138,7 +138,7 @@ class Errors(metaclass=_Codes):
     E565 = (
         "Record {number} unpacks to more than {limit} bytes, which no essay does; it was not read."
     )
-    E566 = "Record {number} was not read: its name leads out of the archive or is there twice (a .pdf becomes .pdf.txt, a .docx .docx.txt), or it is a link."
+    E566 = "Record {number} was not read: its name leads out of the archive or is there twice (essay.pdf becomes essay.pdf.txt), or it is a link."
     E585 = "There is no report of a run for {path}; give the OUTPUT that `pii-edu deidentify` wrote, as it was then, or the path of its report."
     E586 = (
         "These numbers of a review do not fit: {reviewed} of {documents} documents read, a miss in {missed}. Give --reviewed and --missed-in, and if "
@@ -165,7 +165,7 @@ class Errors(metaclass=_Codes):
     E652 = "There is no column '{name}' for {option}, or more than one; the file has: {fields}."
     E654 = "Record {number} has {size} bytes; {limit} are allowed."
     E655 = "Record {number} has {pages} pages; {limit} are allowed."
-    E656 = "Record {number} is encrypted (or, if it ends in .docx, an old .doc); save it anew, without a password."
+    E656 = "Record {number} is encrypted (or, if it ends in .docx, an old .doc; in .xlsx, an old .xls); save it anew, without a password."
     E657 = "Record {number} is no {kind} that can be read ({reason})."
     E658 = "Record {number} is a PDF without text; scanned pages need text recognition (OCR) first."
     E659 = "Record {number} is not in the wanted language '{wanted}' but '{found}' ('un': none was recognised)."

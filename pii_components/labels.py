@@ -52,8 +52,6 @@ INDIRECT_LABELS = AGE, DATE, LOCATION, EDUCATION, EMPLOYER, OTHER = (
     "OTHER",
 )
 LABELS: tuple[str, ...] = (*NAME_LABELS, *DETAIL_LABELS, *INDIRECT_LABELS)
-# What the token classifier that ships predicts; the order is the order of its output columns. Addresses of machines have a form: rules find them.
-MODEL_LABELS: tuple[str, ...] = (*NAME_LABELS, *DETAIL_LABELS[:-1])
 
 # Where two spans overlap, the higher one stays: a value with a shape of its own before a name inside it.
 PRIORITY: dict[str, int] = {

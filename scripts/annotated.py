@@ -219,7 +219,7 @@ def classifier(
         Path, typer.Option(help="Weights that have seen the second half; they read the first.")
     ] = Path("training/second/model.npz"),
     config: Annotated[Path, typer.Option(help="Pipeline.")] = Path("configs/two_heads.cfg"),
-    l2: Annotated[float, typer.Option(min=0.0, help="Penalty of the fit.")] = 100.0,
+    l2: Annotated[float, typer.Option(min=0.0, help="Penalty of the fit.")] = 20.0,
     out: Annotated[Path, typer.Option(help="New file for the classifier.")] = Path(
         "training/classifier.npz"
     ),

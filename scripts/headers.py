@@ -88,7 +88,7 @@ def read_texts(pipeline: str, part: str) -> list[Text]:
     docs = spacy.load(pipeline, exclude=["hips_surrogate"]).pipe([row["text"] for row in rows])
     texts = []
     for row, doc in zip(rows, docs, strict=True):
-        spans = [(span.start_char, span.end_char, span.label) for span in read_group(doc, "pii")]
+        spans = [(span.start_char, span.end_char, span.label_) for span in read_group(doc, "pii")]
         texts.append(text_of(row["id"], row["text"], spans, row["headers"]))
     return texts
 

@@ -318,7 +318,7 @@ def clean(
         Path,
         Argument(
             metavar="INPUT",
-            help="A folder of .pdf, .docx and .txt, a .pdf, .docx, .csv, .tsv, .jsonl or .json.",
+            help="A folder of documents, a document (.pdf, .docx and others) or a table.",
         ),
     ],
     out: Annotated[

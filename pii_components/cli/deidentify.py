@@ -26,7 +26,7 @@ from typer import Argument, Option
 from .. import __version__
 from ..errors import Errors, PiiError
 from ..files.record import Record, Skip, Source, safe_name
-from ..files.sources import REPORT_NAME, FolderSource, open_source
+from ..files.sources import REPORT_NAME, FolderSource, open_source, suffix_of_output
 from ..files.writers import check_column, open_writer, partial_path
 from ..llm import CODES
 from ..llm.cost import Prices
@@ -75,7 +75,10 @@ EPILOG = (
     "Exit codes: 0 all done; 1 done, but records were skipped (they are listed in the report); 2 refused, nothing was written; "
     "3 stopped before the end, what was done stays; 130 interrupted, what was done stays."
 )
-INPUT_HELP = "A .txt, .docx, .pdf, .csv, .tsv, .jsonl, .json or .parquet file, a folder or .zip of .txt, .docx and .pdf, or - for standard input."
+INPUT_HELP = (
+    "A document (.docx, .pdf, .odt, .rtf, .html, .txt and others), a table (.csv, .tsv, .xlsx, .jsonl, .json, .parquet), "
+    "a folder or .zip of them, or - for standard input."
+)
 PROFILE_HELP = "What happens to each label: a name (see pii-edu profiles) or a TOML file [crapii]."
 # Settings that may be other ones when a run is taken up again: they change no byte of OUTPUT. Files that are read count by their content.
 CHANGEABLE = {
@@ -92,7 +95,7 @@ def deidentify(
         "",
         "--out",
         "-o",
-        help="OUTPUT, in the form of INPUT; .txt for .pdf [./<INPUT>.deidentified; stdout for -].",
+        help="OUTPUT, in the form of INPUT; .txt for a document [./<INPUT>.deidentified; stdout for -].",
     ),
     text_column: common.TextsOpt = None,
     id_column: str = Option("", help="Column or field that names a document."),
@@ -210,8 +213,7 @@ class Job:
             stem = Ids(Source(self.path), self.key.secret).safe(stem)
         if os.path.isdir(self.path):
             return stem + ".deidentified"
-        suffix = self.path.suffix
-        return f"{stem}.deidentified{'.txt' if suffix.lower() in ('.pdf', '.docx') else suffix}"
+        return f"{stem}.deidentified{suffix_of_output(self.path)}"
 
     def open(self) -> Source:
         """INPUT, to be read once."""
@@ -438,8 +440,12 @@ class Job:
         unread: Counter[str] = Counter()
         for item in map(self.prepare, source):
             if isinstance(item, Skip):
-                skips(replace(item, id=self.naming.safe(item.id) if item.id else ""))
+                is_file = isinstance(source, FolderSource)
+                safe = self.naming.safe(item.id) if item.id else ""
+                skips(replace(item, id=source.name_of(item) if is_file else safe))
                 continue
+            if item.encoding:
+                common.say(_read_as(source, item.number, item.encoding))
             n += 1
             words += len(item.text.split())
             renamed += item.given is not None
@@ -568,6 +574,8 @@ def tell_start(source: Source, key: common.Key, old: RunState | None) -> None:
         texts = ", ".join(map(source.shown, source.text_fields))
         others = ", ".join(map(source.shown, source.others))
         tell(f"text: {texts}; unchanged: {others or 'nothing else'}")
+    if source.written_in:
+        tell(f"no Unicode: read as {source.encoding}; OUTPUT is in {source.written_in}")
     if not key.kept:
         tell(key.note, "dim")
     if old is not None:
@@ -613,6 +621,8 @@ def _to_review(run: Run, report: Report, swept: SweepResult | None) -> Iterator[
         yield f"{report.renamed} documents have a pseudonym for their name; --config ids=keep leaves it as it is"
     if run.headers is not None:
         yield f"'{run.headers.out}' holds the headers as they were; it is not to be released"
+    for number, encoding in report.recognised:
+        yield _read_as(run.source, number, encoding)
     yield from _not_read(report.unread, report.notes[NO_THREAD])
     if swept is not None and (n := swept.by_risk.total()):
         risks = ", ".join(f"{risk}: {swept.by_risk[risk]}" for risk in RISKS)
@@ -623,6 +633,11 @@ def _to_review(run: Run, report: Report, swept: SweepResult | None) -> Iterator[
     for name in run.source.others:
         if n := report.in_fields[name]:
             yield f"in {n} records a value that was replaced stands in {run.source.shown(name)} too, which stays unchanged"
+
+
+def _read_as(source: Source, number: int, encoding: str) -> str:
+    name = source.files[number - 1] if isinstance(source, FolderSource) else source.path.name
+    return f"'{name}' is no Unicode; it was read as {encoding}"
 
 
 def _not_read(unread: Mapping[str, int], without: int) -> Iterator[str]:

@@ -288,8 +288,9 @@ class PiiContext(Configured, Pipe):
         else:
             chances = numpy.zeros((len(people.persons), len(CLASSES)))
             for n, person in enumerate(people.persons):
-                read = [[float(r == people.cands[i].role) for r in ROLES] for i in person]
-                chances[n, : len(ROLES)] = numpy.mean(read, axis=0) + 1e-6
+                cands = [people.cands[i] for i in person]  # a form does not say whose it is
+                said = [c.role for c in cands if not c.source.startswith(FORM)] or [STUDENT]
+                chances[n, : len(ROLES)] = [said.count(r) / len(said) + 1e-6 for r in ROLES]
         return _listed(chances, [[people.cands[i] for i in person] for person in people.persons])
 
     def _decide(

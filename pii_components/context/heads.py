@@ -20,7 +20,7 @@ from ..labels import AGE, DATE, EDUCATION, EMPLOYER, LOCATION
 
 # Columns of the second head; the first is a person's, whose roles have a head of their own.
 OWNED = ("", LOCATION, EDUCATION, EMPLOYER, DATE, AGE)
-_SHAPES = {
+SHAPES = {
     "attend": (1, 384),
     "whose.0": (256, 1152),
     "whose.3": (6, 256),
@@ -98,7 +98,11 @@ class Heads:
         try:
             with numpy.load(BytesIO(data), allow_pickle=False) as arrays:
                 weights = {name: arrays[name].astype("f4") for name in arrays.files}
-            fits = all(weights[f"{n}.weight"].shape == shape for n, shape in _SHAPES.items())
+            fits = all(
+                weights[f"{name}.weight"].shape == shape
+                and len(weights[f"{name}.bias"]) == shape[0]
+                for name, shape in SHAPES.items()
+            )
         except Exception as err:  # of broken bytes, zlib, zipfile and numpy raise what they like
             raise PiiError(Errors.E304, what="heads", task="train") from err
         if not fits:

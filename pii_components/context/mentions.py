@@ -28,8 +28,16 @@ from ..labels import (
 from ..names.letters import fold
 from ..names.link import link
 from ..names.parse import Form, Mention, read_tokens
-from ..names.wordlists import case_style, in_table, is_glued, is_initial, is_word, words
-from ..spans import Candidate
+from ..names.wordlists import (
+    case_style,
+    in_table,
+    is_glued,
+    is_initial,
+    is_word,
+    is_word_too,
+    words,
+)
+from ..spans import ROSTER, Candidate
 from .view import DocView, Place
 
 FORM = "form:"  # source of names that their form shows
@@ -69,7 +77,7 @@ def find_people(
     view: DocView, base: Sequence[Candidate], score: MentionScorer | None
 ) -> tuple[People, list[Candidate]]:
     """RETURNS (tuple): The people of a document, and what is no name. base: What others found. score (MentionScorer | None): Of single mentions."""
-    base = whole(view, base)
+    base = _without_words(view, whole(view, base))
     for finder in (_find_obfuscated, _find_leet, _find_in_file_names):
         base = [*base, *finder(view, base)]
     cands = sorted((c for c in base if is_name(c.label)), key=lambda c: c.start)
@@ -80,18 +88,27 @@ def find_people(
         groups: dict[int, list[int]] = {}
         for i, owner in enumerate(link(people.mentions).owners):
             groups.setdefault(owner if owner >= 0 else -1 - i, []).append(i)
-        parts = [part for group in groups.values() for part in _namesakes(group, own)]
+        parts = [part for group in groups.values() for part in _namesakes(cands, group, own)]
         people.persons = sorted(parts)
     return people, [c for c in base if not is_name(c.label)]
 
 
-def _namesakes(group: list[int], own: numpy.ndarray) -> list[list[int]]:
-    """Part an author or a character from somebody private who has the same name: "Reed (2019)" in an essay by Tobias Reed. own (numpy.ndarray):
-    Log-probabilities of each mention; both must be clear by themselves."""
-    private = {i: float(numpy.logaddexp.reduce(own[i, :_N_PRIVATE])) for i in group}
-    kept = {i: float(numpy.logaddexp.reduce(own[i, _N_PRIVATE : len(ROLES)])) for i in group}
-    apart = [i for i in group if kept[i] - private[i] > _CLEAR]
-    if not apart or not any(private[i] - kept[i] > _CLEAR for i in group):
+def _namesakes(cands: Sequence[Candidate], group: list[int], own: numpy.ndarray) -> list[list[int]]:
+    """Part an author or a character from somebody private who has the same name: "Reed (2019)" in an essay by Tobias Reed.
+
+    own (numpy.ndarray): Log-probabilities of each mention. Both must be very clear by themselves; who is on the class list is clear, and
+        a name of theirs that the list itself left need only be somebody's who stays.
+    """
+    odds = {
+        i: float(
+            numpy.logaddexp.reduce(own[i, _N_PRIVATE : len(ROLES)])
+            - numpy.logaddexp.reduce(own[i, :_N_PRIVATE])
+        )
+        for i in group
+    }
+    listed = [i for i in group if cands[i].source == ROSTER]
+    apart = [i for i in group if i not in listed and odds[i] > (0 if listed else _CLEAR)]
+    if not apart or not (listed or any(odds[i] < -_CLEAR for i in group)):
         return [group]
     return [[i for i in group if i not in apart], apart]
 
@@ -112,6 +129,22 @@ def whole(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
         score = max(strong.score, _WHOLE_SCORE) if sure else strong.score
         names[low:high] = [replace(strong, start=start, end=end, score=score)]
     return sorted([*names, *(c for c in cands if not is_name(c.label))], key=lambda c: c.start)
+
+
+def _without_words(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
+    """RETURNS (list[Candidate]): Without English words in small letters that the text writes with a capital where they are somebody's name:
+    "my friend Jade ... the cup was jade"."""
+    names = [c for c in cands if is_name(c.label) and c.source != ROSTER]
+    titled = {fold(word) for c in names for word in view.words[c.start : c.end] if word.istitle()}
+    return [
+        c
+        for c in cands
+        if c not in names
+        or c.end - c.start > 1
+        or not (word := view.words[c.start]).islower()
+        or fold(word) not in titled
+        or not is_word_too(fold(word))
+    ]
 
 
 def is_place(view: DocView, c: Candidate) -> bool:

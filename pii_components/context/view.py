@@ -138,8 +138,8 @@ class ContextSettings:
     """From which probability of being a private person's a name is protected, and from which one of being somebody's a place, a date and the like is
     written, per operating point; and what counts as the head and the end of a text. RAISES (PiiError): E650 for a value out of range."""
 
-    protect_recall: float = 0.15
-    protect: float = 0.25
+    protect_recall: float = 0.2
+    protect: float = 0.3
     protect_precision: float = 0.5
     somebodys_recall: float = 0.15
     somebodys: float = 0.3

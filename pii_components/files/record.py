@@ -16,12 +16,13 @@ import stat
 from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from io import TextIOWrapper
+from io import BytesIO, TextIOWrapper
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 from unicodedata import normalize
 
-from ..errors import Errors, PiiError, reason_of
+from ..errors import Errors, PiiError, imported, reason_of
 from ..names import word_list
 from ..names.letters import norm
 from ..names.table import name_table
@@ -38,6 +39,23 @@ _NOT_LATIN = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
 # it; and to be one beside another where both have capitals and may be words.
 _ALWAYS, _ALONE, _PAIRED = 1, 8, 8
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
+# Encodings that a file of today may be in, those of more files first; by how much more mess another
+# reading must show; bytes of the largest file that is looked at.
+_ENCODINGS = (
+    *("cp1252", "cp1250", "mac_roman", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256"),
+    *("cp1258", "iso8859_2", "koi8_r", "cp437", "cp850", "cp866", "mac_cyrillic", "mac_greek"),
+    *("cp874", "cp932", "euc_jp", "gb18030", "big5", "cp949"),
+)
+_SURE, _RECOGNISED = 0.05, 1 << 24
+# Words that are looked at, and bytes of the longest.
+_MOST_WORDS, _LONGEST = 5_000, 5_000
+# Letters of two scripts, or a letter and a sign that no word has, in one word.
+_MIXED = re.compile("[A-Za-z][\u0370-\u1dff\u2200-\u25ff]|[\u0370-\u1dff\u2200-\u25ff][A-Za-z]")
+# Quotes and dashes as Word sets them, in an encoding of Windows: the same bytes are letters elsewhere.
+_OF_WORD = re.compile(
+    rb"(?<=[A-Za-z])\x92(?=(?:s|t|d|m|ll|re|ve)\b)|(?<=s)\x92(?=\s)|(?<=[\w.,!?])\x94(?!\w)"
+    rb"|(?<![\w\x80-\xff])[\x91\x93](?=\w)|(?<=\s)[\x96\x97](?=\s)|(?<=\w)\x85(?=\s)"
+)
 # UTF-32 first: its mark begins as that of UTF-16 does.
 _WIDE = {
     "utf-32-le": codecs.BOM_UTF32_LE,
@@ -59,6 +77,7 @@ class Record:
     given (tuple[str, Any] | None): Where `id` is a pseudonym: the field that it stands in, and what stood there.
     unread (tuple[str, ...]): Kinds of what the document holds and nobody read: "image", which stays; others, which do not.
     thread (str): What it belongs to, where texts of a thread share a scope; empty for nothing.
+    encoding (str): Of its file, where nobody named it and it was found by the bytes; else empty.
     """
 
     number: int
@@ -69,6 +88,7 @@ class Record:
     given: tuple[str, Any] | None = field(default=None, repr=False)
     unread: tuple[str, ...] = ()
     thread: str = field(default="", repr=False)
+    encoding: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +126,14 @@ class Skip:
 class Source:
     """An input that is open for reading: iterate over it once.
 
-    path (Path): File or folder. kind (str): "txt", "docx", "pdf", "folder", "submissions", "csv", "jsonl", "json" or "parquet".
+    path (Path): File or folder. kind (str): "csv", "jsonl", "json", "parquet", "folder", "submissions"; of a document its suffix, as "docx".
     encoding (str): Of the file, without its byte order mark. bom (bytes): That mark, or nothing.
     text_field, id_field (str): Columns or fields of text and id; empty if there are none. more (tuple[str, ...]): Of further texts.
     drop (frozenset[str]): Columns or fields that are left out of the output.
     fields, others (list[str]): All columns or fields; those that pass through unchanged, as far as they are known.
     size (int): Bytes, or files of a folder: the length of a progress bar. raw (BinaryIO | None): The open file.
     spreadsheet_safe (bool): Whether cells of a table are read and written by `tables.safe_cell`.
+    written_in (str): The encoding of what is written, where it is not that of what is read.
     """
 
     path: Path
@@ -127,6 +148,7 @@ class Source:
     others: list[str] = field(default_factory=list)
     size: int = 0
     spreadsheet_safe: bool = False
+    written_in: str = ""
     raw: BinaryIO | None = None
 
     def __iter__(self) -> Iterator[Record | Skip]:
@@ -159,6 +181,10 @@ class Source:
         """A column or field as `safe_name` gives it; one that came late counts as the next one."""
         at = self.fields.index(name) if name in self.fields else len(self.fields)
         return safe_name(name, at + 1)
+
+    def name_of(self, item: "Record | Skip") -> str:
+        """What a document is called in INPUT."""
+        return str(item.given[1]) if isinstance(item, Record) and item.given else item.id
 
     def position(self) -> int:
         """How much of `size` has been read."""
@@ -201,8 +227,10 @@ def check_encoding(encoding: str) -> str:
 def detect_encoding(file: BinaryIO, encoding: str = "utf-8") -> tuple[str, bytes]:
     """The encoding of a file, without its byte order mark; and the mark.
 
-    Nothing is guessed: a name that is read in a wrong encoding is not found. A file that is in Unicode shows it: by its mark, by
-    the zero bytes of UTF-16 and UTF-32, or since all of it is UTF-8, which nothing else looks like. Only others are in `encoding`.
+    A file that is in Unicode shows it: by its mark, by the zero bytes of UTF-16 and UTF-32, or
+    since all of it is UTF-8, which nothing else looks like. Only others are in `encoding`; where
+    that is utf-8, `recognise_encoding` says what they are in. A name that is read in a wrong
+    encoding is not found: where that is not sure, it stays utf-8, in which they cannot be read.
     RAISES (PiiError): E508, if there is no such text encoding.
     """
     given, head = check_encoding(encoding), file.read(4096)
@@ -213,12 +241,71 @@ def detect_encoding(file: BinaryIO, encoding: str = "utf-8") -> tuple[str, bytes
         text = head.decode(codec, "replace")
         if "\0" not in text and 2 * sum(map(str.isascii, text)) > len(text):
             return codec, b""
-    if given == "utf-8":
-        return given, b""
-    is_wide = given.startswith(("utf-16", "utf-32"))
+    is_wide = given.startswith(("utf-8", "utf-16", "utf-32"))
     if _is_utf8(head, file, ascii_too=is_wide):
         return "utf-8", b""
+    if given == "utf-8":
+        file.seek(0)
+        return recognise_encoding(file.read(_RECOGNISED)) or given, b""
     return given + "-le" if given in ("utf-16", "utf-32") else given, b""
+
+
+def recognise_encoding(data: bytes) -> str:
+    """What bytes that are no Unicode are encoded in, by charset-normalizer.
+
+    It looks at the words beside what is no ASCII: a page of English says nothing of its one "é".
+    RETURNS (str): Empty, if another encoding would do as well and give another text.
+    """
+    normalizer = imported("charset_normalizer", "recognising an encoding", "documents")
+    read = data.decode("utf-8", "replace")
+    n_signs = len(read) - len(read.encode("ascii", "ignore"))
+    is_broken_utf8 = n_signs > 2 * read.count("\ufffd")
+    if is_broken_utf8 or "\0" in read or len(data) >= _RECOGNISED:
+        return ""
+    plain, n = _OF_WORD.subn(b"'", data)
+    if n and plain.isascii():
+        return "cp1252"
+    allowed = [name for name in _ENCODINGS if not n or name.startswith("cp125")]
+    words = [word for word in plain.split() if len(word) < _LONGEST]
+    near: dict[bytes, None] = {}
+    for before, word, after in zip([b"", *words], words, [*words[1:], b""], strict=False):
+        if not (word.isascii() and before.isascii() and after.isascii()):
+            near[word] = None
+    sample = b" ".join(islice(near, _MOST_WORDS))
+    found = sorted(normalizer.from_bytes(sample, cp_isolation=allowed, enable_fallback=False))
+    readings = [reading for reading in found if not _MIXED.search(str(reading))]
+    if not readings:
+        return ""
+    best, *others = readings
+    for other in others:
+        if str(other) != str(best) and other.chaos < best.chaos + _SURE:
+            return ""
+    names = (best.encoding, *best.could_be_from_charset)
+    return next((name for name in _ENCODINGS if name in names), "")
+
+
+def decode(data: bytes, number: int, encoding: str) -> tuple[str, str, bytes, str]:
+    """Decode a file.
+
+    RETURNS (tuple): Text; encoding and byte order mark of what is written in its place; the
+        encoding that was recognised, or nothing.
+    RAISES (PiiError): E508; E520, if it is no text, or not in this encoding.
+    """
+    codec, bom = detect_encoding(BytesIO(data), encoding)
+    try:
+        text = data[len(bom) :].decode(codec)
+    except (UnicodeError, ValueError) as err:
+        raise PiiError(Errors.E520, number=number, encoding=codec) from err
+    if is_no_text(text):
+        raise PiiError(Errors.E520, number=number, encoding=codec)
+    if is_recognised(codec, encoding):
+        return text, "utf-8", bom, codec
+    return text, codec, bom, ""
+
+
+def is_recognised(codec: str, asked: str) -> bool:
+    """Whether an encoding was found by the bytes: nobody asked for it, and it is no Unicode."""
+    return check_encoding(asked) == "utf-8" and not codec.startswith("utf")
 
 
 def _is_utf8(head: bytes, file: BinaryIO, *, ascii_too: bool) -> bool:

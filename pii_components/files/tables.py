@@ -1,7 +1,7 @@
-"""JSON Lines and arrays of objects, CSV and TSV, and Parquet: one record at a time.
+"""JSON Lines and arrays of objects, CSV, TSV and .xlsx, and Parquet: one record at a time.
 
     source = open_json(Path("train.json"), text_field="full_text")
-    source = open_csv(Path("essays.csv"), text_field="essay")
+    source = open_csv(Path("essays.csv"), text_field="essay")       # .tsv, .xlsx, too
     source = open_parquet(Path("essays.parquet"), text_field="essay")
 
 A line of JSON that cannot be read is skipped and listed with its number. An array is read as a whole, and refused with the line on
@@ -12,6 +12,13 @@ line breaks. Quotes are read strictly. A row that is broken (its quotes do not c
 another number of cells than the header) is skipped and listed with its line. So are the rows beside
 it: where a text runs over, its lines may look like rows, with words of it in columns that pass
 through in clear.
+
+Qualtrics writes three header lines: the first names the columns; the wording of the questions and
+its own numbers are no records, and are left out. Of an .xlsx the first sheet that holds something
+is read, and comes out as CSV.
+
+A table in a folder is one record (`Table`): nobody can say there which column is what, so all of
+its cells are text, each behind the name of its column.
 
 Columns of a Parquet file keep their types, but for those of texts and IDs, which become strings, and
 categories, which become what they stand for. Its metadata, where pandas leaves names of files and
@@ -25,10 +32,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
+from io import BytesIO, StringIO
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any, TextIO
 
 from ..errors import Errors, PiiError, imported
+from .documents import sheet_rows
 from .record import (
     FIELD_SEPARATOR,
     Record,
@@ -37,10 +47,12 @@ from .record import (
     check_once,
     has_half_pair,
     is_no_text,
+    is_recognised,
     open_binary,
     open_decoded,
     open_text,
     reason_of,
+    split_texts,
 )
 
 # Fields of CRAPII that repeat the text or depend on its tokens; they are replaced with it, never
@@ -250,6 +262,7 @@ def open_json(path: Path, *, encoding: str = "utf-8", **fields: Any) -> JsonSour
         raise PiiError(Errors.E503)
     kind = "json" if head == "[" else "jsonl"
     source = JsonSource(path, kind, codec, bom, size=path.stat().st_size, **fields)
+    source.written_in = "utf-8" if is_recognised(codec, encoding) else ""
     found = _first_fields(source)
     source.choose(found)
     source.id_field = source.id_field or ("document" if "document" in found else "")
@@ -287,22 +300,29 @@ _NUMBER = re.compile(r"[+-]?[\d.,]*(?:[eE][+-]?\d+)?%?")
 
 @dataclass(slots=True)
 class CsvSource(Source):
-    """A table. delimiter, line_end (str), quote_all (bool): As in the file."""
+    """A table.
+
+    delimiter, line_end (str), quote_all (bool): As in the file.
+    converted (bytes | None): The table as CSV, where the file is another one.
+    unread (tuple[str, ...]): "sheets" for each that is not read.
+    """
 
     delimiter: str = ","
     line_end: str = "\n"
     quote_all: bool = False
+    converted: bytes | None = None
+    unread: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Record | Skip]:
         with (
-            open_binary(self.path) as self.raw,
+            BytesIO(self.converted) if self.converted else open_binary(self.path) as self.raw,
             open_text(self.raw, encoding=self.encoding, bom=self.bom) as stream,
         ):
             yield from self._records(stream)
 
     def _records(self, stream: TextIO) -> Iterator[Record | Skip]:
         """A row is held back until the next one is known: beside a broken row it does not count."""
-        rows = numbered_rows(stream, self.delimiter)
+        rows = without_questions(numbered_rows(stream, self.delimiter))
         next(rows, None)  # the header
         held: tuple[int, Record | Skip] | None = None
         was_broken = False
@@ -333,9 +353,75 @@ class CsvSource(Source):
         pairs = zip(self.fields, row, strict=True)
         others = tuple((name, cell) for name, cell in pairs if name in self.others)
         text = FIELD_SEPARATOR.join(row[self.fields.index(name)] for name in self.text_fields)
-        return Record(
-            number, ident if self.id_field else str(number), text, body=row, others=others
-        )
+        unread = self.unread if number == 1 else ()
+        ident = ident if self.id_field else str(number)
+        return Record(number, ident, text, row, others, unread=unread)
+
+
+def without_questions(
+    rows: Iterator[tuple[int, int, list[str] | Skip]],
+) -> Iterator[tuple[int, int, list[str] | Skip]]:
+    """The rows of a table without the second and third header line of Qualtrics."""
+    first = list(islice(rows, 3))
+    third = first[2][2] if len(first) == 3 else None
+    n = 2 if isinstance(third, list) and third[0].startswith('{"ImportId"') else 0
+    for number, line, row in chain(first[:1], first[1 + n :], rows):
+        yield max(1, number - n), line, row
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A whole table as one text: its header, then each cell behind the name of its column.
+
+    rows (list[list[str]]): The header, and what stands below. delimiter (str): As in the file.
+    """
+
+    rows: list[list[str]]
+    delimiter: str = ","
+
+    @classmethod
+    def read(cls, text: str, number: int, suffix: str) -> "Table":
+        """RETURNS (Table): What a .csv or .tsv holds. RAISES (PiiError): E524."""
+        csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT))
+        delimiter, _ = _sniff(_lines_of_first_record(StringIO(text, newline="")), "", suffix)
+        rows = []
+        for _, line, row in without_questions(numbered_rows(StringIO(text, newline=""), delimiter)):
+            if isinstance(row, Skip):
+                reason = "its quotes do not close"
+                raise PiiError(Errors.E524, number=number, line=line, reason=reason)
+            rows.append(row)
+        return cls(rows, delimiter)
+
+    def text(self) -> str:
+        return FIELD_SEPARATOR.join(self._parts())
+
+    def _named(self) -> Iterator[list[tuple[str, str]]]:
+        """YIELDS (list[tuple[str, str]]): For each row the names of the columns, and the cells."""
+        head, *rows = self.rows
+        yield [("", cell) for cell in head]
+        for row in rows:
+            yield list(zip_longest(head, row, fillvalue=""))[: len(row)]
+
+    def _parts(self) -> Iterator[str]:
+        for row in self._named():
+            for name, cell in row:
+                if cell.strip():
+                    yield f"{name}: {cell}" if name else cell
+
+    def with_text(self, text: str, number: int) -> "Table":
+        """RETURNS (Table): With what became of the text. RAISES (PiiError): E545."""
+        parts = iter(split_texts(text, sum(1 for _ in self._parts()), number))
+        out = []
+        for row in self._named():
+            cells = []
+            for name, cell in row:
+                if cell.strip():
+                    cell = next(parts)
+                    if name:  # it may hold a colon itself
+                        cell = cell.split(": ", 1 + name.count(": "))[-1]
+                cells.append(cell)
+            out.append(cells)
+        return Table(out, self.delimiter)
 
 
 def _is_formula(cell: str) -> bool:
@@ -403,21 +489,40 @@ def numbered_rows(
         line += len(taken)
 
 
+def to_csv(rows: Iterable[list[str]], delimiter: str = ",") -> str:
+    """RETURNS (str): The rows as a table in CSV."""
+    out = StringIO(newline="")
+    # With another line end it would not quote a lone carriage return.
+    csv.writer(out, delimiter=delimiter, lineterminator="\r\n").writerows(rows)
+    return out.getvalue()
+
+
 def open_csv(path: Path, *, encoding: str = "utf-8", **columns: Any) -> CsvSource:
     """Read the header of a table and find its text.
 
     encoding (str): A byte order mark in the file overrules utf-8.
     columns: text_field, more, id_field, drop and spreadsheet_safe of a `Source`; an empty text_field finds one with a usual name.
-    RAISES (PiiError): E501 to E508, E520.
+    RAISES (PiiError): E501 to E508, E520; those of `sheet_rows`.
     """
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT))
-    with open_decoded(path, encoding) as (stream, codec, bom):
-        lines = _lines_of_first_record(stream)
+    converted: bytes | None = None
+    unread: tuple[str, ...] = ()
+    if path.suffix.lower() == ".xlsx":
+        with open_binary(path) as file:
+            rows, unread = sheet_rows(file.read(), 1)
+        converted = to_csv(rows).encode("utf-8", "surrogatepass")
+        codec, bom = "utf-8", b""
+        lines = _lines_of_first_record(StringIO(converted.decode("utf-8", "replace"), newline=""))
+    else:
+        with open_decoded(path, encoding) as (stream, codec, bom):
+            lines = _lines_of_first_record(stream)
     if not "".join(lines).strip():
         raise PiiError(Errors.E503)
     if is_no_text("".join(lines)):
         raise PiiError(Errors.E520, number=0, encoding=codec)
     source = CsvSource(path, "csv", codec, bom, size=path.stat().st_size, **columns)
+    source.converted, source.unread = converted, unread
+    source.written_in = "utf-8" if is_recognised(codec, encoding) else ""
     source.delimiter, header = _sniff(lines, source.text_field, path.suffix.lower())
     source.choose(list(map(plain_cell, header)) if source.spreadsheet_safe else header)
     ends = (end for end in ("\r\n", "\r") if lines[-1].endswith(end))

@@ -26,8 +26,8 @@ from typing import Any, BinaryIO
 
 from ..errors import Errors, PiiError
 from .record import Record, Source, check_fields, reason_of, split_texts
-from .sources import files_below
-from .tables import CsvSource, JsonBody, JsonSource, ParquetSource, safe_cell
+from .sources import files_below, suffix_of_output
+from .tables import CsvSource, JsonBody, JsonSource, ParquetSource, Table, safe_cell, to_csv
 
 # Rows of a Parquet file that are written together, and how many times as many make a group of them.
 _ROWS, _BATCHES = 500, 40
@@ -209,6 +209,7 @@ class Writer(Output):
     def __init__(self, source: Source, out: Path) -> None:
         super().__init__(out)
         self.source, self.bom = source, source.bom
+        self.encoding = source.written_in or source.encoding
 
     def form(self, record: Record, text: str, fields: Mapping[str, Any]) -> str:
         return text
@@ -229,7 +230,7 @@ class Writer(Output):
             told apart; nothing is written then. E512, if the disk refuses.
         """
         # That of the file it goes to.
-        encoding = self.source.encoding if self.source.has_columns else str(record.body[1][0])
+        encoding = self.encoding if self.source.has_columns else str(record.body[1][0])
         try:
             data = self.form(record, text, fields or {}).encode(encoding)
         except UnicodeError as err:
@@ -278,7 +279,7 @@ class CsvWriter(Writer):
         self._rows = CsvRows(source.delimiter, source.line_end, quote_all=source.quote_all)
 
     def head(self) -> bytes:
-        return self._line(self.source.fields).encode(self.source.encoding, "surrogateescape")
+        return self._line(self.source.fields).encode(self.encoding, "surrogateescape")
 
     def form(self, record: Record, text: str, fields: Mapping[str, Any]) -> str:
         row = list(record.body)
@@ -309,10 +310,10 @@ class JsonWriter(JsonlWriter):
         self._empty = done is None or done <= len(self.source.bom) + len(self.head())
 
     def head(self) -> bytes:
-        return "[".encode(self.source.encoding)
+        return "[".encode(self.encoding)
 
     def tail(self) -> bytes:
-        return "\n]\n".encode(self.source.encoding)
+        return "\n]\n".encode(self.encoding)
 
     def form(self, record: Record, text: str, fields: Mapping[str, Any]) -> str:
         comma = "\n" if self._empty else ",\n"
@@ -419,6 +420,13 @@ class FolderWriter(Writer):
     def _digest(self, data: bytes) -> str:
         return hmac.new(self.file.key, data, "sha256").hexdigest()
 
+    def form(self, record: Record, text: str, fields: Mapping[str, Any]) -> str:
+        table = record.body[2] if len(record.body) > 2 else None
+        if not isinstance(table, Table):
+            return text
+        table = table.with_text(text, record.number)
+        return to_csv(table.rows, table.delimiter)
+
     def put(self, record: Record, data: bytes) -> None:
         name, (_, bom), *_ = record.body
         path = self.partial / name
@@ -478,7 +486,7 @@ def open_writer(source: Source, out: Path, *, safe: bool = False) -> Writer:
         return FolderWriter(source, out)
     if out.is_dir():
         raise PiiError(Errors.E511, expected="a file", got=out)
-    suffix = ".txt" if source.kind in ("pdf", "docx") else source.path.suffix.lower()
+    suffix = suffix_of_output(source.path)
     if out.suffix.lower() != suffix and source.path.name != "-":
         raise PiiError(Errors.E511, expected=f"a {suffix} file", got=out.name)
     if isinstance(source, CsvSource):

@@ -19,7 +19,6 @@ from .table import name_table
 _ENDING = re.compile(
     r"[^\W\d_]{3,}(?:ov|ev)(?:ich|na)|(?:nikit|il|fom|luk|kuzm)(?:ich|yich|ichna|inichna|yinichna)"
 )
-_VOWELS = "aeiouy"
 
 
 def patronymic_gender(word: str) -> str:
@@ -27,19 +26,6 @@ def patronymic_gender(word: str) -> str:
     if not word.endswith(("ich", "na")) or _ENDING.fullmatch(word) is None:
         return ""
     return "M" if word.endswith("ich") else "F"
-
-
-def patronymic(father: str, gender: str) -> str | None:
-    """RETURNS (str | None): The patronymic after a father, for a child of gender "M" or "F"; None for names that make irregular ones."""
-    ending = {"M": "ich", "F": "na"}[gender]
-    low = father.lower()
-    if not low.isascii() or len(low) < 3:
-        return None
-    if low.endswith(("ei", "ey", "ai", "ay")):
-        return father[:-1] + "ev" + ending
-    if low.endswith(("iy", "ii")):
-        return father[:-2] + "iev" + ending
-    return father + "ov" + ending if low[-1] not in _VOWELS else None
 
 
 GIVEN, FAMILY, LONE = "given", "family", "lone"
@@ -155,7 +141,10 @@ def read_mention(text: str, *, before: str = "") -> Mention:
 
 
 def read_tokens(tokens: Sequence[str]) -> Mention:
-    """RETURNS (Mention): A name of which the tokens are known. tokens (Sequence[str]): Its words."""
+    """RETURNS (Mention): A name of which the tokens are known, letter by letter maybe. tokens (Sequence[str]): Its words."""
+    letters = [token for token in tokens if token.isalpha()]
+    if len(letters) > 2 and all(len(letter) == 1 for letter in letters):
+        return read_mention("".join(tokens))
     text = ""
     for token in tokens:
         glued = not text or token[:1] in ",.-'’" or text[-1:] in "-'’_" or token == "_"

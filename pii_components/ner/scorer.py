@@ -17,6 +17,7 @@ from spacy.training import Example
 from ..errors import Errors, PiiError
 from ..labels import LABELS
 from ..spans import SPANS_KEY, read_gold
+from .decode import group_of
 
 
 def _gold(examples: Sequence[Example], key: str) -> list[tuple[Doc, Sequence[Span]]]:
@@ -50,12 +51,12 @@ def _score(
     name: str,
     found: Callable[[Doc], Iterable[Span]],
     key: str,
-    counts: Callable[[str], bool],
+    counted: Callable[[str], str],
 ) -> dict[str, Any]:
     total, each = PRFScore(), defaultdict[str, PRFScore](PRFScore)
     for doc, gold in _gold(list(examples), key):
         both = [
-            {(s.start_char, s.end_char, s.label_) for s in spans if counts(s.label_)}
+            {(s.start_char, s.end_char, label) for s in spans if (label := counted(s.label_))}
             for spans in (found(doc), gold)
         ]
         total.score_set(*both)
@@ -79,13 +80,20 @@ def score_pii(
 ) -> dict[str, Any]:
     """RETURNS (dict[str, Any]): `pii_p`, `pii_r`, `pii_f`, `pii_f5` and `pii_per_type`, the same by label; None where nothing was annotated.
 
-    labels (Collection[str]): The labels that count, for gold that holds more than a model was made for; empty for all."""
+    labels (Collection[str]): The labels that count, for gold that holds more than a model was made for; empty for all. Names of all roles are one
+        label where `NAME` is among them."""
+
+    def counted(label: str) -> str:
+        if not labels or label in labels:
+            return label
+        return group_of(label) if group_of(label) in labels else ""
+
     return _score(
         examples,
         "pii",
         lambda doc: doc.spans.get(spans_key, ()),
         spans_key,
-        lambda label: not labels or label in labels,
+        counted,
     )
 
 
@@ -100,5 +108,5 @@ def score_ents(
         "ents",
         lambda doc: doc.ents,
         spans_key,
-        lambda label: label in LABELS and not is_kept(label),
+        lambda label: "" if label not in LABELS or is_kept(label) else label,
     )

@@ -81,6 +81,7 @@ class Report:
     record; no ID of which holds a name. renamed (int): Documents that have a pseudonym for their ID or file.
     unread (Counter): Per kind of what documents hold and nobody read: how many. unread_in (list[int]): Records.
     headers, with_headers (int): Headers that were removed, and the documents that had them.
+    recognised (list[tuple[int, str]]): Records that are in no Unicode, and in which encoding they were read.
     in_fields (Counter): Per field that passes through unchanged: records in which it holds a value that was replaced in the text.
     """
 
@@ -101,6 +102,7 @@ class Report:
     in_fields: Counter[str] = field(default_factory=Counter)
     unread: Counter[str] = field(default_factory=Counter)
     unread_in: list[int] = field(default_factory=list)
+    recognised: list[tuple[int, str]] = field(default_factory=list)
 
     def add(self, record: Record, result: Result) -> None:
         self.documents += 1
@@ -121,6 +123,9 @@ class Report:
         self.risk[f"unsure|{min(10, sum(span.score < UNSURE for span in result.spans))}"] += 1
         self.notes.update(result.notes)
         self.in_fields.update(result.fields_with_found)
+        if record.encoding:
+            self.recognised.append((record.number, record.encoding))
+            del self.recognised[MOST_LISTED:]
         self.unread.update(record.unread)
         if record.unread:
             self.unread_in.append(record.number)
@@ -195,6 +200,9 @@ class Report:
                 "parts": dict(sorted(self.unread.items())),
                 "records": self.unread_in,
             },
+            "encodings_recognised": [
+                {"record": number, "encoding": encoding} for number, encoding in self.recognised
+            ],
             "unchanged_fields": list(shown.values()),
         }
 

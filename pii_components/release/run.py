@@ -567,19 +567,15 @@ class Run:
                 ident = item.id if item.id != str(item.number) else ""
                 result = replace(result, id=self.safe_id(ident) if ident else "")
                 self.report.skip(result)
+                if isinstance(self.source, FolderSource):  # who reads the screen must find the file
+                    result = replace(result, id=self.source.name_of(item))
                 self.on_skip(result)
             elif isinstance(item, Record):
                 self.report.add(item, result)
             if self.map is not None:
-                self.map.add(self._name_of(item), "" if isinstance(result, Skip) else item.id)
+                self.map.add(self.source.name_of(item), "" if isinstance(result, Skip) else item.id)
             self.state.items += 1
             self._uncommitted = False  # ... to here
-
-    def _name_of(self, item: Record | Skip) -> str:
-        """What a document is called in INPUT."""
-        if isinstance(self.source, FolderSource):
-            return self.source.files[item.number - 1]
-        return str(item.given[1]) if isinstance(item, Record) and item.given else item.id
 
     def _write(self, record: Record, result: Result) -> Result | Skip:
         try:
@@ -600,7 +596,7 @@ class Run:
         if self.headers is not None:
             for start, end in result.headers:
                 self.headers.add(
-                    *map(safe_cell, (self._name_of(record), record.text[start:end].strip()))
+                    *map(safe_cell, (self.source.name_of(record), record.text[start:end].strip()))
                 )
         if self.review is not None:
             self.review.add(record, result)

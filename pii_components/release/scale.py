@@ -70,7 +70,7 @@ def engine_of(config: WorkerConfig) -> Engine:
         raise PiiError(Errors.E561, reason=reason)
     if config.learnt:
         names, alone, pairs = ({d[1:] for d in config.learnt if d[:1] == kind} for kind in KINDS)
-        engine.hips.learn_from(names)
+        engine.hips.corpus_names.learn_from(names)
         words = (set(map(bytes.decode, found)) for found in (alone, pairs))
         engine.surnames = Surnames(token_under(config.key), *words)
     return engine
@@ -82,7 +82,7 @@ def learn(config: WorkerConfig, batch: Batch) -> frozenset[bytes]:
     engine.surnames = found = Surnames(token_under(config.key))
     try:
         engine.learn_all([batch])
-        digests = {NAME + digest for digest in engine.hips.learnt()}
+        digests = {NAME + digest for digest in engine.hips.corpus_names.digests()}
     finally:
         engine.hips.forget()
         engine.surnames = None

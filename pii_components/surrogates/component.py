@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, Self
 
 import srsly
 from spacy import util
@@ -29,14 +29,15 @@ from ..config import Configured
 from ..errors import Errors, PiiError, PiiStop, Warnings, warn
 from ..labels import EDUCATION, EMPLOYER, LABELS, LOCATION
 from ..names.letters import forget as forget_batch
+from ..names.people import people_of
 from ..ner.scorer import score_ents
-from ..offsets import OffsetMap, Replacement, apply_replacements
+from ..offsets import apply_replacements
 from ..profiles import KEEP, SCOPES, STRATEGIES, Profile, shipped_profiles
 from ..spans import SPANS_KEY, EntsFilter, read_spans, resolve_overlaps, write_ents
 from .keys import KEY_ENV, Secret, SurrogateKey, load_key
-
-if TYPE_CHECKING:
-    from .plan import ScopePeople
+from .owners import set_detail_roles
+from .plan import EMPTY, NO_SURROGATE, ScopePeople, plan
+from .values import Item
 
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
@@ -46,23 +47,16 @@ POOLED = (LOCATION, EDUCATION, EMPLOYER)
 SHARED_BY = 3
 
 
-class Found(NamedTuple):
-    """A span of the group that is replaced. Characters, end exclusive."""
-
-    label: str
-    start_char: int
-    end_char: int
-    span: Span
-
-
-def read_group(doc: Doc, key: str) -> list[Found]:
-    """RETURNS (list[Found]): The spans of a group, sorted; of several that overlap, the one that `spans.resolve_overlaps` keeps; empty for a
+def read_group(doc: Doc, key: str) -> list[Span]:
+    """RETURNS (list[Span]): The spans of a group, sorted; of several that overlap, the one that `spans.resolve_overlaps` keeps; empty for a
     missing group. RAISES (PiiError): E001 for a span without a label."""
-    cands = read_spans(doc, key)
-    if any(one.end > two.start for one, two in pairwise(cands)):
-        cands = resolve_overlaps(cands)
-    spans = [Span(doc, cand.start, cand.end, label=cand.label) for cand in cands]
-    return [Found(span.label_, span.start_char, span.end_char, span) for span in spans]
+    group = doc.spans[key] if key in doc.spans else []  # noqa: SIM401 (not a dict)
+    spans = sorted(group, key=lambda span: (span.start, span.end))
+    overlap = any(one.end > two.start for one, two in pairwise(spans))
+    if overlap or not all(span.label for span in spans):
+        cands = resolve_overlaps(read_spans(doc, key))
+        spans = [Span(doc, cand.start, cand.end, label=cand.label) for cand in cands]
+    return spans
 
 
 class CorpusNames:
@@ -81,18 +75,15 @@ class CorpusNames:
 
     def observe(self, docs: Iterable[Doc], *, spans_key: str = SPANS_KEY) -> int:
         """Learn from documents with spans. RETURNS (int): How many words of names are known."""
-        from ..names.people import people_of
-
         for doc in docs:
             self._words |= people_of(doc, spans_key).words()
-            for cand in read_spans(doc, spans_key):
-                if cand.label in POOLED:
-                    text = doc[cand.start : cand.end].text
-                    docs_with = self._pools.setdefault(cand.label, {}).setdefault(text, set())
+            digest = hashlib.sha256(doc.text.encode("utf8", "surrogatepass")).digest()[:8]
+            for span in doc.spans.get(spans_key, ()):
+                if span.label_ in POOLED:
+                    values = self._pools.setdefault(span.label_, {})
+                    docs_with = values.setdefault(span.text, set())
                     if len(docs_with) < SHARED_BY:
-                        docs_with.add(
-                            hashlib.sha256(doc.text.encode("utf8", "surrogatepass")).digest()[:8]
-                        )
+                        docs_with.add(digest)
         return len(self._words) + len(self._digests)
 
     def shared(self) -> dict[str, list[str]]:
@@ -100,20 +91,15 @@ class CorpusNames:
         not lent. RAISES (PiiError): E475, if this is a copy.
         """
         if self._lacks_pools:
-            raise PiiError(
-                Errors.E475,
-                lacks="the values that observe() learnt",
-                cure="use one process, or call observe() there",
-            )
+            cure = "use one process, or call observe() there"
+            raise PiiError(Errors.E475, lacks="the values that observe() learnt", cure=cure)
         return {
-            label: sorted(value for value, docs in values.items() if len(docs) >= SHARED_BY)
+            label: sorted([value for value, docs in values.items() if len(docs) >= SHARED_BY])
             for label, values in self._pools.items()
         }
 
     def __contains__(self, word: object) -> bool:
-        return word in self._words or (
-            bool(self._digests) and isinstance(word, str) and self._digest(word) in self._digests
-        )
+        return word in self._words or (bool(self._digests) and self._digest(word) in self._digests)
 
     def digests(self) -> frozenset[bytes]:
         """RETURNS (frozenset[bytes]): What stands for the words of names outside of this process: keyed digests."""
@@ -123,8 +109,8 @@ class CorpusNames:
         """Know the words that another process, with the same key, has the `digests` of."""
         self._digests |= frozenset(digests)
 
-    def _digest(self, word: str) -> bytes:
-        return SurrogateKey(self._secret.get()).digest("observed", word)[:12]
+    def _digest(self, word: Any) -> bytes:
+        return self._secret.chance().digest("observed", word)[:12]
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -178,16 +164,16 @@ class HipsSurrogate(Configured, Pipe):
             "strategy": strategy,
             "spans_key": spans_key,
             "key_env": key_env or "",
+            "key_file": str(key_file) if key_file is not None else None,
+            "profile": _config_of(made) if profile else None,
         }
-        asked["key_file"] = str(key_file) if key_file is not None else None
-        asked["profile"] = _config_of(made) if profile else None
         self.configure(DEFAULTS, asked)
         self.cfg.pop("profile", None)  # in force is self.profile
         self.thread: str | None = None
         self._everyone: Any = None
         self._ents_filter = ents_filter
         self._secret = Secret(path=self.cfg["key_file"], env=self.cfg["key_env"])
-        self._observed = CorpusNames(self._secret)
+        self.corpus_names = CorpusNames(self._secret)
         self.profile = made
         self._checked("strategy", strategy, STRATEGIES)
         self.scope = scope  # type: ignore[assignment]
@@ -242,7 +228,7 @@ class HipsSurrogate(Configured, Pipe):
         profile: str | Path | Profile | None = None,
         scope: str | None = None,
         thread: str | None = None,
-        everyone: "ScopePeople | None" = None,
+        everyone: ScopePeople | None = None,
     ) -> Iterator["HipsSurrogate"]:
         """Change settings for some documents.
 
@@ -275,21 +261,13 @@ class HipsSurrogate(Configured, Pipe):
         RETURNS (int): How many words of names are known now.
         """
         try:
-            return self._observed.observe(docs, spans_key=self.cfg["spans_key"])
+            return self.corpus_names.observe(docs, spans_key=self.cfg["spans_key"])
         finally:
             forget_batch()
 
-    def learnt(self) -> frozenset[bytes]:
-        """RETURNS (frozenset[bytes]): What `observe` learnt of names, as digests under the key; for `learn_from` in another process."""
-        return self._observed.digests()
-
-    def learn_from(self, digests: Iterable[bytes]) -> None:
-        """Know what others have `learnt` with the same key: no surrogate will be one of those names. digests (Iterable[bytes]): Theirs."""
-        self._observed.learn_from(digests)
-
     def forget(self) -> None:
-        """Forget what `observe` and `learn_from` learnt."""
-        self._observed.forget()
+        """Forget what `observe` and `corpus_names.learn_from` learnt."""
+        self.corpus_names.forget()
 
     def __call__(self, doc: Doc) -> Doc:
         """RETURNS (Doc): The same document, with `_.deidentified`, `_.pii_offsets`, `_.surrogate_spans` and `ents`."""
@@ -317,92 +295,55 @@ class HipsSurrogate(Configured, Pipe):
             warn(Warnings.W402, n=missing)
         return done
 
-    def set_annotations(self, doc: Doc) -> int:
-        """Write the results to a document with `doc.spans`. RETURNS (int): How many values got a tag: there was no surrogate."""
-        return self._write(doc, self._decide(doc))
-
     def _refuse_unread(self, doc: Doc) -> None:
-        """RAISES (PiiStop): E403, if nobody has looked for personal information, or somebody will only look afterwards."""
+        """RAISES (PiiStop): E403, if nobody has looked for personal information, or somebody will only look afterwards; E475."""
         key, nlp = self.cfg["spans_key"], self._pipeline()
         names = nlp.pipe_names if nlp is not None and nlp.vocab is doc.vocab else []
-        behind = names[names.index(self.name) + 1 :] if self.name in names else []
-        late = [
-            name
-            for name in behind
-            if nlp is not None
-            and "doc.spans" in nlp.get_pipe_meta(name).assigns
-            and nlp.get_pipe_config(name).get("spans_key") == key
-        ]
+        late = []
+        for name in names[names.index(self.name) + 1 :] if self.name in names else ():
+            writes = "doc.spans" in nlp.get_pipe_meta(name).assigns  # type: ignore[union-attr]
+            if writes and nlp.get_pipe_config(name).get("spans_key") == key:  # type: ignore[union-attr]
+                late.append(name)
         if late or (len(doc) and key not in doc.spans):
             raise PiiStop(Errors.E403, name=self.name, key=key, late=", ".join(late) or "none")
-
-    def _decide(self, doc: Doc) -> tuple[str, OffsetMap, list[Replacement], list[Span]]:
-        """The new text, its offsets, what stands in the place of the spans, and the spans that are not kept."""
-        from ..names.people import people_of
-        from .plan import EMPTY, plan
-        from .values import Item
-
-        self._refuse_unread(doc)
         if self._lacks_map:
-            raise PiiError(
-                Errors.E475,
-                lacks="the profile's map for OTHER",
-                cure="use one process, or set the profile again there",
-            )
-        by_role = self._profile.by_role
-        if by_role:
-            from .owners import set_detail_roles
+            cure = "use one process, or set the profile again there"
+            raise PiiError(Errors.E475, lacks="the profile's map for OTHER", cure=cure)
 
-            set_detail_roles(doc, self.cfg["spans_key"])
-        found = read_group(doc, self.cfg["spans_key"])
-        actions = [
-            self._profile.action(f.label, (by_role and f.span._.pii_role) or "") for f in found
-        ]
-        text = doc.text
+    def set_annotations(self, doc: Doc) -> int:
+        """Write the results to a document with `doc.spans`. RETURNS (int): How many values got a tag: there was no surrogate."""
+        self._refuse_unread(doc)
+        key, profile, text = self.cfg["spans_key"], self._profile, doc.text
+        if profile.by_role:
+            set_detail_roles(doc, key)
+        items, ents = [], []
+        for span in read_group(doc, key):
+            role = (profile.by_role and span._.pii_role) or ""
+            action = profile.action(span.label_, role)
+            items.append(Item(span.start_char, span.end_char, span.label_, action))
+            if action != KEEP:
+                ents.append(span)
         replacements = plan(
             text,
-            [
-                Item(f.start_char, f.end_char, f.label, a)
-                for f, a in zip(found, actions, strict=True)
-            ],
-            profile=self._profile,
+            items,
+            profile=profile,
             chance=self.chance(doc, text),
-            known=self._observed,
+            known=self.corpus_names,
             reserved=self.cfg["reserved"],
             local=self.scope == "document",
-            pools=self._observed.shared() if self._profile.pool == "corpus" else None,
+            pools=self.corpus_names.shared() if profile.pool == "corpus" else None,
             everyone=self._everyone or EMPTY,
-            people=people_of(doc, self.cfg["spans_key"], text),
+            people=people_of(doc, key, text),
         )
         new, offsets = apply_replacements(text, replacements)
-        return (
-            new,
-            offsets,
-            replacements,
-            [f.span for f, action in zip(found, actions, strict=True) if action != KEEP],
-        )
-
-    def _write(
-        self, doc: Doc, decided: tuple[str, OffsetMap, list[Replacement], list[Span]]
-    ) -> int:
-        """RETURNS (int): How many values got a tag because there was no surrogate."""
-        from .plan import NO_SURROGATE
-
-        new, offsets, replacements, ents = decided
+        rows = []
+        for rep, edit in zip(replacements, offsets.edits, strict=True):
+            place = {"start_char": edit.new_start, "end_char": edit.new_end}
+            rows.append({**place, "label": rep.label, "action": rep.action, "note": rep.note})
         attributes = doc._
-        attributes.deidentified = new
-        attributes.pii_offsets = offsets
-        attributes.surrogate_spans = [
-            {
-                "start_char": start,
-                "end_char": end,
-                "label": rep.label,
-                "action": rep.action,
-                "note": rep.note,
-            }
-            for rep, (_, _, start, end) in zip(replacements, offsets.edits, strict=True)
-        ]
-        write_ents(doc, ents, self._ents_filter, self.cfg["spans_key"])
+        attributes.deidentified, attributes.pii_offsets = new, offsets
+        attributes.surrogate_spans = rows
+        write_ents(doc, ents, self._ents_filter, key)
         return sum([rep.note == NO_SURROGATE for rep in replacements])
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
@@ -413,8 +354,8 @@ class HipsSurrogate(Configured, Pipe):
             spans_key=self.cfg["spans_key"],
         )
 
-    def chance(self, doc: Doc, text: str | None = None) -> SurrogateKey:
-        """RETURNS (SurrogateKey): The key, with the scope that this document belongs to. text (str | None): `doc.text`, if it is at hand."""
+    def chance(self, doc: Doc, text: str) -> SurrogateKey:
+        """RETURNS (SurrogateKey): The key, with the scope that this document belongs to. text (str): `doc.text`."""
         base = self._secret.chance()
         if self.scope == "corpus":
             return base.within("corpus")
@@ -423,9 +364,7 @@ class HipsSurrogate(Configured, Pipe):
             if thread is not None:
                 return base.within(f"thread:{thread}")
         # A document is its text: equal texts get equal surrogates, whatever else was read before.
-        return base.within(
-            "document:" + base.digest("document", doc.text if text is None else text).hex()
-        )
+        return base.within("document:" + base.digest("document", text).hex())
 
     # Saved and copied are settings and profile: never the key, nor anything that a person wrote.
 
@@ -481,15 +420,15 @@ class HipsSurrogate(Configured, Pipe):
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = self._saved() | {
-            "thread": self.thread,
-            "secret": self._secret,
-            "observed": self._observed,
-            "ents_filter": self._ents_filter,
-            "lacks_map": self._lacks_map or bool(self._profile.other),
-            "error_handler": getattr(self, "error_handler", None),
+        state = vars(self) | {
+            "_profile": Profile.from_dict(self._profile.to_dict(private=False)),
+            "_lacks_map": self._lacks_map or bool(self._profile.other),
+            "_everyone": None,
         }
-        return _copy, (type(self), self.name, state)
+        return type(self), (self.name,), state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
 
 
 def _profile(value: str | Path | Mapping[str, Any] | Profile) -> Profile:
@@ -503,18 +442,3 @@ def _config_of(profile: Profile) -> str | dict[str, Any]:
     """RETURNS (str | dict[str, Any]): What stands for a profile in a config: the name of a shipped one, else its settings."""
     same = profile.name in shipped_profiles() and Profile.load(profile.name) == profile
     return profile.name if same else profile.to_dict(private=False)
-
-
-def _copy(kind: Callable[..., Any], name: str, state: dict[str, Any]) -> Any:
-    """RETURNS (Any): A component as `HipsSurrogate.__reduce__` described it."""
-    made = kind(name, profile=Profile.from_dict(state["profile"]))
-    made.cfg.update(state["cfg"])
-    made.thread, made._lacks_map, made._ents_filter = (
-        state["thread"],
-        state["lacks_map"],
-        state["ents_filter"],
-    )
-    made._observed, made._secret = state["observed"], state["secret"]
-    if state["error_handler"] is not None:
-        made.set_error_handler(state["error_handler"])
-    return made

@@ -10,14 +10,15 @@ beside a date and is no part of it, the shift is a number of weeks, so that the 
 
 import re
 from calendar import monthrange
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from functools import cache
 from typing import NamedTuple
 
 from ..names.letters import like, per_batch
 from .keys import SurrogateKey, pick
-from .style import in_case, ordinal, other_chars, resource, rewrite, word_list, words
+from .style import in_case, ordinal, other_chars, rewrite, word_list, words
 from .values import AgeShift, Context, DateShift, canonical
 
 # Ages: near the original, in the same form, the same number of years up or down for a whole scope.
@@ -41,11 +42,8 @@ def _word(number: int) -> str:
 
 def _ordinal(number: int) -> str:
     head, dash, tail = _word(number).rpartition("-")
-    return (
-        head
-        + dash
-        + (_ORDINALS.get(tail) or (tail[:-1] + "ieth" if tail.endswith("y") else tail + "th"))
-    )
+    regular = tail[:-1] + "ieth" if tail.endswith("y") else tail + "th"
+    return head + dash + _ORDINALS.get(tail, regular)
 
 
 _FORMS = {
@@ -60,9 +58,8 @@ _NUMBER = re.compile(
     + r")\b",
     re.IGNORECASE,
 )
-_JOINTS = re.compile(r"[‐‑ ]")
 _LETTERS = re.compile(r"[^\W\d_]+")
-_PARTS = re.compile(r"\b(?:months?|mos?|weeks?|days?)\b", re.IGNORECASE)
+_AGE_WORD = re.compile(rf"\b(?:{'|'.join(word_list('age_words'))})(?=s?\b)", re.IGNORECASE)
 
 
 def choose_age_shift(
@@ -86,11 +83,7 @@ def choose_age_shift(
     def cost(shift: AgeShift) -> int:
         new = [shift(age) for age in ages]
         turned = sum(n != age + shift.delta for n, age in zip(new, ages, strict=True))
-        return (
-            9 * (len(new) - len({*new} - {None}))
-            + 3 * turned
-            + len(ages & {n for n in new if n is not None})
-        )
+        return 9 * (len(new) - len({*new} - {None})) + 3 * turned + len(ages.intersection(new))
 
     return min(options, key=cost)
 
@@ -100,16 +93,10 @@ def _numbers(value: str) -> tuple[tuple[re.Match[str], int, str], ...]:
     """Of each number its match, its value, and its form: "digits", "word", "ordinal" or "decade"."""
     found = []
     for match in _NUMBER.finditer(value):
-        if match["word"]:
-            found.append((match, *_WORDS[_JOINTS.sub("-", match["word"].lower())]))
-        else:
-            found.append(
-                (
-                    match,
-                    int(match["digits"]),
-                    "decade" if (match["ending"] or "")[-1:] in ("s", "S") else "digits",
-                )
-            )
+        word = re.sub(r"[‐‑ ]", "-", (match["word"] or "").lower())
+        form = "decade" if (match["ending"] or "").lower().endswith("s") else "digits"
+        number, form = _WORDS[word] if word else (int(match["digits"]), form)
+        found.append((match, number, form))
     return tuple(found)
 
 
@@ -118,109 +105,63 @@ def surrogate_age(value: str, context: Context, attempt: int = 0) -> str | None:
     number in it, or words that an age does not have.
     """
     numbers = _numbers(value)
-    word = None if numbers else _age_word().search(value)
+    word = None if numbers else _AGE_WORD.search(value)
     spans = [word.span()] if word else [match.span() for match, _, _ in numbers]
-    around = re.findall(r"[^\W\d_]+|\d", rewrite(value, [(*span, " ") for span in spans]).lower())
-    if not words("age_around").issuperset(around):
+    rest = rewrite(value, [(*span, " ") for span in spans])
+    if not words("age_around").issuperset(re.findall(r"[^\W\d_]+|\d", rest.lower())):
         return None
     if word:
         rng = context.chance.rng("AGE", value.casefold())
         age = pick(rng, [age for age in word_list("age_words") if age != word.group().lower()])
         return rewrite(value, [(*word.span(), like(word.group(), age.capitalize()))])
     shift = context.ages or choose_age_shift([value], context.chance, local=False)
-    if _PARTS.search(value):
+    if re.search(r"\b(?:months?|mos?|weeks?|days?)\b", value, re.IGNORECASE):
         shift = AgeShift(shift.delta)
     edits = []
     for match, number, form in numbers:
-        new = _decade(number, shift) if form == "decade" else shift(number)
-        if new is None or number > 130:
-            return None
-        made = _written(match, number, new, form, context.chance)
-        if not made:
+        made = _aged(match, number, form, shift, context.chance)
+        if not made or number > 130:
             return None
         edits.append((*match.span(), made))
     return rewrite(value, edits) if edits else None
 
 
-def _written(match: re.Match[str], number: int, new: int, form: str, chance: SurrogateKey) -> str:
-    """A new age as the old one is written; empty if there is no word for it."""
+def _aged(
+    match: re.Match[str], number: int, form: str, shift: AgeShift, chance: SurrogateKey
+) -> str:
+    """A new age as the old one is written; empty if there is none, or no word for it."""
+    new = shift(number)
+    if form == "decade":
+        # The next one in the shift's direction, between twenties and nineties.
+        up = number + 10 if number < 90 else 80
+        new = up if shift.delta > 0 or number == 20 else number - 10
+        new = None if number % 10 or not 20 <= number <= 90 else new
+    if new is None:
+        return ""
     if old := match["word"]:
-        dash = next((ch for ch in old if ch in "‐‑ "), "-")
+        dash = next(filter("‐‑ ".__contains__, old), "-")
         return like(old, _FORMS[form].get(new, "").capitalize()).replace("-", dash)
     fraction = other_chars(match["fraction"] or "", chance.rng("AGE", str(number)))
     return str(new) + fraction + ordinal(match["ending"] or "", new)
-
-
-@cache
-def _age_word() -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(word_list('age_words'))})(?=s?\b)", re.IGNORECASE)
-
-
-def _decade(number: int, shift: AgeShift) -> int | None:
-    """The next decade of life in the shift's direction, between twenties and nineties."""
-    if number % 10 or not 20 <= number <= 90:
-        return None
-    up = number + 10 if number < 90 else 80
-    return up if shift.delta > 0 or number == 20 else number - 10
 
 
 # Dates as people write them: where the year, the month, the day stand in a text, and how each is written anew.
 SEASONS = ("winter", "spring", "summer", "fall")
 
 
-class Name(NamedTuple):
-    """A month's or weekday's name. number: From 0. form: A key of dates.toml: "months", "short", "days", ...; a month in digits
-    has neither language nor form.
-    """
-
-    language: str
-    number: int
-    form: str = ""
-
-
-class Table(NamedTuple):
-    """Names of months and days by name in lower case, the words that may stand around a date, and all names by language and
-    form.
-    """
-
-    months: dict[str, list[Name]]
-    days: dict[str, Name]
-    around: frozenset[str]
-    forms: dict[tuple[str, str], list[str]]
-
-    def name(self, old: Name, number: int) -> str:
-        """Another month or day in the same language and form; the full name where there is no short one."""
-        main = {
-            "also_days": "short_days",
-            "also": "short" if old.language == "en" else "months",
-        }.get(old.form, old.form)
-        word = self.forms[old.language, main][number]
-        return (
-            word
-            if word != "-"
-            else self.forms[old.language, "days" if "days" in main else "months"][number]
-        )
+def _named(*lists: str) -> dict[str, tuple[int, tuple[str, ...]]]:
+    """Name -> its number, from 0, and all names of its form."""
+    found: dict[str, tuple[int, tuple[str, ...]]] = {}
+    for names in map(word_list, lists):
+        for number, name in enumerate(names):
+            found.setdefault(name, (number, names))
+    return found
 
 
-@cache
-def table() -> Table:
-    made = Table(
-        {},
-        {},
-        frozenset(word for row in resource("dates").values() for word in row["around"].split()),
-        {},
-    )
-    for language, row in resource("dates").items():
-        for form, text in row.items():
-            if form == "around":
-                continue
-            made.forms[language, form] = text.split()
-            for number, word in enumerate(text.split()):
-                if word != "-" and "days" in form:
-                    made.days.setdefault(word, Name(language, number, form))
-                elif word != "-":
-                    made.months.setdefault(word, []).append(Name(language, number, form))
-    return made
+_MONTHS = _named("months", "short_months")
+_MONTHS["sep"] = _MONTHS["sept"]
+_DAYS = _named("weekdays", "short_weekdays")
+_DAYS |= {"tues": _DAYS["tue"], "weds": _DAYS["wed"], "thurs": _DAYS["thu"]}
 
 
 class Part(NamedTuple):
@@ -233,14 +174,13 @@ class Part(NamedTuple):
 
 @cache
 def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    names = table()
-    month = "|".join(sorted(map(re.escape, names.months), key=len, reverse=True))
-    day = "|".join(sorted(map(re.escape, names.days), key=len, reverse=True))
+    month = "|".join(sorted(_MONTHS, key=len, reverse=True))
+    day = "|".join(sorted(_DAYS, key=len, reverse=True))
     m = rf"(?P<m>{month})\b\.?"
-    d = r"(?P<d>\d{1,2})(?P<o>st|nd|rd|th|er|º|°)?"
+    d = r"(?P<d>\d{1,2})(?P<o>st|nd|rd|th)?"
     d2 = r"(?:\s*(?:[-–—]|to|and|until)\s*(?P<d2>\d{1,2})(?P<o2>st|nd|rd|th)?)?"
     y = r"(?P<y>[12]\d{3}(?!\d)|['’]\d{2}(?!\d))"
-    month_year = r"(?:\s*,\s*|[-/]|\s+(?:(?:of|de|del|du|in)\s+)?)"
+    month_year = r"(?:\s*,\s*|[-/]|\s+(?:(?:of|in)\s+)?)"
     texts = {
         "iso": r"(?P<y>[12]\d{3})(?P<s>\s?[-/.]\s?)(?P<m>\d{1,2})(?P=s)(?P<d>\d{1,2})(?!\d)",
         "compact": r"(?P<y>(?:19|20)\d{2})(?P<m>0[1-9]|1[0-2])(?P<d>[0-3]\d)(?!\d)",
@@ -253,8 +193,8 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
         # With the time between day and year, as in a commit's date.
         "month_first": rf"{m}\s*(?:the\s+)?{d}(?![\d:]){d2}(?:\s+(?P<h>\d\d):(?P<n>[0-5]\d)(?::(?P<n2>[0-5]\d))?(?=\s+[12]\d\d\d))?"
         rf"(?:(?:\s*,\s*|\s+(?:of\s+)?){y})?",
-        "day_first": rf"{d}\.?{d2}(?:\s*[-/]\s*|\.?\s+(?:of\s+|de\s+|d['’]\s*|d[ei]\s+)?|){m}"
-        rf"(?:(?:\s*,\s*|\s+(?:(?:of|de|del)\s+)?|[-/])(?P<y>[12]\d{{3}}(?!\d)|['’]?\d{{2}}(?![\d:]))|)",
+        "day_first": rf"{d}\.?{d2}(?:\s*[-/]\s*|\.?\s+(?:of\s+)?|){m}"
+        rf"(?:(?:\s*,\s*|\s+(?:of\s+)?|[-/])(?P<y>[12]\d{{3}}(?!\d)|['’]?\d{{2}}(?![\d:]))|)",
         "named_month": rf"{m}{month_year}{y}",
         "season": rf"(?P<season>winter|spring|summer|fall|autumn)(?:{month_year}{y})?",
         "decade": r"['’]?(?P<decade>(?:1[0-9]|20)\d0|\d0)(?P<mark>['’]?s)\b",
@@ -280,7 +220,7 @@ def _read(value: str) -> tuple[Part, ...]:
             pos, rest = part.match.end(), rest + " "
         else:
             pos, rest = pos + 1, rest + value[pos]
-    known = table().around.issuperset([w.lower() for w in _LETTERS.findall(rest)])
+    known = words("date_around").issuperset([w.lower() for w in _LETTERS.findall(rest)])
     return tuple(parts) if known and not any(map(str.isnumeric, rest)) else ()
 
 
@@ -315,33 +255,18 @@ def _like_year(old: str, year: int) -> str:
     )
 
 
-def _month(text: str) -> Name | None:
-    if text.isdecimal():
-        return Name("", int(text) - 1)
-    upper = text[:1].isupper()
-    names = table().months.get(text.lower(), ())
-    return min(
-        names, key=lambda n: (n.language != "en", (n.language == "de") != upper), default=None
-    )
+def _month(text: str) -> int:
+    """The month that is meant, from 0; more than 11 for a number that is none."""
+    return int(text) - 1 if text.isdecimal() else _MONTHS[text.lower()][0]
 
 
-def _like_month(old: str, month: Name, number: int, *, padded: bool) -> str:
-    return (
-        in_case(old, table().name(month, number)) if month.language else _padded(number + 1, padded)
-    )
-
-
-def _day_ending(old: str, day: int) -> str:
-    return "" if old.lower() == "er" and day != 1 else ordinal(old, day)
-
-
-def _padded(number: int, padded: bool) -> str:
-    return f"{number:02d}" if padded else str(number)
+def _like_month(old: str, number: int, *, padded: bool) -> str:
+    if old.isdecimal():
+        return str(number + 1).zfill(1 + padded)
+    return in_case(old, _MONTHS[old.lower()][1][number])
 
 
 OPTIONS = 24
-_MONTH_FIRST = ("US", "PH")
-_FIELD = re.compile(r"\d+|[^\W\d_]{3,}")
 _WEEKDAY = r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tue|wed|thu|fri|sat|sun)\b"
 _WEEKDAY_BEFORE = re.compile(rf"{_WEEKDAY}[\s,.(]*(?:the\s+)?\Z", re.IGNORECASE)
 _WEEKDAY_BEHIND = re.compile(rf"[\s,(]*{_WEEKDAY}", re.IGNORECASE)
@@ -354,41 +279,37 @@ def choose_date_shift(
     weeks: bool = False,
     local: bool = True,
     locale: str = "en_US",
-    near: bool = False,
 ) -> DateShift:
     """The shift of a scope: of some that the key gives, the one under which fewest parts of a date stay by chance.
 
     weeks (bool): Whether it must be a number of weeks. local (bool): Whether the scope is one document, so that its dates
-    decide; in a wider one it is always weeks, the same for all documents. near (bool): Whether names of months shall be about
-    as long.
+    decide; in a wider one it is always weeks, the same for all documents.
     """
     day_first = _day_first(values, locale)
     fields = {value: _fields(value) for value in sorted(set(values))}
     known = {canonical(value) for value in fields}
 
-    def cost(shift: DateShift) -> tuple[int, int]:
-        moved = [
-            (new, value)
-            for value in fields
-            if (new := move_dates(value, shift, chance)) is not None
-        ]
-        lost = sum(canonical(new) in known for new, _ in moved)
-        same = sum(not fields[value].isdisjoint(_fields(new)) for new, value in moved)
-        longer = sum(abs(len(new) - len(value)) for new, value in moved)
-        return 5 * _order_lost(fields, shift) + 3 * same + lost, longer if near else 0
+    def cost(shift: DateShift) -> int:
+        total = 5 * _order_lost(fields, shift)
+        for value, own in fields.items():
+            new = move_dates(value, shift, chance)
+            if new is not None:
+                total += 3 * (not own.isdisjoint(_fields(new))) + (canonical(new) in known)
+        return total
 
     # Of equal cost the first one.
-    found: dict[tuple[int, int], DateShift] = {}
+    found: dict[int, DateShift] = {}
     for attempt in range(OPTIONS):
         rng = chance.rng("DATE", "shift", attempt=attempt)
         years, days = 2 + int(rng.random() * 5), 35 + int(rng.random() * 40)
         shift = DateShift(years, days if local and rng.random() < 0.3 else -days, day_first)
+        over = shift.total % 7
         if weeks or not local:
-            shift = DateShift(years, shift.days - shift.total % 7, day_first)
-        elif not shift.total % 7:
-            shift = DateShift(years, shift.days - 1, day_first)
-        found.setdefault(cost(shift) if local else (0, 0), shift)
-        if (0, 0) in found:
+            shift = replace(shift, days=shift.days - over)
+        elif not over:
+            shift = replace(shift, days=shift.days - 1)
+        found.setdefault(cost(shift) if local else 0, shift)
+        if 0 in found:
             break
     return found[min(found)]
 
@@ -400,7 +321,7 @@ def weekday_beside(text: str, start: int, end: int) -> bool:
 
 
 def _fields(value: str) -> set[str]:
-    return set(_FIELD.findall(value.lower())) - table().around
+    return set(re.findall(r"\d+|[^\W\d_]{3,}", value.lower())) - words("date_around")
 
 
 def _order_lost(values: Iterable[str], shift: DateShift) -> bool:
@@ -420,7 +341,7 @@ def _day_first(values: Collection[str], locale: str) -> bool:
         (int(f["a"]), int(f["b"])) for value in values for _, _, f in _read(value) if "a" in f
     ]
     found = {a > 12 for a, b in numbers if (a > 12) != (b > 12)}
-    return found.pop() if len(found) == 1 else not locale.endswith(_MONTH_FIRST)
+    return found.pop() if len(found) == 1 else not locale.endswith(("US", "PH"))
 
 
 def surrogate_date(value: str, context: Context, attempt: int = 0) -> str | None:
@@ -436,26 +357,30 @@ def surrogate_date(value: str, context: Context, attempt: int = 0) -> str | None
 def move_dates(value: str, shift: DateShift, chance: SurrogateKey) -> str | None:
     """The text with its dates moved, or None."""
     parts = _read(value)
-    edits: list[tuple[int, int, str]] = []
-    new: dict[str, str] | None
     days = [_day_of(part, shift.day_first) for part in parts]
+    edits: list[tuple[int, int, str]] = []
     for i, part in enumerate(parts):
+        day = days[i]
         if part.kind == "weekday":
             # The weekday of the date behind it, else of the one before it.
-            near = [
-                days[k] for k in (i + 1, i - 1) if 0 <= k < len(parts) and "y" in parts[k].fields
-            ]
-            new = _weekday(part.fields["w"], next(filter(None, near), None), shift)
-        elif (day := days[i]) is not None:
-            new = _move_time(part, chance) | _move_day(part, day, shift)
+            beside = [k for k in (i + 1, i - 1) if 0 <= k < len(parts)]
+            near = [there for k in beside if (there := days[k]) and "y" in parts[k].fields]
+            number, names = _DAYS[part.fields["w"].lower()]
+            # One alone changes even where dates move by weeks.
+            number = (number + (shift.total % 7 or abs(shift.days) % 6 + 1)) % 7
+            if near:
+                number = (near[0] + timedelta(days=shift.total)).weekday()
+            new = {"w": in_case(part.fields["w"], names[number])}
         else:
-            new = _move_other(part, shift, chance)
-        if new is None:
-            return None
-        edits += [
-            (*part.match.span(field), text) for field, text in new.items() if field in part.fields
-        ]
+            new = _move_time(part, chance)
+            new |= _move_day(part, day, shift) if day else _move_other(part, shift)
+        edits += _edits(part, new)
     return rewrite(value, sorted(edits)) if parts else None
+
+
+def _edits(part: Part, new: Mapping[str, str]) -> list[tuple[int, int, str]]:
+    """Where the fields of a date stand, and what comes there."""
+    return [(*part.match.span(field), text) for field, text in new.items() if field in part.fields]
 
 
 # Kinds of dates that are known for dates when only a piece of one is marked.
@@ -464,53 +389,51 @@ _TORN, _AROUND = 16, 24  # characters of a piece, and on either side of it
 
 
 def torn_dates(
-    text: str, spans: Sequence[tuple[int, int]], shift: DateShift, chance: SurrogateKey
-) -> dict[int, str]:
+    text: str, spans: Sequence[tuple[int, int]], context: Context
+) -> dict[int, str | None]:
     """Dates of which a span, or each of several, holds a piece only: "November\\n{3, 2025}", "2024-01-{15}". What moves and what
     stays make a possible date again.
 
     spans (Sequence[tuple[int, int]]): Start and end of what is replaced: dates, and numbers that may be a piece of one.
     RETURNS (dict[int, str]): Start of a span that is a piece -> its new text.
     """
-    found = {}
+    found: dict[int, str | None] = {}
+    shift = context.dates
+    assert shift is not None
     for start, end in spans:
         part = _date_around(text, start, end)
         if part is None or any(map(_has_day, _read(text[start:end]))):
             continue
         inside = {f for f in part.fields if any(a <= part.match.start(f) < b for a, b in spans)}
-        new = _fit_torn(part, inside, shift) or _move_other(part, shift, chance) or {}
-        edits = sorted((*part.match.span(f), t) for f, t in new.items() if f in part.fields)
-        here = [edit for edit in edits if start <= edit[0] < end]
+        new = _fit_torn(part, inside, shift) or _move_other(part, shift)
+        here = [edit for edit in sorted(_edits(part, new)) if start <= edit[0] < end]
         found[start] = rewrite(text[:end], here)[start:]
     return found
 
 
 def _date_around(text: str, start: int, end: int) -> Part | None:
     """The date that a span is a piece of; places in its match are those of the text."""
-    if end - start > _TORN or not any(map(str.isalnum, text[start:end])):
-        return None
-    for at in range(max(0, start - _AROUND), start + 1):
-        if part := _part_at(text, at, end + _AROUND):
-            first, last = part.match.span()
-            if (
-                part.kind in _WHOLE
-                and first <= start
-                and end <= last
-                and last - first > end - start
-            ):
-                return part
+    is_short = end - start <= _TORN and any(map(str.isalnum, text[start:end]))
+    for at in range(max(0, start - _AROUND), start + 1) if is_short else ():
+        part = _part_at(text, at, end + _AROUND)
+        first, last = part.match.span() if part else (0, 0)
+        is_whole = first <= start and end <= last and last - first > end - start
+        if part and is_whole and part.kind in _WHOLE:
+            return part
     return None
 
 
 def _fit_torn(part: Part, inside: Collection[str], shift: DateShift) -> dict[str, str] | None:
     """New fields of a day, of which only those inside change; None for what holds no day."""
     first = _day_of(part, shift.day_first)
-    day, month = _day_and_month(part, shift.day_first) if first else ("", "")
-    for more in range(3000 if first else 0):
-        new = _move_day(part, first + timedelta(days=more), shift)  # type: ignore[operator,arg-type]
+    if first is None:
+        return None
+    day, month = _day_and_month(part, shift.day_first)
+    for more in range(3000):
+        new = _move_day(part, first + timedelta(days=more), shift)
         f = part.fields | {field: new[field] for field in inside if new.get(field)}
-        name, year = _month(f[month]), _full_year(f.get("y", "2000"))
-        is_day = name and name.number < 12 and int(f[day]) <= monthrange(year, name.number + 1)[1]
+        number, year = _month(f[month]), _full_year(f.get("y", "2000"))
+        is_day = number < 12 and int(f[day]) <= monthrange(year, number + 1)[1]
         if is_day and any(f[field] != part.fields[field] for field in inside):
             return new
     return None
@@ -519,9 +442,7 @@ def _fit_torn(part: Part, inside: Collection[str], shift: DateShift) -> dict[str
 def is_date(value: str) -> bool:
     """Whether a value is the day of a year and nothing else, "2024-01-15": a number may be labelled so."""
     parts = _read(value)
-    return (
-        len(parts) == 1 and parts[0].kind in ("iso", "numbers") and len(parts[0].fields["y"]) == 4
-    )
+    return [part.kind in ("iso", "numbers") and len(part.fields["y"]) for part in parts] == [4]
 
 
 def _has_day(part: Part) -> bool:
@@ -542,45 +463,33 @@ def _day_of(part: Part, day_first: bool) -> date | None:
     if not _has_day(part):
         return None
     day, text = (part.fields[field] for field in _day_and_month(part, day_first))
-    name = _month(text)
-    month = min(max(name.number + 1, 1), 12) if name else 1
+    month = min(max(_month(text) + 1, 1), 12)
     year = 2000 if (month, int(day)) == (2, 29) else 2001
     year = _full_year(part.fields["y"]) if "y" in part.fields else year
     return date(year, month, min(max(int(day), 1), monthrange(year, month)[1]))
 
 
 def _move_day(part: Part, day: date, shift: DateShift) -> dict[str, str]:
-    f = part.fields
-    out: dict[str, str] = {}
-    new = day + timedelta(days=shift.total if "y" in f else shift.days)
+    f, new = part.fields, day + timedelta(days=shift.total if "y" in part.fields else shift.days)
+    last = new
     if "d2" in f:
         length = timedelta(days=min(max(int(f["d2"]) - day.day, 1), 27))
         # There is no place for a second month: the days move back into one.
         if (new + length).month != new.month:
             new = (new + length).replace(day=1) - length - timedelta(days=1)
-        last = (new + length).day
-        out |= {"d2": str(last), "o2": _day_ending(f.get("o2", ""), last)}
+        last = new + length
     day_field, month_field = _day_and_month(part, shift.day_first)
     old_day, old_month = f[day_field], f[month_field]
-    month = _month(old_month)
-    assert month is not None
-    padded = old_day.startswith("0") or (
-        not month.language and (old_month[0] == "0" or len(old_day) == len(old_month) == 2)
-    )
-    out[month_field] = _like_month(old_month, month, new.month - 1, padded=padded)
-    return out | {
-        day_field: _padded(new.day, padded),
-        "o": _day_ending(f.get("o", ""), new.day),
+    in_digits = old_month.isdecimal() and len(old_day) == len(old_month) == 2
+    padded = in_digits or old_day[0] == "0" or old_month[0] == "0"
+    return {
+        day_field: str(new.day).zfill(1 + padded),
+        month_field: _like_month(old_month, new.month - 1, padded=padded),
+        "o": ordinal(f.get("o", ""), new.day),
+        "d2": str(last.day),
+        "o2": ordinal(f.get("o2", ""), last.day),
         "y": _like_year(f.get("y", ""), new.year),
     }
-
-
-def _weekday(old: str, day: date | None, shift: DateShift) -> dict[str, str]:
-    name = table().days[old.lower()]
-    # A weekday alone changes even where dates move by weeks.
-    alone = name.number + (shift.total % 7 or abs(shift.days) % 6 + 1)
-    new = (day + timedelta(days=shift.total)).weekday() if day is not None else alone % 7
-    return {"w": in_case(old, table().name(name, new))}
 
 
 def _move_time(part: Part, chance: SurrogateKey) -> dict[str, str]:
@@ -593,46 +502,28 @@ def _move_time(part: Part, chance: SurrogateKey) -> dict[str, str]:
     hours = [h for h in (range(1, 13) if half else range(24)) if h != int(f["h"])]
     before = part.match.string[: part.match.start()][-1:]
     padded = f["h"].startswith("0") or not half or "n2" in f or before in ("t", "T")
-    out = {"h": _padded(pick(rng, hours), padded)}
-    minutes = {k: _padded(int(rng.random() * 60), True) for k in ("n", "n2") if k in f}
+    out = {"h": str(pick(rng, hours)).zfill(1 + padded)}
+    minutes = {k: str(int(rng.random() * 60)).zfill(2) for k in ("n", "n2") if k in f}
     return out | minutes
 
 
-def _move_other(part: Part, shift: DateShift, chance: SurrogateKey) -> dict[str, str] | None:
-    """New texts of the fields of a time, a season, a decade, a month, years, or a day of no month."""
-    f = part.fields
-    year, step = _full_year(f["y"]) - shift.years if "y" in f else 2001, 1 if shift.days > 0 else -1
-    out = _move_time(part, chance)
-    if out:
-        return out
-    if "season" in f:
-        turns, season = divmod(
-            SEASONS.index(f["season"].lower().replace("autumn", "fall")) + step, 4
-        )
-        out = {
-            "season": in_case(f["season"], SEASONS[season]),
-            "y": _like_year(f.get("y", ""), year + turns),
-        }
-    elif "decade" in f:
-        new = int(f["decade"]) - 10
-        out["decade"] = str(new) if len(f["decade"]) == 4 else f"{new % 100:02d}"
-    elif "m" in f:
-        month = _month(f["m"])
-        if month is None:
-            return None
-        turns, number = divmod(month.number + step * max(1, round(abs(shift.days) / 30.44)), 12)
-        padded = f["m"].startswith("0") or len(f["m"]) == 2
-        out = {
-            "m": _like_month(f["m"], month, number, padded=padded),
-            "y": _like_year(f.get("y", ""), year + turns),
-        }
+def _move_other(part: Part, shift: DateShift) -> dict[str, str]:
+    """New texts of the fields of a season, a decade, a month, years, or a day of no month."""
+    f, step, turns = part.fields, 1 if shift.days > 0 else -1, 0
+    out: dict[str, str] = {}
+    if season := f.get("season"):
+        turns, number = divmod(SEASONS.index(season.lower().replace("autumn", "fall")) + step, 4)
+        out["season"] = in_case(season, SEASONS[number])
+    elif decade := f.get("decade"):
+        new = int(decade) - 10
+        out["decade"] = str(new) if len(decade) == 4 else f"{new % 100:02d}"
+    elif month := f.get("m"):
+        months = step * max(1, round(abs(shift.days) / 30.44))
+        turns, number = divmod(_month(month) + months, 12)
+        out["m"] = _like_month(month, number, padded=month[0] == "0" or len(month) == 2)
     elif "d" in f:
         number = (min(int(f["d"]), 28) - 1 + abs(shift.days) % 27 + 1) % 28 + 1
-        out = {"d": str(number), "o": _day_ending(f.get("o", ""), number)}
-    else:
-        out = {
-            field: _like_year(f[field], _full_year(f[field]) - shift.years)
-            for field in ("y", "y2")
-            if field in f
-        }
+        out |= {"d": str(number), "o": ordinal(f.get("o", ""), number)}
+    for field in f.keys() & {"y", "y2"}:
+        out[field] = _like_year(f[field], _full_year(f[field]) - shift.years + turns)
     return out

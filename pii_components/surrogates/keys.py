@@ -38,19 +38,15 @@ def load_key(*, path: str | Path | None = None, env: str | None = KEY_ENV) -> by
     if path is not None:
         try:
             with open(path, "rb") as file:
-                key, source = file.read().strip(), "the key file"
-                mode = os.fstat(file.fileno()).st_mode
+                key, mode = file.read().strip(), os.fstat(file.fileno()).st_mode
         except OSError as err:
-            raise PiiError(
-                Errors.E401, path=path, reason=type(err).__name__, least=MIN_KEY_BYTES
-            ) from None
+            about = {"path": path, "reason": type(err).__name__, "least": MIN_KEY_BYTES}
+            raise PiiError(Errors.E401, **about) from None
         if os.name == "posix" and stat.S_ISREG(mode) and mode & 0o077:
             warn(Warnings.W403, path=path)
-    elif env and os.environ.get(env):
-        key, source = os.environ[env].strip().encode("utf8"), f"the environment variable {env}"
-    else:
-        return None
-    return check_key(key, source=source)
+        return check_key(key, source="the key file")
+    key = os.environ.get(env or "", "").strip().encode("utf8")
+    return check_key(key, source=f"the environment variable {env}") if key else None
 
 
 def check_key(key: bytes, *, source: str) -> bytes:
@@ -97,7 +93,9 @@ class SurrogateKey:
 
     def digest(self, *parts: str) -> bytes:
         """HMAC-SHA256 of the parts, each with its length before it, so that no two lists look alike."""
-        return hmac.digest(self.key, _message(parts), "sha256")
+        encoded = [part.encode("utf8", "surrogatepass") for part in parts]
+        message = b"".join([_SIZE(len(part)) + part for part in encoded])
+        return hmac.digest(self.key, message, "sha256")
 
     def rng(self, label: str, value: str, *, attempt: int = 0) -> KeyedRng:
         """A stream of numbers for one value.
@@ -120,11 +118,6 @@ class SurrogateKey:
         return SurrogateKey(self.key, scope)
 
 
-def _message(parts: Sequence[str]) -> bytes:
-    encoded = [part.encode("utf8", "surrogatepass") for part in parts]
-    return b"".join([_SIZE(len(part)) + part for part in encoded])
-
-
 def pick(rng: Source, options: Sequence[T]) -> T:
     """One of the options; unlike `choice`, from one call of `random()`."""
     return options[int(rng.random() * len(options))]
@@ -133,61 +126,51 @@ def pick(rng: Source, options: Sequence[T]) -> T:
 class Secret:
     """The key of a component: given, or from a file, else an environment variable, else made for this run. It is in no pickle."""
 
+    _key: bytes | None
+
     def __init__(self, *, path: str | None = None, env: str | None = KEY_ENV) -> None:
-        self.path, self.env = path, env
-        self._key: bytes | None = None
+        self.look_again(path=path, env=env)
         # Made now and not when it is first needed, so that processes that are forked share it.
-        self._run_key: bytes | None = random_key()
-        self._print = b""
-        self._warned = False
+        self._run_key = random_key()
+        self._print, self._warned = b"", False
 
     def give(self, key: bytes) -> None:
         """Use a key of at least 16 bytes instead of a file or a variable, with the same checks. RAISES (PiiError): E402 if it is shorter,
         white space at its ends not counted; E650 if it is of another type."""
         if not isinstance(key, bytes | bytearray):
-            raise PiiError(
-                Errors.E650, name="key", value=f"of type {type(key).__name__}", allowed="bytes"
-            )
+            value = f"of type {type(key).__name__}"
+            raise PiiError(Errors.E650, name="key", value=value, allowed="bytes")
         check_key(key.strip(), source="set_key")
         self._key, self._print = bytes(key), b""
 
     def look_again(self, *, path: str | None, env: str | None) -> None:
         """Forget the key; look for it in this file or variable."""
-        self.path, self.env, self._key = path, env, None
+        self.path, self.env = path, env
+        self._key = None
 
     def get(self) -> bytes:
         """RETURNS (bytes): The key. RAISES (PiiError): E401, E402; E475, if this is a copy, and the key is not to be found."""
         if self._key is None:
-            found = load_key(path=self.path, env=self.env)
-            if self._print and (
-                found is None or not hmac.compare_digest(_print(found), self._print)
-            ):
-                raise PiiError(
-                    Errors.E475,
-                    lacks="the key",
-                    cure=f"put the key into a file (key_file) or into {self.env or KEY_ENV}",
-                )
-            self._key = found
-        if self._key is not None:
-            return self._key
-        if self._run_key is None:
-            self._run_key = random_key()
-        if not self._warned:
+            self._key = load_key(path=self.path, env=self.env)
+            if self._print and (self._key is None or _print(self._key) != self._print):
+                self._key = None
+                cure = f"put the key into a file (key_file) or into {self.env or KEY_ENV}"
+                raise PiiError(Errors.E475, lacks="the key", cure=cure)
+        if self._key is None and not self._warned:
             self._warned = True
             warn(Warnings.W401, env=self.env or KEY_ENV)
-        return self._run_key
+        return self._key or self._run_key
 
     def chance(self) -> SurrogateKey:
         return SurrogateKey(self.get())
 
     def __getstate__(self) -> dict[str, Any]:
         key = self._key or load_key(path=self.path, env=self.env) or self._run_key
-        return {"path": self.path, "env": self.env, "print": _print(key) if key else self._print}
+        return {"path": self.path, "env": self.env, "print": self._print or _print(key)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.path, self.env, self._print = state["path"], state["env"], state["print"]
-        self._key = self._run_key = None
-        self._warned = False
+        self.__init__(path=state["path"], env=state["env"])  # type: ignore[misc]
+        self._print = state["print"]
 
 
 def _print(key: bytes) -> bytes:

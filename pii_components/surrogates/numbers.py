@@ -7,9 +7,11 @@ AB-2047/x            ->  QK-5813/m
 
 import re
 import unicodedata
+from functools import partial
 
-from ..names.letters import has_sign, like
+from ..names.letters import has_sign
 from ..names.table import Source
+from .dates import is_date, surrogate_date
 from .keys import pick
 from .style import fill, other_chars, word_list
 from .values import Context, canonical
@@ -57,9 +59,12 @@ def surrogate_id_num(value: str, context: Context, attempt: int = 0) -> str | No
     """A number of the same shape, drawn anew at every place but for the country of an IBAN and a word like "ID:" before it.
     RETURNS (str | None): None if there is no letter or digit in it.
     """
+    if not attempt and is_date(value):
+        # A date that is labelled as a number moves as a date.
+        return surrogate_date(value, context)
     lead = _LEAD.match(value)
     start = lead.end() if lead and has_sign(value[lead.end() :]) else 0
-    code = "".join(ch for ch in value[start:] if ch.isalnum())
+    code = "".join(filter(str.isalnum, value[start:]))
     if not code:
         return None
     rng = context.chance.rng("ID_NUM", id_key(value), attempt=attempt)
@@ -69,17 +74,13 @@ def surrogate_id_num(value: str, context: Context, attempt: int = 0) -> str | No
 
 def id_key(value: str) -> str:
     """What makes two ID numbers one: letters and digits, without the word before them."""
-    lead = _LEAD.match(value)
-    rest = value[lead.end() :] if lead else value
-    return canonical(rest) or canonical(value)
+    return canonical(_LEAD.sub("", value)) or canonical(value)
 
 
 # Phone numbers: the same shape, other digits; numbers kept free for films where a country has them.
-_WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
-_WORD = re.compile(r"\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine)\b", re.IGNORECASE)
 _EXTENSION = re.compile(r"(?:ext\.?|extension|x)\s*\d+\s*$", re.IGNORECASE)
-# "1-800-FLOWERS": letters that are dialled.
-_VANITY, _DIGITS = re.compile(r"(?<=\d[-. ])[A-Z]{3,}\b"), re.compile(r"\d+")
+# Digits of an extension, and letters that are dialled: "1-800-FLOWERS".
+_DIGITS, _VANITY = re.compile(r"\d+"), re.compile(r"(?<=\d[-. ])[A-Z]{3,}\b")
 _GROUPS = re.compile(r"\(?\d{3}\)?[\s.\-‐‑–—/]*\d{3}[\s.\-‐‑–—]*\d{4}$|\d{3}[\s.\-‐‑–—]\d{4}$")
 # Behind 555, in North America.
 _LINES = tuple(f"01{n:02d}" for n in range(100))
@@ -87,57 +88,44 @@ _LINES = tuple(f"01{n:02d}" for n in range(100))
 _FREE = {"44": (10, "7700900"), "33": (9, "19900")}
 
 
+_others = partial(other_chars, first=True)
+
+
 def surrogate_phone(value: str, context: Context, attempt: int = 0) -> str | None:
     """A number of the same shape; `context.reserved` asks for one that is kept free, where a country has such. RETURNS (str |
-    None): None if there is no digit, not even as a word.
+    None): None if there is no digit.
     """
+    if not attempt and is_date(value):
+        return surrogate_date(value, context)
     rng = context.chance.rng("PHONE_NUM", phone_key(value), attempt=attempt)
-    if not any(ch.isdecimal() for ch in value):
-        if not _WORD.search(value):
-            return None
-        new = value
-        while new == value:
-            new = _WORD.sub(lambda m: like(m.group(), pick(rng, _WORDS).capitalize()), value)
-        return new
     extension = _EXTENSION.search(value)
-    main = value[: extension.start()] if extension else value
-    digits = _digits(main)
-    new = _new_digits(main, digits, context, rng)
-    if new == digits:
-        new = _others(digits, rng)
-    made = iter(new)
-    out = [_in_script(ch, next(made)) if ch.isdecimal() else ch for ch in main]
-    return _VANITY.sub(lambda m: other_chars(m.group(), rng), "".join(out)) + _DIGITS.sub(
-        lambda m: other_chars(m.group(), rng), value[len(main) :]
-    )
-
-
-def _in_script(old: str, digit: str) -> str:
-    return digit if old.isascii() else chr(ord(old) - unicodedata.decimal(old) + int(digit))
+    end = extension.start() if extension else len(value)
+    digits = _digits(value[:end])
+    if not digits:
+        return None
+    new = _new_digits(value[:end], digits, context, rng)
+    made = iter(_others(digits, rng) if new == digits else new)
+    main = "".join([next(made) if ch.isdecimal() else ch for ch in value[:end]])
+    main = _VANITY.sub(lambda part: other_chars(part.group(), rng), main)
+    return main + _DIGITS.sub(lambda part: other_chars(part.group(), rng), value[end:])
 
 
 def _new_digits(main: str, digits: str, context: Context, rng: Source) -> str:
     country, national = _split(main, digits, context.locale)
-    lead = digits[: len(digits) - len(national)]
-    if country == "1" and len(national) in (7, 10):
-        area = (
-            pick(rng, [a for a in word_list("area_codes") if a != national[:3]])
-            if len(national) == 10
-            else ""
-        )
-        if context.reserved:
-            free = [line for line in _LINES if line != national[-4:]]
-            line = pick(rng, free)
-            return lead + area + "555" + line
-        office = _others(national[-7:-4], rng)
-        return lead + area + office.replace("1", "7", 1) + _others(national[-4:], rng)
-    if context.reserved and country in _FREE and len(national) == _FREE[country][0]:
-        start = _FREE[country][1]
-        return lead + start + _others(national[len(start) :], rng)
     kept = len(digits) - len(national)
+    length, start = _FREE.get(country, (0, ""))
+    if country == "1" and len(national) in (7, 10):
+        areas = [area for area in word_list("area_codes") if area != national[:3]]
+        area = pick(rng, areas) if len(national) == 10 else ""
+        if context.reserved:
+            line = pick(rng, [line for line in _LINES if line != national[-4:]])
+            return digits[:kept] + area + "555" + line
+        office = _others(national[-7:-4], rng).replace("1", "7", 1)
+        return digits[:kept] + area + office + _others(national[-4:], rng)
+    if context.reserved and len(national) == length:
+        return digits[:kept] + start + _others(national[len(start) :], rng)
     # A leading zero dials within a country; the country's own code says no more than the language of the text.
-    if national.startswith("0") and len(national) > 4:
-        kept += 1
+    kept += national.startswith("0") and len(national) > 4
     return digits[:kept] + _others(digits[kept:], rng)
 
 
@@ -146,41 +134,27 @@ def _split(main: str, digits: str, locale: str) -> tuple[str, str]:
     if main.strip().startswith(("+", "＋")) or digits.startswith("00"):
         from phonenumbers import COUNTRY_CODE_TO_REGION_CODE
 
-        rest = digits[2:] if digits.startswith("00") else digits
+        rest = digits.removeprefix("00")
         for length in (1, 2, 3):
-            if rest[:length].isdigit() and int(rest[:length]) in COUNTRY_CODE_TO_REGION_CODE:
-                return rest[:length], rest[length:].removeprefix("0") if rest[
-                    length : length + 1
-                ] == "0" else rest[length:]
+            if int(rest[:length] or 0) in COUNTRY_CODE_TO_REGION_CODE:
+                return rest[:length], rest[length:].removeprefix("0")
         return "", rest
-    american = locale.endswith(("US", "CA"))
-    if american and len(digits) == 11 and digits[0] == "1" and digits[1] in "23456789":
+    if not locale.endswith(("US", "CA")):
+        return "", digits
+    is_grouped = _GROUPS.search(unicodedata.normalize("NFKC", main).strip()) is not None
+    if len(digits) == 11 and digits[0] == "1" and digits[1] > "1":
         return "1", digits[1:]
-    grouped = _GROUPS.search(unicodedata.normalize("NFKC", main).strip())
-    if (
-        american
-        and grouped
-        and len(digits) in (7, 10)
-        and (len(digits) == 7 or digits[0] in "23456789")
-    ):
-        return "1", digits
-    return "", digits
+    has_area = len(digits) == 10 and digits[0] > "1"
+    return "1" if is_grouped and (has_area or len(digits) == 7) else "", digits
 
 
 def _digits(text: str) -> str:
-    if text.isascii():
-        return "".join(filter(str.isdigit, text))
     return "".join([str(unicodedata.decimal(ch)) for ch in text if ch.isdecimal()])
 
 
-def _others(digits: str, rng: Source) -> str:
-    return other_chars(digits, rng, first=True)
-
-
 def phone_key(value: str) -> str:
-    """What makes two phone numbers one: the last ten digits, or the words."""
-    digits = _digits(value)
-    return digits[-10:] if digits else " ".join(_WORD.findall(value.lower()))
+    """What makes two phone numbers one: the last ten digits."""
+    return _digits(value)[-10:]
 
 
 # Addresses of machines: from ranges that are kept for documentation (RFC 5737, RFC 3849), or given by no maker (bit 1 of the
@@ -206,18 +180,14 @@ def surrogate_machine(value: str, context: Context, attempt: int = 0) -> str | N
     None if it is neither.
     """
     rng = context.chance.rng("IP_ADDRESS", value.casefold(), attempt=attempt)
-    if mac := _MAC.search(value):
+    if found := _MAC.search(value):
         digits = [pick(rng, _HEX) for _ in range(12)]
         digits[1] = pick(rng, "26ae")
-        found, new = mac, fill(mac.group(), digits)
-    elif ip := _IPV4.search(value):
-        found, new = ip, ipv4(rng)
-    elif ip := _IPV6.search(value):
-        groups = [
-            "".join(pick(rng, _HEX[1:]) for _ in range(4)) for g in ip.group().split(":") if g
-        ]
-        gap = "::" if "::" in ip.group() else ":"
-        found, new = ip, "2001:db8" + gap + ":".join(groups[2:] or groups[:1])
+        new = fill(found.group(), digits)
+    elif found := _IPV4.search(value):
+        new = ipv4(rng)
+    elif found := _IPV6.search(value):
+        new = "2001:db8::" + "".join([pick(rng, _HEX[1:]) for _ in range(4)])
     else:
         return None
     new = new.upper() if value.isupper() else new

@@ -31,7 +31,7 @@ from ..names.people import People, identify, people_of
 from ..names.wordlists import in_table, is_glued
 from ..names.wordlists import words as known_words
 from ..ruler.validators import split_host
-from .handles import NamedPeople, owner_of
+from .handles import owner_of
 from .person_names import Named
 from .style import words
 from .values import canonical
@@ -78,39 +78,40 @@ def detail_owners(
     people (People | None): Who is named in the spans, if that is at hand.
     RETURNS (list[Owner]): One for each span; of a name, its own role and person.
     """
-    found_people = people or identify(text, [(*span, None) for span in spans])
-    numbers = {span[:2]: span[3] for span in found_people.spans}
-    named = _people(found_people)
+    people = people or identify(text, [(*span, None) for span in spans])
+    numbers = {span[:2]: span[3] for span in people.spans}
+    named = _people(people)
     owners = [Owner(role_of(label), numbers.get((a, b))) for a, b, label in spans]
     said: dict[tuple[str, str], set[Owner]] = {}
-    for i, (start, end, label) in enumerate(spans):
-        if label in DETAIL_LABELS:
-            found = _by_name(text[start:end], label, named) or _by_place(text, spans, owners, i)
-            owner = (
-                found or _by_sentence(text, spans, owners, i) or Owner()
-            )  # things that contradict each other are found, too
-            # An ID number is a student's, whoever's name stands before it.
-            owners[i] = Owner() if label == ID_NUM and owner.role != STUDENT else owner
-            if owner.role:
-                said.setdefault((label, canonical(text[start:end])), set()).add(owners[i])
-    return [
-        _one_of(said.get((label, canonical(text[start:end])), ()))
+    details = [
+        (i, (label, canonical(text[a:b])))
+        for i, (a, b, label) in enumerate(spans)
         if label in DETAIL_LABELS
-        else owner
-        for (start, end, label), owner in zip(spans, owners, strict=True)
     ]
+    for i, value in details:
+        start, end, label = spans[i]
+        found = _by_name(text[start:end], label, named) or _by_place(text, spans, owners, i)
+        # Things that contradict each other are found, too.
+        owner = found or _by_sentence(text, spans, owners, i) or Owner()
+        # An ID number is a student's, whoever's name stands before it.
+        owners[i] = Owner() if label == ID_NUM and owner.role != STUDENT else owner
+        if owner.role:
+            said.setdefault(value, set()).add(owners[i])
+    for i, value in details:
+        owners[i] = _one_of(said.get(value, ()))
+    return owners
 
 
 def set_detail_roles(doc: "Doc", key: str = "pii") -> None:
     """Write `span._.pii_role` and `span._.pii_person` of the details in `doc.spans[key]` that have no role yet."""
-    spans = sorted(doc.spans[key], key=lambda s: (s.start, s.end)) if key in doc.spans else []
-    if not any(span.label_ in DETAIL_LABELS and not span._.pii_role for span in spans):
-        return
-    places = [(s.start_char, s.end_char, s.label_) for s in spans]
-    found = detail_owners(doc.text, places, people_of(doc, key))
-    for span, owner in zip(spans, found, strict=True):
-        if owner.role and not span._.pii_role and not is_name(span.label_):
-            span._.pii_role, span._.pii_person = owner
+    spans = sorted(doc.spans.get(key, ()), key=lambda span: (span.start, span.end))
+    open_ = [span.label_ in DETAIL_LABELS and not span._.pii_role for span in spans]
+    if any(open_):
+        places = [(span.start_char, span.end_char, span.label_) for span in spans]
+        found = detail_owners(doc.text, places, people_of(doc, key))
+        for span, owner, is_open in zip(spans, found, open_, strict=True):
+            if owner.role and is_open:
+                span._.pii_role, span._.pii_person = owner
 
 
 def _one_of(owners: Collection[Owner]) -> Owner:
@@ -126,17 +127,14 @@ def _people(people: People) -> list[tuple[Named, Owner]]:
     for (_, _, label, number), owner in zip(people.spans, people.owners, strict=True):
         if owner >= 0:
             found[owner].add(Owner(role_of(label), number))
-    owners = [_one_of(said) for said in found]
-    rows = list(zip(people.persons, owners, strict=True))
+    rows = list(zip(people.persons, map(_one_of, found), strict=True))
     private = {word for p, owner in rows if owner.role not in _KEPT for word in p.words}
     # A name reads as parts of a handle only where it has a surrogate: here each is its own. An author's, with a word of whom the
     # writer knows, may be either's.
+    known = [owner.role not in _KEPT or private.isdisjoint(p.words) for p, owner in rows]
     return [
-        (
-            Named(p, p.words),
-            Owner() if owner.role in _KEPT and not private.isdisjoint(p.words) else owner,
-        )
-        for p, owner in rows
+        (Named(p, p.words), owner if is_known else Owner())
+        for (p, owner), is_known in zip(rows, known, strict=True)
     ]
 
 
@@ -144,17 +142,14 @@ def _by_name(value: str, label: str, people: Sequence[tuple[Named, Owner]]) -> O
     """The person whose name a detail holds. A student whose name it holds too goes before others."""
     if label in (PHONE_NUM, STREET_ADDRESS):
         return None
-    steps = (
-        [value.partition("@")[0]]
-        if label == EMAIL
-        else re.split(r"[/?#&=:.]+", value)
-        if label == URL_PERSONAL
-        else [value]
-    )
+    steps = [value.partition("@")[0] if label == EMAIL else value]
+    if label == URL_PERSONAL:
+        steps = re.split(r"[/?#&=:.]+", value)
     for group in ([pair for pair in people if pair[1].role == STUDENT], people):
-        named = NamedPeople(name for name, _ in group)
-        if (owner := next((o for step in steps if (o := owner_of(step, named)) >= 0), -1)) >= 0:
-            return group[owner][1]
+        named = [name for name, _ in group]
+        for step in steps:
+            if (place := owner_of(step, named)) >= 0:
+                return group[place][1]
     return None
 
 
@@ -165,18 +160,21 @@ def _by_place(
     start, end, _ = spans[i]
     if _MINE.search(text[max(0, start - _REACH) : start]):
         return Owner(STUDENT)
-    if i and owners[i - 1].role not in ("", ORGANISATION):
-        between = text[spans[i - 1][1] : start]
-        if len(between) <= _REACH and "\n" not in between and _BETWEEN.fullmatch(between):
-            alone = not _BARE.fullmatch(between) or not _others_in_line(
-                text, spans, owners[i - 1].role, i
-            )
-            return owners[i - 1] if alone else Owner()
-    if (
-        i + 1 < len(spans)
-        and is_name(spans[i + 1][2])
-        and _BEHIND.fullmatch(text[end : spans[i + 1][0]])
-    ):
+    before = owners[i - 1] if i else Owner()
+    between = text[spans[i - 1][1] : start] if i else ""
+    is_near = len(between) <= _REACH and "\n" not in between and _BETWEEN.fullmatch(between)
+    if before.role not in ("", ORGANISATION) and is_near:
+        # Where people of several roles stand in the line, a comma tells nothing.
+        first, last = text.rfind("\n", 0, start), text.find("\n", end)
+        inside = {
+            role_of(label)
+            for a, b, label in spans
+            if is_name(label) and a > first and (b <= last or last < 0)
+        }
+        tells = not _BARE.fullmatch(between) or inside <= {before.role}
+        return before if tells else Owner()
+    behind = spans[i + 1] if i + 1 < len(spans) else (len(text), 0, "")
+    if is_name(behind[2]) and _BEHIND.fullmatch(text[end : behind[0]]):
         return owners[i + 1]
     return None
 
@@ -187,7 +185,11 @@ def _by_sentence(
     """The student or other private person who alone is named in the sentence or above it (of a teacher, that tells too little); or an
     organisation."""
     start, end, label = spans[i]
-    first, last = _sentence(text, start, end)
+    # What stands before the detail in a very long sentence tells nothing.
+    signs = [sign.end() for sign in _SENTENCE.finditer(text, max(0, start - _FAR), start)]
+    first = signs[-1] if signs else start if start > _FAR else 0
+    behind = _SENTENCE.search(text, end, end + _FAR)
+    last = behind.start() if behind else end + _FAR
     around = slice(max(0, i - _SPANS), i + _SPANS)
     named = [
         (b, owner)
@@ -200,14 +202,6 @@ def _by_sentence(
         return Owner(ORGANISATION)
     whose = {owner for _, owner in named}
     return _one_of(whose) if {owner.role for owner in whose} in ({STUDENT}, {CONNECTED}) else None
-
-
-def _sentence(text: str, start: int, end: int) -> tuple[int, int]:
-    """Where the sentence around a detail begins and ends; what stands before the detail in a very long one tells nothing."""
-    signs = [sign.end() for sign in _SENTENCE.finditer(text, max(0, start - _FAR), start)]
-    first = signs[-1] if signs else start if start > _FAR else 0
-    behind = _SENTENCE.search(text, end, end + _FAR)
-    return first, behind.start() if behind else end + _FAR
 
 
 def _is_organisations(value: str, label: str, said: Sequence[str], *, someone: bool) -> bool:
@@ -265,13 +259,3 @@ def _is_toll_free(number: str) -> bool:
         )
     except phonenumbers.NumberParseException:
         return False
-
-
-def _others_in_line(text: str, spans: Sequence[tuple[int, int, str]], role: str, i: int) -> bool:
-    """Whether people with another role than the one right before stand in the line: then a comma tells nothing."""
-    line = text.rfind("\n", 0, spans[i][0]), text.find("\n", spans[i][1])
-    last = line[1] if line[1] >= 0 else len(text)
-    inside = {
-        role_of(label) for a, b, label in spans if is_name(label) and a > line[0] and b <= last
-    }
-    return bool(inside - {role})

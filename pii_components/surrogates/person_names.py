@@ -10,13 +10,14 @@ two. Where two names want one surrogate, a secret order decides who gets it, not
 
 import re
 from collections.abc import Container, Iterator, Sequence
-from functools import cache, lru_cache
+from dataclasses import dataclass, field
+from functools import cache, cached_property, lru_cache
 from importlib import resources
 from typing import NamedTuple
 
 from ..names.letters import has_accent, is_letter, like, norm, plain, script_region
 from ..names.link import Person, is_typo, nicknames, nicknames_of, places_of
-from ..names.parse import FAMILY, GIVEN, PARTICLES, Mention, patronymic, patronymic_gender
+from ..names.parse import FAMILY, GIVEN, PARTICLES, Mention
 from ..names.table import NameTable, Pool, Source
 from .keys import KeyedRng, SurrogateKey
 from .style import randomize_same_shape
@@ -80,11 +81,10 @@ def slots_of(person: Person, table: NameTable) -> tuple[tuple[Slot, ...], tuple[
     gender, region = _gender(person, table), _region(of_family, of_given, table)
     slots = []
     for kind, word, text in zip(person.kinds, person.words, person.texts, strict=True):
-        if kind == FAMILY:
-            own = region if text is of_family else _region(text, of_given, table)
-            slots.append(Slot(kind, word, "", "", own, has_accent(text)))
-        else:
-            slots.append(Slot(kind, word, surname, gender, region, has_accent(text)))
+        about = ("", "") if kind == FAMILY else (surname, gender)
+        is_second = kind == FAMILY and text is not of_family
+        own = _region(text, of_given, table) if is_second else region
+        slots.append(Slot(kind, word, *about, own, has_accent(text)))
     unknown = ("gender unknown",) if given is not None and not gender else ()
     return tuple(slots), unknown if region else (*unknown, "origin unknown")
 
@@ -92,12 +92,8 @@ def slots_of(person: Person, table: NameTable) -> tuple[tuple[Slot, ...], tuple[
 def _region(family: str, given: str, table: NameTable) -> str:
     """Where the names are from: by the script, the surname, then the given name; empty if unknown."""
     script = script_region(family) or script_region(given)
-    if script:
-        return script
-    return next(
-        iter((table.regions(family) if len(family) > 1 else ()) or table.regions_of_given(given)),
-        "",
-    )
+    regions = (table.regions(family) if len(family) > 1 else ()) or table.regions_of_given(given)
+    return script or next(iter(regions), "")
 
 
 def _gender(person: Person, table: NameTable) -> str:
@@ -106,39 +102,23 @@ def _gender(person: Person, table: NameTable) -> str:
     if person.gender or place is None:
         return person.gender
     word = person.words[place]
-    gender = table.gender(word)
-    if gender:
-        return gender
-    genders = {table.gender(full) for full in nicknames().get(word, ())}
-    return genders.pop() or "" if len(genders) == 1 else ""
+    full = {table.gender(name) for name in nicknames().get(word, ())}
+    return table.gender(word) or (full.pop() or "" if len(full) == 1 else "")
 
 
 @cache
 def _neutral() -> dict[str, Pool]:
     """Region -> given names of women and men alike; "" for all of them."""
-    text = (
-        resources.files("pii_components")
-        .joinpath("resources/names/neutral.tsv")
-        .read_text(encoding="utf8")
-    )
-    found = {
-        region: names.split()
-        for region, _, names in (line.partition("\t") for line in text.splitlines())
-    }
+    path = resources.files("pii_components") / "resources/names/neutral.tsv"
+    found: dict[str, list[str]] = {"": []}
+    for line in path.read_text(encoding="utf8").splitlines():
+        region, _, names = line.partition("\t")
+        found[region] = names.split()
     found[""] = sorted({name for names in found.values() for name in names})
     return {
-        region: Pool(names, [float(i + 1) for i in range(len(names))])
+        region: Pool(names, [*map(float, range(1, len(names) + 1))])
         for region, names in found.items()
     }
-
-
-def _pools(slot: Slot, table: NameTable) -> tuple[Pool, Pool, Pool]:
-    """What to draw from first, then, and at last."""
-    if slot.kind == GIVEN and patronymic_gender(slot.word):
-        # After a father's name, whoever's child.
-        fathers = table.pool(given=True, gender="M", region="RU")
-        return fathers, fathers, fathers
-    return _pools_of(table, slot.kind == GIVEN, slot.gender, slot.region, slot.accented)
 
 
 @lru_cache(maxsize=512)
@@ -168,30 +148,24 @@ def draw(
 
     RETURNS (tuple[str | None, bool]): A name, or None if chance found none; whether it is from elsewhere.
     """
-    first, then, last = _pools(slot, table)
-    small = bool(slot.region) and then is last
-    word = slot.word
-    child = patronymic_gender(word) if slot.kind == GIVEN else ""
-    best: tuple[int, str, bool] | None = None
-    fit = 0
+    first, then, last = _pools_of(
+        table, slot.kind == GIVEN, slot.gender, slot.region, slot.accented
+    )
+    word, fit = slot.word, list[tuple[int, bool, str]]()
     for attempt in range(MAX_TRIES):
         pool = first if attempt < ACCENT_TRIES else then if attempt < WIDEN_AFTER else last
         name = pool.draw(stream)
-        if child:
-            name = patronymic(name, child) or ""
-            if not name:
-                continue
         new = norm(name)
-        if not _is_free(name, new, word, forbidden, taken):
-            continue
-        elsewhere = bool(slot.region) and (attempt >= WIDEN_AFTER or small)
-        distance = abs(len(new) - len(word)) if near and len(word) > 1 else 0
-        if best is None or (distance, elsewhere) < (best[0], best[2]):
-            best = distance, name, elsewhere
-        fit += 1
-        if not distance or fit >= NEAR_TRIES:
-            break
-    return (best[1], best[2]) if best else (None, True)
+        if _is_free(name, new, word, forbidden, taken):
+            elsewhere = bool(slot.region) and (attempt >= WIDEN_AFTER or then is last)
+            distance = abs(len(new) - len(word)) if near and len(word) > 1 else 0
+            fit.append((distance, elsewhere, name))
+            if not distance or len(fit) >= NEAR_TRIES:
+                break
+    if not fit:
+        return None, True
+    _, elsewhere, name = min(fit, key=lambda found: found[:2])
+    return name, elsewhere
 
 
 def _is_free(
@@ -208,28 +182,58 @@ def _is_free(
     return not any(norm(part) in forbidden for part in {name, *name.split("-")})
 
 
-_DIGIT = re.compile(r"\d")
 _PARTICLES = re.compile(rf"\b(?:{'|'.join(PARTICLES)})\b[\s-]*|[\"“”()]")
 _SPACE, _PLURAL = re.compile(r"[\s_-]+"), re.compile(r"e?s(?![^\W\d_])", re.IGNORECASE)
-_HISSING = ("s", "x", "z", "ch", "sh")
-_PURPOSE = {kind: f"NAME/{kind}" for kind in (GIVEN, FAMILY)}
 
 
-class Named(NamedTuple):
+class Piece(NamedTuple):
+    """A stretch of letters in a handle that comes from a name: what it becomes, and how sure that is."""
+
+    start: int
+    end: int
+    new: str
+    weight: int
+
+
+class Stem(NamedTuple):
+    """A word of a person for handles: its letters, what they become, its place, its nicknames."""
+
+    old: str
+    new: str
+    place: int
+    nicks: tuple[str, ...]
+
+
+def letters(word: str) -> str:
+    """A name as it stands in an address: small ASCII letters only."""
+    if word.isascii() and word.isalpha():
+        return word.lower()
+    return "".join([ch for ch in plain(word).lower() if ch.isascii() and ch.isalpha()])
+
+
+@dataclass(frozen=True)
+class Named:
     """A person of the document and who they become.
 
     surrogates: For each of the person's words; an empty text drops the word (fixed pseudonyms have two words), None means that
     no surrogate was found. note: Where gender or origin could not be matched. fixed: Whether it is a profile's pseudonym.
+    read: How runs of letters in handles are read as this name, so far.
     """
 
     person: Person
     surrogates: tuple[str | None, ...]
     note: str = ""
     fixed: bool = False
+    read: dict[str, tuple[Piece, ...]] = field(default_factory=dict)
 
-    def word(self, kind: str) -> str:
-        place = self.person.first(kind)
-        return (self.surrogates[place] or "") if place is not None else ""
+    @cached_property
+    def stems(self) -> list[Stem]:
+        found = []
+        for i, (word, new) in enumerate(zip(self.person.words, self.surrogates, strict=True)):
+            stem = Stem(letters(word), letters(new or ""), i, nicknames_of(word))
+            if stem.old and stem.new:
+                found.append(stem)
+        return found
 
 
 def name_people(
@@ -263,7 +267,7 @@ def name_people(
     taken = {norm(part) for part in " ".join(fixed.values()).split()}
     widened: set[tuple[str, str]] = set()
     blocked = Forbidden({word for person in people for word in person.words}, forbidden)
-    streams = [(chance.rng(_PURPOSE[kind], key), (kind, key)) for kind, key in slots]
+    streams = [(chance.rng(f"NAME/{kind}", key), (kind, key)) for kind, key in slots]
     # Where two names want one surrogate, a secret order decides: that of the seeds.
     before = set[tuple[str, str]]().union(*keys[:first])
     streams.sort(key=lambda drawn: (drawn[1] not in before, drawn[0].seed))
@@ -275,31 +279,24 @@ def name_people(
         taken.add(norm(name) if name else "")
         if elsewhere:
             widened.add(place)
-    return [
-        Named(person, _fixed_words(person, fixed[i]), fixed=True)
-        if i in fixed
-        else Named(
-            person,
-            tuple([found[key] for key in keys[i]]),
-            _note(known[i][1], matched=widened.isdisjoint(keys[i])),
-        )
-        for i, person in enumerate(people)
-    ]
-
-
-def _note(unknown: tuple[str, ...], *, matched: bool) -> str:
-    if not matched and "origin unknown" not in unknown:
-        unknown = (*unknown, "origin not matched")
-    return ", ".join(unknown)
+    made = []
+    for i, person in enumerate(people):
+        if i in fixed:
+            made.append(Named(person, _fixed_words(person, fixed[i]), fixed=True))
+            continue
+        unknown = known[i][1]
+        if not widened.isdisjoint(keys[i]) and "origin unknown" not in unknown:
+            unknown = (*unknown, "origin not matched")
+        made.append(Named(person, tuple([found[key] for key in keys[i]]), ", ".join(unknown)))
+    return made
 
 
 def _fixed_words(person: Person, pseudonym: str) -> tuple[str, ...]:
     """The words of a fixed pseudonym in the places of a person's first given and last family name; other places stay empty."""
     first, last = pseudonym.split(maxsplit=1)[0], pseudonym.rsplit(maxsplit=1)[-1]
     words = [""] * len(person.words)
-    family = [i for i, k in enumerate(person.kinds) if k == FAMILY]
-    if family:
-        words[family[-1]] = last
+    if FAMILY in person.kinds:
+        words[-1 - person.kinds[::-1].index(FAMILY)] = last
     given = person.first(GIVEN)
     if given is not None:
         words[given] = first
@@ -325,10 +322,9 @@ def render(
     if not places:
         # Nobody knows which word is which: they follow each other.
         places = [min(i, len(person.words) - 1) for i in range(len(mention.words))]
-    numbers = None
-    if not text.isalpha() and _DIGIT.search(text):
-        numbers = chance.rng("NAME/numbers", "".join([ch for ch in text if ch.isdecimal()]))
-    out, last, new = "", 0, None
+    digits = "".join(filter(str.isdecimal, text))
+    numbers = chance.rng("NAME/numbers", digits) if digits else None
+    out, last = "", 0
     words = list(zip(mention.words, places, strict=True))
     if named.fixed and not any(named.surrogates[place] for place in places):
         # The nickname of somebody whose pseudonym has two words.
@@ -341,15 +337,15 @@ def render(
         if not new and named.fixed:
             continue
         between = text[last : word.start]
-        if named.fixed:
-            between = _bare(between, lead=not out)
+        between = _bare(between, lead=not out) if named.fixed else between
         new = _write(word.text, word.norm, new, person.words[place], avoid)
         out += _hide_numbers(between, numbers) + new
         last = word.end
-    end = mention.words[-1].end
-    if end > last and mention.words[-1].is_initial and text[end : end + 1] == ".":
-        end += 1
-    return out + _hide_numbers(_ending(text[end:], out), numbers)
+    word = mention.words[-1]
+    # The stop of an initial that was left out goes with it.
+    is_left_out = word.end > last and word.is_initial and text[word.end : word.end + 1] == "."
+    rest = text[word.end + is_left_out :]
+    return out + _hide_numbers(_ending(rest, out), numbers)
 
 
 def _bare(between: str, *, lead: bool) -> str:
@@ -363,7 +359,7 @@ def _bare(between: str, *, lead: bool) -> str:
 def _ending(rest: str, new: str) -> str:
     """What follows a name: a plural, "the Parkers", and a possessive after an s, "James'", as the new name has them."""
     if plural := _PLURAL.match(rest):
-        ending = "es" if new.lower().endswith(_HISSING) else "s"
+        ending = "es" if new.lower().endswith(("s", "x", "z", "ch", "sh")) else "s"
         return (ending.upper() if plural.group().isupper() else ending) + rest[plural.end() :]
     if rest in ("'", "’") and not new.lower().endswith(("s", "x", "z")):
         return rest + ("S" if new.isupper() else "s")
@@ -378,17 +374,13 @@ def _write(text: str, word: str, new: str, full: str, avoid: Container[str]) -> 
     if word != full and word in nicknames() and not is_typo(word, full):
         own = [nick for nick in nicknames_of(new) if nick[0] != word[0] and nick not in avoid]
         new = own[0].capitalize() if own else new
-    if text.isalpha():
-        return like(text, new)
-    spaced = any(ch in " ." for ch in text)
-    written = like("".join(ch for ch in text if is_letter(ch)), new)
-    return text[1].join(ch for ch in written if ch.isalpha()) if spaced else written
+    written = like("".join(filter(is_letter, text)), new)
+    spaced = " " in text or "." in text
+    return text[1].join(filter(str.isalpha, written)) if spaced else written
 
 
 def _hide_numbers(text: str, rng: Source | None) -> str:
     """Text between the words of a name; many digits glued to it ("Ana_Lopez_102938") are changed."""
-    return (
-        randomize_same_shape(text, rng)
-        if rng is not None and sum(ch.isdecimal() for ch in text) > 1
-        else text
-    )
+    if rng is None or sum(map(str.isdecimal, text)) < 2:
+        return text
+    return randomize_same_shape(text, rng)

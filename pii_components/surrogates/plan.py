@@ -8,6 +8,7 @@ surrogate. A value without a surrogate gets its tag; nothing is ever left as it 
 """
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -36,16 +37,13 @@ from ..profiles import GENERIC, NEAR, PSEUDONYM, REMOVE, SURROGATE, Profile
 from .dates import (
     choose_age_shift,
     choose_date_shift,
-    is_date,
     surrogate_age,
     surrogate_date,
     torn_dates,
     weekday_beside,
 )
 from .handles import (
-    NamedPeople,
     handle_of,
-    letters,
     owner_of,
     surrogate_email,
     surrogate_handle,
@@ -55,34 +53,32 @@ from .handles import (
 from .headers import HEADER_REMOVED, find_headers
 from .keys import SurrogateKey
 from .numbers import id_key, phone_key, surrogate_id_num, surrogate_machine, surrogate_phone
-from .person_names import Forbidden, Named, name_people, render
+from .person_names import Forbidden, letters, name_people, render
 from .places import surrogate_address, surrogate_education, surrogate_employer, surrogate_location
 from .style import in_case, randomize_same_shape, words
 from .values import Context, Generator, Item, canonical, distinct
-
-__all__ = ["EMPTY", "NO_SURROGATE", "ScopePeople", "Item", "plan"]
 
 NO_SURROGATE = "no surrogate"
 # What a word beside a surrogate is called that was made to agree with it: "an" before a vowel, the s of a possessive.
 AGREEMENT = "AGREEMENT"
 _KIN = re.compile(r"\b([^\W\d_]+),?\s+\Z")
 _OPENS, _CLOSES = re.compile(r"(?<!\w)['‘](?=\w)"), re.compile(r"(?<=\w)['’](?!\w)")
-_AT_BEHIND = re.compile(r"\s?@")
 _PRONOUN = re.compile(r"\b(?:s?he|her|hers|herself|him|his|himself)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"[.!?;]\s|\n")
 _ARTICLE = re.compile(r"(?<![\w'’.-])(an?|A[Nn]?)\s\Z")
-_WORDS = re.compile(r"[a-z]{3,}")
 # Sounds that letters do not tell: "a European", "an hour", "an FBI agent", "an 18-year-old".
 _CONSONANT = re.compile(r"eu|ew|uni(?!n|m)|us[aei]|uk|ut[aeio]|one\b|once", re.IGNORECASE)
 _VOWEL = re.compile(r"[aeiou]|hour|honou?r|honest|heir|8|1[18](?!\d)", re.IGNORECASE)
 _SPELT = re.compile(r"[AEFHILMNORSX](?=[A-Z]+\b)(?![A-Z]*[AEIOU])")
-# What is done with names that get another one.
+# What is done with names that get another one; with what nobody reads any more; and what needs no key.
 _ANEW = frozenset({SURROGATE, PSEUDONYM})
-
-
-def surrogate_other(value: str, context: Context, attempt: int = 0) -> str | None:
-    """What the user's map in the profile says for this value; None if nothing (CRAPII, section 2.3.1)."""
-    return context.other.get(canonical(value))
+_UNREAD = frozenset({profiles.MASK, profiles.LEGACY_SHA256, REMOVE})
+_WITHOUT_KEY: dict[str, Callable[[str], str]] = {
+    profiles.LEGACY_SHA256: profiles.legacy_sha256,
+    profiles.REDACT: lambda old: profiles.redact(),
+    profiles.MASK: profiles.mask,
+    REMOVE: lambda old: "",
+}
 
 
 GENERATORS: dict[str, Generator] = {
@@ -98,7 +94,8 @@ GENERATORS: dict[str, Generator] = {
     LOCATION: surrogate_location,
     labels.EDUCATION: surrogate_education,
     labels.EMPLOYER: surrogate_employer,
-    OTHER: surrogate_other,
+    # What the user's map in the profile says for a value, if anything (CRAPII, section 2.3.1).
+    OTHER: lambda value, context, attempt: context.other.get(canonical(value)),
 }
 # What stands for a value that no generator can read, in no form of its own. n: A number that the value decides.
 SPARE: dict[str, Callable[[int], str]] = {
@@ -143,42 +140,45 @@ class Linked(NamedTuple):
     places: tuple[int, ...]
 
 
-def renamed(people: People, items: Sequence[Item]) -> tuple[list[Person], list[Linked]]:
-    """The people of a document whose names get another one, in order of first mention, and those names."""
-    anew = {i[:2]: i for i in items if i.action in _ANEW and is_name(i.label)}
-    those = people.among(anew)
-    names = zip(those.spans, those.mentions, those.owners, those.places, strict=True)
-    return those.persons, [Linked(anew[span[:2]], m, o, p) for span, m, o, p in names]
-
-
 def _as_shown(text: str, people: Sequence[Person], linked: Sequence[Linked]) -> Iterator[Person]:
     """YIELDS (Person): With the gender that a word for kin before the name or a pronoun behind it shows; who is called "my son Owen"
     has a given name."""
-    shown: dict[int, list[str]] = {}
-    kin = set()
-    for n, name in enumerate(linked):
-        start, end, *_ = name.item
-        found = shown.setdefault(name.owner, [])
-        before = _KIN.search(text, max(0, start - 24), start)
-        for gender in "FM" if before else "":
-            word = before[1].lower()  # type: ignore[index]
-            is_kin = word in words(f"kin_{gender}")
-            if is_kin or word in words(f"titles_{gender}"):
+    votes, kin = Counter[tuple[int, str]](), set()
+    for n, (item, _, owner, _) in enumerate(linked):
+        before = _KIN.search(text, max(0, item.start - 24), item.start)
+        word = before[1].lower() if before else ""
+        for gender in "FM":
+            if word in words(f"kin_{gender}"):
+                kin.add(owner)
+            if word in words(f"kin_{gender}") | words(f"titles_{gender}"):
                 # It outweighs a pronoun, which may be somebody else's.
-                found += [gender] * 3
-                kin |= {name.owner} if is_kin else set()
-        behind = text[end : linked[n + 1].item.start if n + 1 < len(linked) else end + 160]
-        for word in _PRONOUN.findall(_SENTENCE.split(behind[:160])[0]):
-            found.append("F" if word.lower() in ("she", "her", "hers", "herself") else "M")
+                votes[owner, gender] += 3
+        after = linked[n + 1].item.start if n + 1 < len(linked) else len(text)
+        behind = text[item.end : min(after, item.end + 160)]
+        for pronoun in _PRONOUN.findall(_SENTENCE.split(behind)[0]):
+            votes[owner, "F" if pronoun.lower().startswith(("she", "her")) else "M"] += 1
     for i, person in enumerate(people):
-        genders, given = shown.get(i, []), person.first(GIVEN)
-        lead = genders.count("F") - genders.count("M")
+        given, lead = person.first(GIVEN), votes[i, "F"] - votes[i, "M"]
         # Where the name says another gender, one pronoun is not enough.
         known = given is not None and name_table().gender(person.words[given])
         if not person.gender and abs(lead) > bool(known):
             person = person._replace(gender="F" if lead > 0 else "M")
         lone = len(person.words) == 1 and i in kin
         yield person._replace(kinds=(GIVEN,)) if lone else person
+
+
+def _renamed(
+    text: str, items: Sequence[Item], people: People, everyone: ScopePeople, *, local: bool
+) -> tuple[list[Person], list[Linked]]:
+    """The people whose names get another one, those of the scope first, and those names."""
+    anew = {item[:2]: item for item in items if item.action in _ANEW and is_name(item.label)}
+    those = people.among(anew)
+    names = zip(those.spans, those.mentions, those.owners, those.places, strict=True)
+    linked = [Linked(anew[span[:2]], m, o, p) for span, m, o, p in names]
+    if everyone.people:
+        return _among(those.persons, linked, everyone)
+    shown = _as_shown(text, those.persons, linked) if local else those.persons
+    return list(shown), linked
 
 
 def _among(
@@ -238,15 +238,14 @@ def plan(
     RETURNS (list[Replacement]): One for each item that is not kept, and for each header that is removed, with the items in it.
     """
     if people is None:
-        people = identify(text, [(i.start, i.end, i.label, i.person) for i in items])
+        people = identify(text, [(*item[:3], None) for item in items])
     avoid = Forbidden(people.words(), known, everyone.words, text=text if local else "")
-    persons, linked = renamed(people, items)
-    if everyone.people:
-        persons, linked = _among(persons, linked, everyone)
-    elif local:
-        persons = [*_as_shown(text, persons, linked)]
+    persons, linked = _renamed(text, items, people, everyone, local=local)
     fixed = fixed_names(persons, linked, profile, chance, everyone.labels, avoid)
-    persons = _given_first(persons, linked, fixed)
+    # Those with a pseudonym, an English name, have their family name last, unless it stands before a comma.
+    for i in fixed.keys() - {name.owner for name in linked if name.mention.form.comma}:
+        kinds = sorted(persons[i].kinds, key=FAMILY.__eq__)
+        persons[i] = persons[i]._replace(kinds=tuple(kinds))
     is_near = profile.length == NEAR
     named = name_people(
         persons,
@@ -258,25 +257,23 @@ def plan(
         first=len(everyone.people),
     )
     values = _values(text, items)
+    ages = choose_age_shift(
+        values[AGE], chance, spread=profile.age_spread, border=profile.age_border, local=local
+    )
+    # A weekday that stands beside a date stays right where dates move by weeks.
+    moved = [item for item in items if (item.label, item.action) == (DATE, SURROGATE)]
+    weeks = any(weekday_beside(text, date.start, date.end) for date in moved)
+    dates = choose_date_shift(values[DATE], chance, weeks=weeks, local=local, locale=profile.locale)
     context = Context(
         chance,
         name_table(),
-        people=NamedPeople(named),
+        people=named,
         reserved=profile.reserved if reserved is None else reserved,
         locale=profile.locale,
-        ages=choose_age_shift(
-            values[AGE], chance, spread=profile.age_spread, border=profile.age_border, local=local
-        ),
-        dates=choose_date_shift(
-            values[DATE],
-            chance,
-            weeks=_stand_by_weekdays(text, items),
-            local=local,
-            locale=profile.locale,
-            near=is_near,
-        ),
+        ages=ages,
+        dates=dates,
         avoid=avoid,
-        pools=pools or {} if profile.pool == "corpus" else {},
+        pools=pools or {},
         near=is_near,
         other={canonical(k): v for k, v in profile.other.items()},
     )
@@ -286,59 +283,47 @@ def plan(
     numbers: dict[str, dict[str, int]] = {}
     found = []
     for item in items:
-        old, note = text[item.start : item.end], ""
         if item.action == profiles.KEEP:
             continue
+        old, name, note = text[item.start : item.end], by_start.get(item.start), ""
         if item.start in whole:
-            became = whole[item.start]
-        elif item.start in by_start:
-            became, note = _name(by_start[item.start], named, context, profile=profile, fixed=fixed)
+            new = whole[item.start]
+        elif name is not None:
+            new, note = _name(name, context, profile=profile, fixed=fixed)
         elif item.action == SURROGATE:
-            became = made.get((item.label, old))
+            new = made.get((item.label, old))
         elif item.action == PSEUDONYM:
-            became = fixed_value(
-                item, text, named, chance, fixed=fixed, profile=profile, numbers=numbers
-            )
+            new = fixed_value(item, text, context, fixed=fixed, profile=profile, numbers=numbers)
         else:
-            became = _without_key(item, text, profile)
-        found.append(_replacement(item, old, became, note))
+            new = _without_key(item, text, profile)
+        found.append(_replacement(item, old, new, note))
     found = [*_agreeing(text, found)]
     return _without_headers(text, items, found) if profile.header == REMOVE else found
 
 
 def _values(text: str, items: Sequence[Item]) -> dict[str, set[str]]:
     """Label -> values that get a surrogate of their own; names are none of them."""
-    values: dict[str, set[str]] = {AGE: set(), DATE: set()}
+    values = defaultdict[str, set[str]](set)
     for item in items:
         if item.action == SURROGATE and item.label in GENERATORS:
-            values.setdefault(item.label, set()).add(text[item.start : item.end])
+            values[item.label].add(text[item.start : item.end])
     return values
 
 
-def _stand_by_weekdays(text: str, items: Sequence[Item]) -> bool:
-    """Whether a weekday stands beside a date that moves: then dates move by weeks."""
-    dates = [i for i in items if i.action == SURROGATE and i.label == DATE]
-    return any(weekday_beside(text, date.start, date.end) for date in dates)
+def _without_key(item: Item, text: str, profile: Profile) -> str | None:
+    old = text[item.start : item.end]
+    if item.action == GENERIC and item.label in profile.generic:
+        nouns = profile.generic[item.label]
+        return profiles.generic(nouns, before=text[: item.start], original=old)
+    return _WITHOUT_KEY[item.action](old) if item.action in _WITHOUT_KEY else None
 
 
 def _replacement(item: Item, old: str, new: str | None, note: str) -> Replacement:
     """A tag stands where there is nothing new; a generic noun may be what stood there."""
     if new is None or (new.casefold() == old.casefold() and item.action != GENERIC):
-        note = NO_SURROGATE if item.action in (SURROGATE, PSEUDONYM, GENERIC) else note
         new = profiles.tag(item.label)
+        note = NO_SURROGATE if item.action in (SURROGATE, PSEUDONYM, GENERIC) else note
     return Replacement(item.start, item.end, new, item.label, item.action, note)
-
-
-def _given_first(
-    people: Sequence[Person], linked: Sequence[Linked], fixed: Mapping[int, str]
-) -> list[Person]:
-    """Those with a pseudonym, an English name, with their family name last, unless it stands before a comma."""
-    commas = {name.owner for name in linked if name.mention.form.comma}
-    found = list(people)
-    for i in fixed.keys() - commas:
-        kinds = sorted(people[i].kinds, key=FAMILY.__eq__)
-        found[i] = people[i]._replace(kinds=tuple(kinds))
-    return found
 
 
 def _pieces(
@@ -349,16 +334,15 @@ def _pieces(
 ) -> dict[int, str | None]:
     """Start -> new text of what becomes what it is a part of, or becomes elsewhere: pieces of dates, also short numbers with another
     label; a handle that was found as a name too."""
-    numbers, spans = (labels.ID_NUM, labels.PHONE_NUM), list[tuple[int, int]]()
+    spans = list[tuple[int, int]]()
     found: dict[int, str | None] = {}
-    for start, end, label, action, _ in items:
+    for start, end, label, action in items:
         handle = made.get((labels.USERNAME, text[start:end]))
-        if action in _ANEW and (label == DATE or (label in numbers and end - start < 5)):
-            spans.append((start, end))
+        if label == DATE or (label in KEYS and end - start < 5):
+            spans += [(start, end)] if action in _ANEW else []
         elif handle and action == SURROGATE and is_name(label):
             found[start] = handle
-    assert context.dates is not None
-    return found | torn_dates(text, spans, context.dates, context.chance)
+    return found | torn_dates(text, spans, context)
 
 
 def _agreeing(text: str, found: Sequence[Replacement]) -> Iterator[Replacement]:
@@ -366,26 +350,27 @@ def _agreeing(text: str, found: Sequence[Replacement]) -> Iterator[Replacement]:
     not stick to what stands beside it."""
     last = 0
     for n, rep in enumerate(found):
-        start, end, new = rep.start, rep.end, rep.new
-        after = found[n + 1].start if n + 1 < len(found) else len(text)
-        if rep.action not in (profiles.MASK, profiles.LEGACY_SHA256, REMOVE):
+        start, end, new = rep[:3]
+        behind = text[end : found[n + 1].start if n + 1 < len(found) else None][:1]
+        is_tag = new.startswith("[") and new.endswith("]")
+        beside = ""
+        if rep.action not in _UNREAD:
             article = _ARTICLE.search(text, max(last, start - 4), start)
             if article and (word := _article(text, article, text[start:end], new, rep.label)):
                 yield _beside(*article.span(1), word)
-            is_tag = new.startswith("[") and new.endswith("]")
             if is_tag and start > last and text[start - 1] == "_":
                 yield _beside(start - 1, start, " ")
-            yield rep._replace(new=new + " ") if is_tag and text[end:after][:1].isalnum() else rep
-            last = end
-            if is_tag and end < after and text[end] == "_":
-                yield _beside(end, end + 1, " ")
-                last = end + 1
-            elif text[end:after] and _is_possessive(text, start, end) and new[-1:] not in "sxzSXZ":
-                yield _beside(end, end + 1, text[end] + "s")
-                last = end + 1
-        else:
-            yield rep
-            last = end
+            if is_tag and behind == "_":
+                beside = " "
+            elif behind and _is_possessive(text, start, end) and new[-1:] not in "sxzSXZ":
+                beside = behind + "s"
+            if is_tag and behind.isalnum():
+                rep = rep._replace(new=new + " ")
+        yield rep
+        last = end
+        if beside:
+            yield _beside(end, end + 1, beside)
+            last = end + 1
 
 
 def _beside(start: int, end: int, new: str) -> Replacement:
@@ -397,7 +382,7 @@ def _article(text: str, article: re.Match[str], old: str, new: str, label: str) 
     word = article[1]
     is_start = word[0].islower() or profiles.is_sentence_start(text[: article.start()])
     line = text[text.rfind("\n", 0, article.start()) + 1 :][:200].partition("\n")[0]
-    if not is_start or (is_name(label) and STOP_WORDS.isdisjoint(_WORDS.findall(line))):
+    if not is_start or (is_name(label) and STOP_WORDS.isdisjoint(re.findall(r"[a-z]{3,}", line))):
         return ""
     if _takes_an(old) != (len(word) > 1) or _takes_an(new) == (len(word) > 1):
         return ""
@@ -419,24 +404,6 @@ def _is_possessive(text: str, start: int, end: int) -> bool:
     return len(_OPENS.findall(line)) <= len(_CLOSES.findall(line))
 
 
-def _without_key(item: Item, text: str, profile: Profile) -> str | None:
-    old = text[item.start : item.end]
-    match item.action:
-        case profiles.GENERIC if item.label in profile.generic:
-            return profiles.generic(
-                profile.generic[item.label], before=text[: item.start], original=old
-            )
-        case profiles.LEGACY_SHA256:
-            return profiles.legacy_sha256(old)
-        case profiles.REDACT:
-            return profiles.redact(item.label)
-        case profiles.MASK:
-            return profiles.mask(old)
-        case profiles.REMOVE:
-            return ""
-    return None
-
-
 def _without_headers(
     text: str, items: Sequence[Item], found: list[Replacement]
 ) -> list[Replacement]:
@@ -453,7 +420,7 @@ def _details(
     """(label, value) -> surrogate, for everything but names; no value gets that of another one, nor one that is an original."""
     found: dict[tuple[str, str], str | None] = {}
     addresses = [*values.get(EMAIL, ()), *values.get(labels.USERNAME, ())]
-    handles = {handle for value in addresses if has_sign(handle := handle_of(value))}
+    handles = set(filter(has_sign, map(handle_of, addresses)))
     taken = {canonical(value) for value in handles.union(*values.values())}
     context = replace(
         context, handles=distinct(handles, surrogate_handle, context, forbidden=taken)
@@ -463,13 +430,8 @@ def _details(
         if label in TOGETHER:
             made = {value: generator(value, context, 0) for value in values[label]}
         else:
-            made = distinct(
-                values[label],
-                _dated(generator) if label in KEYS else generator,
-                context,
-                forbidden=taken,
-                key=KEYS.get(label, canonical),
-            )
+            key = KEYS.get(label, canonical)
+            made = distinct(values[label], generator, context, forbidden=taken, key=key)
         for value, new in made.items():
             if label in SPARE and (new is None or new.casefold() == value.casefold()):
                 n = int.from_bytes(context.chance.order(value)[:4])
@@ -478,22 +440,8 @@ def _details(
     return found
 
 
-def _dated(generator: Generator) -> Generator:
-    """The generator of a number, but that a date that is labelled as one moves as a date."""
-    return lambda value, context, attempt: (
-        surrogate_date(value, context)
-        if not attempt and is_date(value)
-        else generator(value, context, attempt)
-    )
-
-
 def _name(
-    linked: Linked,
-    named: Sequence[Named],
-    context: Context,
-    *,
-    profile: Profile,
-    fixed: dict[int, str],
+    linked: Linked, context: Context, *, profile: Profile, fixed: Mapping[int, str]
 ) -> tuple[str | None, str]:
     """A name's new form, and a note."""
     item, mention, owner, places = linked
@@ -501,12 +449,11 @@ def _name(
     if owner < 0:
         # No letter of a name: a number maybe.
         return randomize_same_shape(mention.text, chance.rng("NAME/numbers", mention.text)), ""
+    named = context.people[owner]
     if item.action == PSEUDONYM and owner not in fixed and not pseudonym_list(item.label, profile):
-        return profiles.pseudonym(
-            item.label, chance.token("NAME", " ".join(named[owner].person.words))
-        ), ""
-    new = render(mention, named[owner], chance, places, avoid=context.avoid)
-    return new, named[owner].note
+        token = chance.token("NAME", " ".join(named.person.words))
+        return profiles.pseudonym(item.label, token), ""
+    return render(mention, named, chance, places, avoid=context.avoid), named.note
 
 
 def pseudonym_list(label: str, profile: Profile) -> list[str]:
@@ -533,68 +480,58 @@ def fixed_names(
     roles = {i: label for i, label in enumerate(labels) if profile.action(label) == PSEUDONYM}
     for item, _, owner, _ in linked:
         if owner >= len(labels) and item.action == PSEUDONYM:
-            roles[owner] = (
-                NAME_STUDENT if NAME_STUDENT in (item.label, roles.get(owner)) else item.label
-            )
-    used: set[str] = set()
+            is_student = NAME_STUDENT in (item.label, roles.get(owner))
+            roles[owner] = NAME_STUDENT if is_student else item.label
     originals = {word for person in people for word in person.words}
-    found = {}
+    found: dict[int, str] = {}
     # A secret order, for that of the alphabet would tell something; then those of this document alone.
-    ranks = {
-        i: chance.order(" ".join(people[i].words)) if i < len(labels) else b"\xff" * 33
-        for i in roles
-    }
-    for owner, label in sorted(roles.items(), key=lambda pair: (ranks[pair[0]], pair[0])):
-        options = pseudonym_list(label, profile)
-        if label == NAME_STUDENT and options:
+    ranks = {i: chance.order(" ".join(people[i].words)) for i in roles if i < len(labels)}
+    for owner in sorted(roles, key=lambda i: (i >= len(labels), ranks.get(i, b""), i)):
+        options = pseudonym_list(roles[owner], profile)
+        if roles[owner] == NAME_STUDENT and options:
             options = [*options, *pseudonym_list("NAME_CONNECTED", profile)]
-        # No pseudonym may hold a part of somebody's own name.
-        free = [
-            o
-            for o in options
-            if o not in used
-            and originals.isdisjoint(norm(w) for w in o.split())
-            and not all(norm(w) in avoid for w in o.split())
-        ]
-        if free:
-            found[owner] = free[0]
-            used.add(free[0])
+        for option in options:
+            parts = {norm(word) for word in option.split()}
+            # No pseudonym may hold a part of somebody's own name.
+            is_free = originals.isdisjoint(parts) and not all(part in avoid for part in parts)
+            if is_free and option not in found.values():
+                found[owner] = option
+                break
     return found
 
 
 def fixed_value(
     item: Item,
     text: str,
-    named: Sequence[Named],
-    chance: SurrogateKey,
+    context: Context,
     *,
-    fixed: dict[int, str],
+    fixed: Mapping[int, str],
     profile: Profile,
     numbers: dict[str, dict[str, int]],
 ) -> str:
     """A detail's pseudonym; a keyed token where the profile has none, or has used them up. numbers: Values so far, by kind."""
     label, old = item.label, text[item.start : item.end]
-    key = label
-    if label == LOCATION and "county" in old.lower() and "COUNTY" in profile.pseudonyms:
-        key = "COUNTY"
-    elif label == URL_PERSONAL and "linkedin." in old.lower() and "LINKEDIN" in profile.pseudonyms:
-        key = "LINKEDIN"
+    # The profile may tell counties from places, and LinkedIn from pages.
+    kinds = {LOCATION: ("county", "COUNTY"), URL_PERSONAL: ("linkedin.", "LINKEDIN")}
+    sign, key = kinds.get(label, ("", label))
+    key = key if sign in old.lower() and key in profile.pseudonyms else label
     seen = numbers.setdefault(key, {})
-    number = seen.setdefault(canonical(old), len(seen) + 1)
-    value = profile.pseudonyms.get(key)
-    if value is None or (isinstance(value, list) and number > len(value)):
-        return profiles.pseudonym(label, chance.token(label, canonical(old)))
+    number = seen.setdefault(canonical(old), len(seen))
+    value = profile.pseudonyms.get(key, [])
     if isinstance(value, list):
+        if number >= len(value):
+            return profiles.pseudonym(label, context.chance.token(label, canonical(old)))
         loud = old.isupper() or text[text.rfind("\n", 0, item.start) + 1 : item.end].islower()
-        return like(old, value[number - 1]) if loud else value[number - 1]
-    if label == EMAIL and "@" in value:
-        local, _, domain = value.partition("@")
-        if (owner := owner_of(old, named)) in fixed:
-            # "samdoe@uni.edu" is the writer's; the others get addresses of the same form.
-            local = letters(fixed[owner])
-        # Where half of an address is marked, half of one stands there.
-        if old.startswith("@") and len(old) > 1:
-            return "@" + domain
-        is_half = "@" not in old and _AT_BEHIND.match(text, item.end)
-        return local if is_half else f"{local}@{domain}"
-    return value
+        return like(old, value[number]) if loud else value[number]
+    local, at, domain = value.partition("@")
+    if label != EMAIL or not at:
+        return value
+    # "samdoe@uni.edu" is the writer's; the others get addresses of the same form.
+    owner = owner_of(old, context.people)
+    local = letters(fixed[owner]) if owner in fixed else local
+    # Where half of an address is marked, half of one stands there.
+    if old.startswith("@") and len(old) > 1:
+        return at + domain
+    return (
+        local if "@" not in old and re.match(r"\s?@", text[item.end :][:2]) else local + at + domain
+    )

@@ -33,28 +33,26 @@ def _draw(ch: str, rng: Source, lead: bool) -> str:
     return kind[int(rng.random() * len(kind))] if ch.isalnum() else ch
 
 
-def _redraw(value: str, rng: Source, leads: Container[int]) -> str:
-    """Draw each letter and digit freely and refuse only the whole original: where no digit could stay, sixty surrogates of one
-    number would tell it, since its own digits are those that never come.
+def other_chars(value: str, rng: Source, *, first: bool = False, leads: Container[int] = ()) -> str:
+    """Characters of the same classes in other order: letters stay letters, in their case, digits digits.
+
+    Each is drawn freely and only the whole original is refused: where no digit could stay, sixty surrogates of one number would
+    tell it, since its own digits are those that never come.
+
+    rng: One number is drawn for each letter or digit. first: Whether the first one leads a number: no zero then. leads: Places of more
+        that do.
     """
     new = value
     while new == value and has_sign(value):
-        new = "".join([_draw(ch, rng, i in leads) for i, ch in enumerate(value)])
+        drawn = [_draw(ch, rng, (first and not i) or i in leads) for i, ch in enumerate(value)]
+        new = "".join(drawn)
     return new
-
-
-def other_chars(value: str, rng: Source, *, first: bool = False) -> str:
-    """Characters of the same classes in other order: letters stay letters, in their case, digits digits.
-
-    rng: One number is drawn for each letter or digit. first: Whether the first one leads a number: no zero then.
-    """
-    return _redraw(value, rng, (0,) if first else ())
 
 
 def randomize_same_shape(value: str, rng: Source) -> str:
     """As `other_chars`, for codes of several parts: each run of letters and digits leads a number."""
-    starts = [i for i in range(len(value)) if not (i and value[i - 1].isalnum())]
-    return _redraw(value, rng, starts)
+    leads = [i for i in range(len(value)) if not (i and value[i - 1].isalnum())]
+    return other_chars(value, rng, leads=leads)
 
 
 def fill(shape: str, chars: Iterable[str]) -> str:
@@ -67,10 +65,8 @@ def ordinal(ending: str, number: int) -> str:
     """ "st", "nd", "rd", "th" for a number, as the old ending is written; other endings as they were."""
     if ending.lower() not in ("st", "nd", "rd", "th"):
         return ending
-    right = (
-        "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    )
-    return right.upper() if ending.isupper() else right
+    endings = {} if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}
+    return in_case(ending, endings.get(number % 10, "th"))
 
 
 def in_case(old: str, new: str) -> str:
@@ -92,11 +88,8 @@ def rewrite(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
 @cache
 def resource(name: str) -> dict[str, Any]:
     """What resources/surrogates/NAME.toml holds."""
-    return tomllib.loads(
-        (resources.files("pii_components") / f"resources/surrogates/{name}.toml").read_text(
-            encoding="utf8"
-        )
-    )
+    path = resources.files("pii_components") / f"resources/surrogates/{name}.toml"
+    return tomllib.loads(path.read_text(encoding="utf8"))
 
 
 @cache

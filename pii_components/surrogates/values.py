@@ -106,37 +106,28 @@ def distinct(
     found: dict[str, str | None] = {}
     for group in sorted(groups, key=context.chance.order) if len(groups) > 1 else groups:
         forms = sorted(set(groups[group]))
-        best: tuple[int, dict[str, str | None], set[str]] | None = None
-        fit = 0
+        fit: list[tuple[int, dict[str, str | None], set[str]]] = []
         for attempt in range(MAX_TRIES):
             made = {form: generator(form, context, attempt) for form in forms}
             results = {canonical(new) for new in made.values() if new is not None}
             lacks = None in made.values()
             if lacks or (results.isdisjoint(blocked) and results.isdisjoint(taken)):
-                distance = _distance(made) if context.near and not lacks else 0
-                fit += 1
-                if best is None or distance < best[0]:
-                    best = distance, made, results
-                if not distance or fit >= NEAR_TRIES:
+                lengths = [abs(len(new) - len(old)) for old, new in made.items() if new is not None]
+                distance = sum(lengths) if context.near and not lacks else 0
+                fit.append((distance, made, results))
+                if not distance or len(fit) >= NEAR_TRIES:
                     break
-        _, chosen, results = best or (0, dict.fromkeys(forms), set())
+        nothing: tuple[int, dict[str, str | None], set[str]] = (0, dict.fromkeys(forms), set())
+        _, chosen, results = min(fit, key=lambda option: option[0], default=nothing)
         found.update(chosen)
         taken |= results
     return found
 
 
-def _distance(made: Mapping[str, str | None]) -> int:
-    return sum(abs(len(new) - len(old)) for old, new in made.items() if new is not None)
-
-
 class Item(NamedTuple):
-    """A span of a document in characters, end exclusive, and what shall become of it: one of `profiles.ACTIONS`.
-
-    person (int | None): Of a name, whose it is, if that was found out before: equal numbers are one person.
-    """
+    """A span of a document in characters, end exclusive, and what shall become of it: one of `profiles.ACTIONS`."""
 
     start: int
     end: int
     label: str
     action: str
-    person: int | None = None

@@ -128,18 +128,19 @@ def cut_texts(texts: Sequence[LabelledText], *, most: int, seed: int) -> list[La
     """
     rng, cut = random.Random(seed), list[LabelledText]()
     for one in texts:
+        marked = [*((a, b) for a, b, _ in one.spans), *one.masked]
+        inside = {i for a, b in marked for i in range(a + 1, b)}  # "J. Lopez" is not two sentences
         ends = [0, *(m.end() for m in _SENTENCE.finditer(one.text)), len(one.text)]
+        ends = [end for end in ends if end not in inside]
         named = [a for a, _, label in one.spans if is_name(label)]
         for at in rng.sample(named, min(most, len(named))):
             n = bisect_right(ends, at) - 1
             start = ends[max(0, n - rng.choice((0, 0, 1)))]
             end = ends[min(len(ends) - 1, n + 1 + rng.choice((0, 0, 1)))]
             spans = tuple(
-                (a - start, b - start, label)
-                for a, b, label in one.spans
-                if a >= start and b <= end
+                (a - start, b - start, label) for a, b, label in one.spans if start <= a < end
             )
-            masked = tuple((a - start, b - start) for a, b in one.masked if a >= start and b <= end)
+            masked = tuple((a - start, b - start) for a, b in one.masked if start <= a < end)
             cut.append(LabelledText(one.id, one.text[start:end], spans, masked))
     return cut
 

@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import spacy
-import srsly
 
 from ..errors import Errors, PiiError
 from ..ner.onnx import OnnxShim
-from .onnx_export import ENCODER, encoder_shim, encoder_state, heads_of
+from .onnx_export import CASES, ENCODER, PLACES, encoder_shim, encoder_state
 
 logger = logging.getLogger(__name__)
 
-HEADS = "num_attention_heads"
 WEIGHTS = ("model.safetensors", "encoder.pt")
 
 
@@ -35,14 +33,8 @@ def need_weights(folder: Path) -> Path:
     raise PiiError(Errors.E604, path=str(folder), what=" or ".join(WEIGHTS), task="get-encoder")
 
 
-def read_heads(folder: Path) -> int:
-    """RETURNS (int): Heads of attention, as config.json says, upstream's or ours; 12 without one, as MiniLM and BERT have."""
-    path = folder / "config.json"
-    return int(srsly.read_json(path)[HEADS]) if path.is_file() else 12
-
-
 def read_torch(weights: Path) -> dict[str, Any]:
-    """RETURNS (dict[str, Tensor]): What is in encoder.pt, 32 bits each."""
+    """RETURNS (dict[str, Tensor]): What is in a file of weights, 32 bits each."""
     import torch
 
     state = torch.load(weights, map_location="cpu", weights_only=True)
@@ -54,17 +46,20 @@ def read_torch(weights: Path) -> dict[str, Any]:
 def make_encoder_loader(*, path: str | Path) -> Callable[[Any, Any, Any], Any]:
     """`pii_edu.EncoderLoader.v1`: loads an encoder's weights when a pipeline is initialized.
 
-    path (str | Path): A folder with `model.safetensors` (upstream's names of the weights) or `encoder.pt` (of another pipeline).
+    path (str | Path): A folder with `model.safetensors` (upstream's names of the weights) or `encoder.pt` (of another pipeline); layers that the
+        pipeline's encoder does not have are left out.
     RETURNS (Callable): For `[initialize.components.transformer.encoder_loader]`; RAISES (PiiError): E604, if the folder holds neither.
     """
 
     def load(model: Any, X: Any = None, Y: Any = None) -> Any:
-        from spacy_curated_transformers.models import build_pytorch_checkpoint_loader_v1
+        from curated_transformers.models.hf_util import convert_pretrained_model_for_encoder
 
-        weights = need_weights(Path(path))
+        weights, encoder = need_weights(Path(path)), model.shims[0]._model
+        state = read_torch(weights)
         if weights.suffix != ".pt":
-            return build_pytorch_checkpoint_loader_v1(path=weights)(model, X, Y)
-        model.shims[0]._model.load_state_dict(read_torch(weights))
+            state = convert_pretrained_model_for_encoder(encoder, state)
+        known = encoder.state_dict()
+        encoder.load_state_dict({name: value for name, value in state.items() if name in known})
         return model
 
     return load
@@ -93,7 +88,7 @@ def make_sentencepiece_loader(*, path: str | Path) -> Callable[[Any, Any, Any], 
 
 
 def extract(nlp: Any, out: Path) -> Path:
-    """Write the encoder of a pipeline to a folder, in half precision, and vocab.txt and config.json beside it.
+    """Write the encoder of a pipeline to a folder, in half precision, and vocab.txt beside it.
 
     nlp (Language): A pipeline with a curated transformer, or with the ONNX encoder that was made from one.
     RETURNS (Path): The file with the weights.
@@ -104,12 +99,12 @@ def extract(nlp: Any, out: Path) -> Path:
     model = nlp.get_pipe(ENCODER).model
     shim = encoder_shim(model)
     if isinstance(shim, OnnxShim):
-        state = {name: torch.from_numpy(value) for name, value in encoder_state(shim.graph).items()}
-        heads = heads_of(shim.graph)
+        arrays = encoder_state(shim.graph)
+        if CASES in arrays:  # a curated transformer has none: all words are as in small letters
+            arrays[PLACES] = arrays[PLACES] + arrays.pop(CASES)[0]
+        state = {name: torch.from_numpy(value) for name, value in arrays.items()}
     else:
         state = shim._model.state_dict()
-        heads = shim._model.curated_encoder.layers[0].mha.num_heads
-    srsly.write_json(out / "config.json", {HEADS: heads})
     torch.save(half(state), out / "encoder.pt")
     pieces = model.get_ref("piece_encoder").attrs["wordpiece_processor"].to_list()
     (out / "vocab.txt").write_text("\n".join(pieces), "utf8")

@@ -289,12 +289,6 @@ def _feed_forward(g: _Graph, x: str, at: str, *, output: str) -> str:
     return g.add_and_norm(out, x, at + "ffn_output_layernorm", output=output)
 
 
-def heads_of(graph: bytes) -> int:
-    """RETURNS (int): How many heads of attention the graph of an encoder has: its weights do not tell."""
-    attributes = (a for node in _onnx().load_from_string(graph).graph.node for a in node.attribute)
-    return int(next(a.i for a in attributes if a.name == "num_heads"))
-
-
 def encoder_state(graph: bytes) -> dict[str, numpy.ndarray]:
     """RETURNS (dict[str, numpy.ndarray]): Weights of a graph of `encoder_graph`, by their names in the curated transformer, 32 bits each; what
     was 8 bits is as near as 8 bits are. So training can go on from what ships."""
@@ -401,17 +395,15 @@ def check_settings(settings: dict[str, Any]) -> None:
             raise PiiError(Errors.E110, problem=problem)
 
 
-def _replace_listeners(
-    tree: dict[str, Any], new: dict[str, Any], kind: str = _LISTENER
-) -> list[dict[str, Any]]:
-    """Put `new` where a config has a listener, or another `kind`. RETURNS (list[dict]): The poolings of those that were there."""
+def _replace_listeners(tree: dict[str, Any], new: dict[str, Any]) -> list[dict[str, Any]]:
+    """Put `new` where a config has a listener. RETURNS (list[dict]): The poolings of those that were there."""
     poolings: list[dict[str, Any]] = []
     for key, value in tree.items():
-        if isinstance(value, dict) and value.get("@architectures") == kind:
+        if isinstance(value, dict) and value.get("@architectures") == _LISTENER:
             poolings.append(value.get("pooling", {}))
             tree[key] = dict(new)
         elif isinstance(value, dict):
-            poolings += _replace_listeners(value, new, kind)
+            poolings += _replace_listeners(value, new)
     return poolings
 
 

@@ -19,7 +19,7 @@ def released(folder, pii_edu):
     """A folder of twelve texts, two of them not read; released as `clean`."""
     for i in range(12):
         put(folder / f"in/Ilse_Okoro_{i:02}.txt", ESSAY if i % 2 else OTHER)
-    put(folder / "in/Ilse_Okoro_notes.md", OTHER)
+    put(folder / "in/Ilse_Okoro_notes.doc", OTHER)
     put(folder / "in/Ilse_Okoro_empty.txt", "")
     run = pii_edu("deidentify in --out clean --profile ferpa_strict --id-map map.csv")
     assert run.exit_code == 1 and "report.html" in run.stderr, run.output

@@ -39,7 +39,7 @@ def test_text_file(folder, pii_edu, bom):
 
 def test_folder(folder, pii_edu):
     texts = ["a.txt", "week 1/b.txt", "week 1/deep/c.TXT"]
-    for name in (*texts, "notes.md"):
+    for name in (*texts, "notes.doc"):
         put(folder / "essays" / name, ESSAY)
     put(folder / "essays/week 1/empty.txt", "")
     put(folder / "clean/other.txt", "other")
@@ -51,7 +51,7 @@ def test_folder(folder, pii_edu):
     for name in texts:
         check((folder / "clean" / name).read_bytes().decode())
     assert report(folder / "clean/report.json")["skipped"]["records"] == [
-        {"record": 2, "code": "E551", "file": "notes.md"},
+        {"record": 2, "code": "E551", "file": "notes.doc"},
         {"record": 5, "code": "E530", "file": "week 1/empty.txt"},
     ]
 

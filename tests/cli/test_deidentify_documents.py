@@ -23,7 +23,8 @@ LMS = {
     "sorelina_48211_99311_draft.pdf": make_pdf(TEXT, "As Buzan says."),
     "Ina Sorel_7_assignsubmission_file_/essay.txt": ESSAY.encode(),
     "hw1_isorel_attempt_2024-05-01-10-00-00.txt": b"Name: Ina Sorel",
-    "Ina Sorel_7_assignsubmission_onlinetext_/onlinetext.html": b"<p>Ina Sorel</p>",
+    "Ina Sorel_7_assignsubmission_onlinetext_/onlinetext.html": b"<p>By <b>Ina</b> Sorel</p>",
+    "sorelina_48211_99312_notes.pages": b"x",
 }
 
 
@@ -74,16 +75,42 @@ def test_an_export_of_a_learning_platform(folder, pii_edu, form, out):
     with open(folder / "map.csv", encoding="utf8", newline="") as file:
         rows = {row["in"]: row["out"] for row in csv.DictReader(file)}
     assert set(rows) == set(LMS)
-    assert [old for old, new in rows.items() if not new] == [old for old in LMS if "html" in old]
+    assert [old for old, new in rows.items() if not new] == ["sorelina_48211_99312_notes.pages"]
+    assert "(sorelina_48211_99312_notes.pages)" in run.stderr  # and the map: to be found
     if out == "clean.zip":
         zipfile.ZipFile(folder / out).extractall(where)
     names = files_in(where)
     assert set(names) == {*filter(None, rows.values()), "report.json", "report.html"}
-    assert sorted(name[-4:] for name in names) == [".txt"] * 4 + ["html", "json"]
+    assert sorted(name[-4:] for name in names) == [".txt"] * 5 + ["html", "json"]
     page = (where / "report.html").read_text("utf8")
     assert not re.search(r"(?i)\bina\b|sorel|20418837", page)
     seen = " ".join([*names, *((where / n).read_text() for n in names if n != "report.html")])
     assert not any(value.lower() in seen.lower() for value in (*GONE, "isorel"))
+
+
+def test_every_kind_of_file_of_a_course_comes_back(folder, pii_edu):
+    table = "name,student_id,post\nIna Sorel,20418837,A map helps.\nIna Sorel,,Write to ina.sorel@example.edu\n"
+    put(folder / "in/forum.csv", table)
+    put(folder / "in/old.txt", f"{TEXT}. She didn’t say “no”.".encode("cp1252"))
+    put(folder / "in/week 1.zip", zipped({"entry.html": f"<p>{TEXT}</p>".encode()}))
+    put(folder / "in/chat.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n<v Ina Sorel>A map helps.\n")
+    run = pii_edu("deidentify in --out clean --vault v --config ids=keep")
+    assert run.exit_code == 0, run.output
+    assert "'old.txt' is no Unicode; it was read as cp1252" in run.stderr
+    assert report(folder / "clean/report.json")["encodings_recognised"] == [
+        {"record": 3, "encoding": "cp1252"}
+    ]
+    texts = ["chat.vtt.txt", "forum.csv", "old.txt", "week 1.zip/entry.html.txt"]
+    assert files_in(folder / "clean") == sorted([*texts, "report.html", "report.json"])
+    for name in texts:
+        text = (folder / "clean" / name).read_text("utf8")
+        assert not any(value in text for value in GONE), text
+    rows = list(csv.DictReader(io.StringIO((folder / "clean/forum.csv").read_text("utf8"))))
+    assert list(rows[0]) == ["name", "student_id", "post"] and rows[0]["post"] == "A map helps."
+    run = pii_edu("reidentify clean --vault v --out again")
+    assert run.exit_code == 0, run.output
+    assert (folder / "again/forum.csv").read_text("utf8") == table
+    assert (folder / "again/week 1.zip/entry.html.txt").read_text("utf8") == TEXT
 
 
 UNSAFE = [
@@ -94,7 +121,8 @@ UNSAFE = [
     ("E566", {"c:a.txt": b"x"}),
     ("E565", {"a.txt": b"0" * 5_000_000}),
     ("E566", {"a.pdf": make_pdf("x"), "a.pdf.txt": b"x"}),
-    ("E551", {"b.zip": b"x", "a.txt": b"x"}),
+    ("E501", {"b.zip": b"x", "a.txt": b"x"}),
+    ("E551", {"b.doc": b"x", "a.txt": b"x"}),
 ]
 
 
@@ -143,8 +171,8 @@ def test_dry_run_writes_nothing_and_says_what_would_be(folder, pii_edu):
     put(folder / "hw.zip", zipped(LMS))
     line = "deidentify hw.zip --out clean --id-map map.csv --dry-run"
     run = pii_edu(f"{line} --config model=no_such_model")
-    assert run.exit_code == 1 and "4 documents" in run.stderr, run.output
-    assert "1 set aside; 4 would get another name" in run.stderr
+    assert run.exit_code == 1 and "5 documents" in run.stderr, run.output
+    assert "1 set aside; 5 would get another name" in run.stderr
     assert files_in(folder) == ["hw.zip"] and not any(value in run.output for value in GONE)
 
 

@@ -10,7 +10,7 @@ from tests.cli.conftest import ESSAY, files_in, put, put_texts, table
 
 DEIDENTIFY = [
     ("E501", "missing.csv"),
-    ("E502", "essays.odt"),
+    ("E502", "essays.doc"),
     ("E657", "essays.docx"),
     ("E501", "cut.zip"),
     ("E503", "none.zip"),
@@ -135,12 +135,12 @@ def many_files(folder, bare):
     put(folder / "which.csv", "id,words\n1,x\n")
     put(folder / "mail.csv", "id,text,mail\n1,x,ina.sorel@example.edu\n")
     put(folder / "class.csv", "Name\nHope Adeyink\n")
-    for name in ("essays.odt", "essays.docx", "cut.zip", "cut.pdf"):
+    for name in ("essays.doc", "essays.docx", "cut.zip", "cut.pdf"):
         put(folder / name, "x")
     empty = io.BytesIO()
     zipfile.ZipFile(empty, "w").close()
     put(folder / "none.zip", empty.getvalue())
-    for name in ("empty.csv", "empty.txt", "none/x.md"):
+    for name in ("empty.csv", "empty.txt", "none/x.doc"):
         put(folder / name, "")
     put(folder / "bad.txt", b"Ina \xff")
     put(folder / "none_good.jsonl", "{\n")

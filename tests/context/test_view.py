@@ -21,7 +21,7 @@ def test_speakers_keep_their_line() -> None:
     seen = view_of("Ana Lopez: hi\nBen Okoro: hello\nAna Lopez: how are you\nBen Okoro: fine\n")
     places = seen.places([name((0, 2)), name((5, 7))])
     assert [place.before for place in places] == ["", ""]
-    assert all("turn" not in place.zones for place in places)
+    assert all("speaker" in place.zones for place in places)
 
 
 @pytest.mark.parametrize(("text", "inside"), CASES["sources"])
@@ -32,12 +32,6 @@ def test_where_a_list_of_sources_ends(text, inside):
 @pytest.mark.parametrize(("text", "shown"), CASES["shown"])
 def test_text_as_it_is_shown(text: str, shown: str) -> None:
     assert view_of(text).text == shown
-
-
-@pytest.mark.parametrize(("text", "touched"), CASES["touched"])
-def test_a_sign_touches_a_name(text: str, touched: bool) -> None:
-    doc, at = NLP(text), text.lower().index("ana")
-    assert ("beset" in view_of(text).places([name(doc.char_span(at, at + 3))])[0].zones) is touched
 
 
 LINES = (

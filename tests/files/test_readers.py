@@ -40,8 +40,8 @@ def copy(source_path: Path, out: Path, change=lambda text: text, **options) -> l
 
 OPENING_ERRORS = [
     ("missing.txt", None, {}, "E501"),
-    ("essay.odt", "x", {}, "E502"),
-    ("folder/notes.md", "x", {}, "E503"),
+    ("essay.doc", "x", {}, "E502"),
+    ("folder/notes.doc", "x", {}, "E503"),
     ("essay", "x", {}, "E502"),
     ("empty.txt", "", {}, "E503"),
     ("only_bom.txt", codecs.BOM_UTF8, {}, "E503"),
@@ -135,7 +135,7 @@ def test_folder_skips_files_that_are_empty_or_broken(tmp_path):
     put(tmp_path / "in/b.txt", "")
     put(tmp_path / "in/c/d.txt", b"ze\xffbra")
     put(tmp_path / "in/c/e.TXT", "fine")
-    put(tmp_path / "in/c/f.odt", "no text")
+    put(tmp_path / "in/c/f.doc", "no text")
     put(tmp_path / "in/report.json", "{}")
     items = list(open_source(tmp_path / "in"))
     assert [(item.number, getattr(item, "code", "")) for item in items] == [

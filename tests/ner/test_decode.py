@@ -1,4 +1,4 @@
-"""From probabilities to spans: edges, gaps, line breaks, roles."""
+"""From probabilities to spans: edges, gaps, line breaks, what wins."""
 
 import numpy
 import pytest
@@ -7,15 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pii_components.context.view import ContextSettings
-from pii_components.labels import MODEL_LABELS, NAME_LABELS, POINTS
-from pii_components.ner.decode import OPERATING_POINT, decode, output_labels, thresholds_at
+from pii_components.labels import NAME_LABELS, POINTS
+from pii_components.ner.decode import GROUPS, OPERATING_POINT, decode, output_labels, thresholds_at
 from pii_components.spans import Candidate, write_spans
 
 from ..tiny import TOKENIZER, cases
 
 NLP = spacy.blank("en", config=TOKENIZER)
 CASES = cases("ner")
-COLUMNS = output_labels(MODEL_LABELS)
+COLUMNS = output_labels(GROUPS)
 
 
 def probabilities(doc, marks):
@@ -29,26 +29,13 @@ def probabilities(doc, marks):
 @pytest.mark.parametrize(("text", "marks", "expected"), CASES["edges"])
 def test_edges_of_spans(text, marks, expected):
     doc = NLP.make_doc(text)
-    found = decode(doc, probabilities(doc, marks), MODEL_LABELS, {})
+    found = decode(doc, probabilities(doc, marks), GROUPS, {})
     assert [doc[c.start : c.end].text for c in found] == expected
 
 
-def test_names_split_between_roles():
-    doc = NLP.make_doc("Ana")
-    probs = numpy.zeros((1, len(COLUMNS)))
-    for label in NAME_LABELS:
-        probs[0, COLUMNS.index(f"B-{label}")] = 0.12
-    probs[0, COLUMNS.index("B-NAME_CITED")] = 0.16
-    probs[0, 0] = 1 - probs[0, 1:].sum()
-    (found,) = decode(doc, probs, MODEL_LABELS, {"NAME": 0.5})
-    assert found.label == "NAME_CITED"
-    assert found.score == pytest.approx(0.64)
-    assert sum(found.roles) == pytest.approx(1, abs=0.01)
-    assert decode(doc, probs, MODEL_LABELS, {"NAME": 0.65}) == []
-
-
-def test_output_labels_come_in_pairs():
-    assert output_labels(["EMAIL", "ID_NUM"]) == ["O", "B-EMAIL", "I-EMAIL", "B-ID_NUM", "I-ID_NUM"]
+def test_a_name_is_a_students_until_decided():
+    (found,) = decode(NLP.make_doc("Ana"), numpy.asarray([[0.36, 0.44, 0.2]]), ["NAME"], {})
+    assert (found.label, found.roles, found.score) == ("NAME_STUDENT", (), pytest.approx(0.64))
 
 
 @settings(max_examples=40, deadline=None)
@@ -57,7 +44,7 @@ def test_any_probabilities_give_sorted_spans(text, seed):
     doc = NLP.make_doc(text)
     rng = numpy.random.default_rng(seed)
     probs = rng.dirichlet(numpy.full(len(COLUMNS), 0.2), size=len(doc))
-    found = decode(doc, probs, MODEL_LABELS, {"NAME": 0.2})
+    found = decode(doc, probs, GROUPS, {"NAME": 0.2})
     for left, right in zip(found, found[1:], strict=False):
         assert left.end <= right.start
     for cand in found:
@@ -80,8 +67,9 @@ def test_points_ask_for_less_or_more(thresholds):
 
 def test_points_leave_names_to_context():
     assert thresholds_at("precision", {"NAME": 0.15, "EMAIL": 0.5}) == {"NAME": 0.15, "EMAIL": 0.8}
-    low, middle, high = map(ContextSettings().protect_at, POINTS)
-    assert low < middle < high
+    for what in ("protect", "somebodys"):
+        low, middle, high = (ContextSettings().at(what, point) for point in POINTS)
+        assert low < middle < high
 
 
 def test_components_behind_keep_the_point():
@@ -102,7 +90,7 @@ def test_names_win_over_places(label):
     for name, place in CHARLOTTE[label]:
         probs = numpy.asarray([[1 - name - place, name, 0.0, place, 0.0]])
         thresholds = {"NAME": 0.08, "LOCATION": 0.35}
-        found = decode(NLP.make_doc("Charlotte"), probs, ("NAME_STUDENT", "LOCATION"), thresholds)
+        found = decode(NLP.make_doc("Charlotte"), probs, ("NAME", "LOCATION"), thresholds)
         assert "".join(c.label for c in found) == label
 
 

@@ -10,9 +10,9 @@ from thinc.api import Model, Ragged
 from pii_components.errors import PiiError
 from pii_components.ner import layers
 
-from ..tiny import TOKENIZER, TRAIN, cases, gold, tiny_pipeline, vocabulary
+from ..tiny import TOKENIZER, cases, vocabulary
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 CASES = cases("ner")
 NLP = spacy.blank("en", config=TOKENIZER)
 
@@ -114,6 +114,29 @@ def test_every_token_has_a_piece(encoder, text):
     assert all(n >= 1 for n in lengths)
 
 
+CASED = {"ana": 0, "é": 0, "Ana": 1, "A": 1, "É": 1, "ANA": 2, "ÀB": 2, "aNA": 3, "McKay": 3}
+CASED |= {"Ana2": 1, "A4": 2, "2014": 4, "(": 5, ".": 5, "@ana": 5, " ": 6, "\n\n": 6, "李伟": 3}
+
+
+@pytest.mark.parametrize("word", CASED)
+def test_case_of_a_word(word):
+    assert layers.case_of(word) == CASED[word]
+
+
+@settings(max_examples=80, deadline=None)
+@given(text=st.text(max_size=60))
+def test_case_goes_with_every_piece(encoder, text):
+    doc = NLP.make_doc(text)
+    cased = layers.build_layout_wordpiece_encoder(case=True)
+    cased.attrs.update({**encoder.attrs, "case": True})
+    (plain,), (found,) = encoder.predict([doc]), cased.predict([doc])
+    assert found.lengths.tolist() == plain.lengths.tolist()
+    cases = [5, *(layers.case_of(token.text) for token in doc), 5]
+    more = numpy.repeat(cases, found.lengths) * layers.CASE_STEP
+    unseen = plain.dataXd == layers.UNSEEN
+    assert found.dataXd.tolist() == numpy.where(unseen, layers.UNSEEN, plain.dataXd + more).tolist()
+
+
 # --- what comes before WordPiece ---
 
 
@@ -128,83 +151,3 @@ def test_same_as_the_library(text):
     assert layers.split_punctuation("d'accord--x—y$5+") == [*"d'", "accord", *"--x—y$5+"]
     assert layers.split_punctuation(text) == _bert_preprocess(text)
     assert layers.strip_marks(text) == _strip_accents(text)
-
-
-# --- an encoder that learns faster says the same, and its weights keep their names and their 32 bits ---
-
-
-def bert(dropout=0.0):
-    from curated_transformers.models.bert import BertConfig, BertEncoder
-
-    torch.manual_seed(1)
-    config = BertConfig(
-        embedding_width=16,
-        hidden_width=16,
-        intermediate_width=32,
-        num_attention_heads=2,
-        num_hidden_layers=2,
-        vocab_size=50,
-        hidden_dropout_prob=dropout,
-        attention_probs_dropout_prob=dropout,
-    )
-    return BertEncoder(config)
-
-
-def vectors(encoder, pieces):
-    return encoder(torch.tensor(pieces)).last_hidden_layer_states
-
-
-def test_quickened_encoders_say_the_same():
-    plain, quick = bert().eval(), layers.quicken(bert()).eval()
-    pieces = [[5, 6, 7, 0, 0], [1, 2, 3, 4, 5]]
-    assert list(plain.state_dict()) == list(quick.state_dict())
-    assert torch.allclose(vectors(plain, pieces), vectors(quick, pieces), atol=1e-5)
-
-
-def test_dropout_has_one_mask_a_sequence():
-    torch.manual_seed(2)
-    quick = layers.quicken(bert(0.1), dropout=0.5)
-    modules = [module for module in quick.modules() if isinstance(module, torch.nn.Dropout)]
-    assert {module.p for module in modules} == {0.5}
-    dropped = modules[0].train()(torch.ones(3, 9, 40))
-    assert set(dropped.unique().tolist()) == {0.0, 2.0}
-    assert (dropped == dropped[:, :1]).all() and not (dropped[0] == dropped[1]).all()
-    assert torch.equal(modules[0].eval()(torch.ones(1, 2, 3)), torch.ones(1, 2, 3))
-
-
-def test_bfloat16_stays_near_with_gradients():
-    plain, quick = bert(), layers.compute_in_bfloat16(layers.quicken(bert()))
-    pieces = [[5, 6, 7, 8, 9]]
-    found = vectors(quick, pieces)
-    assert found.dtype == torch.float32
-    assert torch.allclose(found, vectors(plain, pieces), atol=0.1)
-    found.sum().backward()
-    assert all(p.dtype == torch.float32 and p.grad is not None for p in quick.layers.parameters())
-
-
-@pytest.mark.parametrize("has", [True, False])
-def test_quick_encoders_learn_and_freeze(tmp_path, monkeypatch, has):
-    monkeypatch.setattr(layers, "has_bfloat16", lambda: has)
-    nlp = tiny_pipeline(tmp_path)
-    layers.make_quick_encoder(layers=0)(nlp)
-    module = nlp.get_pipe("transformer").model.get_ref("transformer").shims[0]._model
-    seen = []
-    layer = next(m for m in module.modules() if isinstance(m, torch.nn.Linear))
-    hook = layer.register_forward_hook(lambda *args: seen.append(args[-1].dtype))
-    nlp("My name is Ana")
-    hook.remove()
-    assert set(seen) == {torch.bfloat16 if has else torch.float32}
-    before = {name: value.clone() for name, value in module.state_dict().items()}
-    sgd, losses = nlp.create_optimizer(), []
-    sgd.learn_rate = 0.01
-    for _ in range(40):
-        told = {}
-        nlp.update([gold(nlp, text, spans) for text, spans in TRAIN], sgd=sgd, losses=told)
-        losses.append(told["pii_ner"])
-    assert losses[-1] < 0.5 * losses[0]
-    changed = {
-        name for name, value in module.state_dict().items() if not torch.equal(value, before[name])
-    }
-    assert any(".layers.0." in name for name in changed)
-    assert not any("embeddings" in name for name in changed)
-    nlp.to_disk(tmp_path / "model")  # what wraps the encoder is not saved

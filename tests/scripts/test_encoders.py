@@ -12,13 +12,13 @@ import spacy
 from spacy.tokens import DocBin
 
 from pii_components.errors import PiiError
-from pii_components.training.encoder import make_sentencepiece_loader
+from pii_components.training.encoder import extract, make_sentencepiece_loader
 from scripts import encoder_files
 from scripts.encoder_files import CNN, NONE, WORDPIECE, Encoder
 from scripts.encoder_files import main as files_main
 from scripts.encoders import Settings, as_gold, compare, encoder_config, main, prepare
+from tests.tiny import TOKENIZER, tiny_pipeline, vocabulary
 
-TOKENIZER = {"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
 TEXTS = [
     ("My name is Ana Lopez.\nThank you.\n", [(11, 20, "NAME_STUDENT")]),
     ("By Ana Lopez\n\nLopez (2014) said so.\n", [(3, 12, "NAME_STUDENT"), (14, 19, "NAME_CITED")]),
@@ -116,9 +116,6 @@ def test_every_encoder_has_a_config_with_the_same_head(encoder):
 def tiny(tmp_path_factory):
     """A BERT of width 16, as an encoder of the registry."""
     pytest.importorskip("torch")
-    from pii_components.training.encoder import extract
-    from tests.tiny import tiny_pipeline, vocabulary
-
     root = tmp_path_factory.mktemp("encoders")
     extract(tiny_pipeline(tmp_path_factory.mktemp("tiny")), root / "tiny")
     shape = {

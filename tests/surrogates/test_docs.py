@@ -6,8 +6,8 @@ from spacy.pipeline.span_ruler import prioritize_existing_ents_filter, prioritiz
 from spacy.tokens import Span
 
 from pii_components.errors import PiiError
-from pii_components.spans import Candidate, write_ents, write_spans
-from pii_components.surrogates.component import Found, read_group
+from pii_components.spans import write_ents
+from pii_components.surrogates.component import read_group
 
 TEXT = "Ana  met Zoë \U0001f600 at\n\nAshby's; Ana said: 「はい」. "
 STUDENT, PLACE = (0, 1, "NAME_STUDENT"), (2, 4, "LOCATION")
@@ -16,11 +16,6 @@ STUDENT, PLACE = (0, 1, "NAME_STUDENT"), (2, 4, "LOCATION")
 @pytest.fixture
 def nlp():
     return spacy.blank("en")
-
-
-def found(doc, start, end, label):
-    span = Span(doc, start, end, label=label)
-    return Found(label, span.start_char, span.end_char, span)
 
 
 @pytest.mark.parametrize(
@@ -34,9 +29,9 @@ def test_entities_of_others_stay(nlp, ents_filter, expected):
     doc = nlp.make_doc(TEXT)
     doc.spans["pii"] = []
     doc.ents = [Span(doc, 1, 3, label="ORG", kb_id="Q1"), Span(doc, 6, 8, label="GPE")]
-    write_ents(doc, [found(doc, *span).span for span in (STUDENT, PLACE)], ents_filter)
+    write_ents(doc, [Span(doc, a, b, label=label) for a, b, label in (STUDENT, PLACE)], ents_filter)
     assert [(e.start, e.end, e.label_) for e in doc.ents] == expected
-    write_ents(doc, [found(doc, *STUDENT).span], ents_filter)
+    write_ents(doc, [Span(doc, 0, 1, label=STUDENT[2])], ents_filter)
     ents = [(e.start, e.end, e.label_) for e in doc.ents]
     assert PLACE not in ents and (6, 8, "GPE") in ents
     assert {t.ent_iob_ for t in doc} == {"O", "B", "I"}
@@ -46,15 +41,13 @@ def test_entities_of_others_stay(nlp, ents_filter, expected):
 def test_groups_are_sorted_without_overlaps(nlp):
     doc = nlp.make_doc("Ana Lopez met Bo")
     assert read_group(doc, "pii") == []
-    write_spans(doc, [Candidate(0, 2, "NAME_STUDENT"), Candidate(3, 4, "NAME_CITED")])
-    tidy = [found(doc, 0, 2, "NAME_STUDENT"), found(doc, 3, 4, "NAME_CITED")]
-    assert [t[:3] for t in tidy] == [("NAME_STUDENT", 0, 9), ("NAME_CITED", 14, 16)]
+    tidy = [Span(doc, 0, 2, label="NAME_STUDENT"), Span(doc, 3, 4, label="NAME_CITED")]
+    doc.spans["pii"] = tidy[::-1]
     assert read_group(doc, "pii") == tidy
-    untidy = [(3, 4, "NAME_CITED"), (1, 2, "NAME_STUDENT"), (0, 2, "NAME_STUDENT")]
-    doc.spans["pii"] = [Span(doc, start, end, label=label) for start, end, label in untidy]
+    doc.spans["pii"] = [tidy[1], Span(doc, 1, 2, label="NAME_STUDENT"), tidy[0]]
     assert read_group(doc, "pii") == tidy
     doc.spans["pii"] = [Span(doc, 0, 1, label="COURSE")]  # a user's own
-    assert read_group(doc, "pii") == [found(doc, 0, 1, "COURSE")]
+    assert [span.label_ for span in read_group(doc, "pii")] == ["COURSE"]
     doc.spans["pii"] = [Span(doc, 0, 1)]
     with pytest.raises(PiiError, match="E001"):
         read_group(doc, "pii")

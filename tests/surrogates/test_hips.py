@@ -12,7 +12,7 @@ from spacy.tokens import Doc, DocBin
 from pii_components.errors import PiiError, PiiWarning
 from pii_components.labels import INDIRECT_LABELS
 from pii_components.profiles import Profile
-from pii_components.surrogates import dates, handles, values
+from pii_components.surrogates import dates, values
 from pii_components.surrogates.component import HipsSurrogate
 
 from .conftest import INDIRECT_TOO, KEY, hide, make_doc, surrogates_of
@@ -242,8 +242,8 @@ def test_random_key_is_told_once(monkeypatch):
 def test_bad_documents_stop_no_others(hips, monkeypatch):
     failed, bad, chance = [], make_doc("bad"), HipsSurrogate.chance
 
-    def broken(self, doc, text=None):
-        return 1 / 0 if doc is bad else chance(self, doc)
+    def broken(self, doc, text):
+        return 1 / 0 if doc is bad else chance(self, doc, text)
 
     monkeypatch.setattr(HipsSurrogate, "chance", broken)
     with pytest.raises(ZeroDivisionError):
@@ -257,7 +257,7 @@ def test_bad_documents_stop_no_others(hips, monkeypatch):
 
 def test_no_word_stays_in_caches(hips, monkeypatch):
     hips.profile = INDIRECT_TOO
-    caches = [dates._numbers, dates._read, handles.site_of, values.canonical]
+    caches = [dates._numbers, dates._read, values.canonical]
     essay = ESSAY + " {OTHER|x} {URL_PERSONAL|github.com/mlopez}"
     docs = hips.pipe([make_doc(essay), make_doc(essay)], batch_size=1)
     for call in (
@@ -267,9 +267,9 @@ def test_no_word_stays_in_caches(hips, monkeypatch):
     ):
         values.canonical("left by something else")
         call()
-        assert [cache.cache_info().currsize for cache in caches] == [0, 0, 0, 0]
+        assert [cache.cache_info().currsize for cache in caches] == [0, 0, 0]
     broken = lambda self, *read: 1 / len(values.canonical("?"))  # noqa: E731
-    monkeypatch.setattr(HipsSurrogate, "_decide", broken)
+    monkeypatch.setattr(HipsSurrogate, "set_annotations", broken)
     with pytest.raises(ZeroDivisionError):
         hips(make_doc(essay))
     assert not values.canonical.cache_info().currsize

@@ -38,7 +38,7 @@ def test_no_form_holds_secrets(tmp_path):
     copy = pickle.loads(pickle.dumps(hips))
     forms = [hips.to_bytes(), pickle.dumps(hips), pickle.dumps(copy), repr(vars(copy)).encode()]
     forms += [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
-    for part in (hips._secret, hips._observed):
+    for part in (hips._secret, hips.corpus_names):
         forms += [pickle.dumps(part), repr(part).encode()]
     assert not [(secret, form[:20]) for secret in SECRETS for form in forms if secret in form]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pii_components.surrogates.handles import read_path, site_of, surrogate_url
+from pii_components.surrogates.handles import surrogate_url
 from pii_components.surrogates.style import words
 
 from .conftest import CONTEXT
@@ -39,28 +39,6 @@ https://www.flickr.com/photos/H/I flickr.com/people/H
 https://www.researchgate.net/profile/H https://scholar.google.com/citations?user=I
 https://t.me/H snapchat.com/add/H twitch.tv/H kaggle.com/H
 """.split()
-
-
-@pytest.mark.parametrize(
-    ("host", "path", "kinds"),
-    [
-        ("www.linkedin.com", "in/home", ["word", "handle"]),
-        ("github.com", "home", ["handle"]),
-        ("github.com", "about/blob/blob/main", ["handle", "text", "word", "word"]),
-        ("instagram.com", "photos", ["handle"]),
-        ("youtube.com", "watch", ["word"]),
-        ("drive.google.com", "file/d/0Bxyz/view", ["word", "word", "id", "word"]),
-        ("facebook.com", "profile.php", ["word"]),
-        ("t.me", "a/b/c/d", ["text"] * 4),
-    ],
-)
-def test_steps_of_a_path(host, path, kinds):
-    assert read_path(site_of(host), path.split("/")) == kinds
-
-
-@pytest.mark.parametrize("host", ["www.marialopez.com", "localhost", "notgithub.com"])
-def test_no_site_no_rules(host):
-    assert site_of(host) is None
 
 
 @pytest.mark.parametrize("address", ADDRESSES)

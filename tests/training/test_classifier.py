@@ -4,14 +4,22 @@ from dataclasses import replace
 
 import numpy
 import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.language import Language
 
 from pii_components.context.classifier import CLASSES
+from pii_components.context.component import PRIVATE
 from pii_components.context.features import features
+from pii_components.context.heads import OWNED
 from pii_components.errors import PiiError
 from pii_components.files.formats.base import LabelledText
+from pii_components.spans import Candidate, write_spans
 from pii_components.training import classifier as training
-from pii_components.training.classifier import PersonExample, fit
-from tests.context.marking import TEXTS, labelled, pipeline
+from pii_components.training.classifier import PersonExample, ThingExample, fit
+from tests.context.marking import TEXTS, heads_saying, labelled, pipeline
+from tests.tiny import TOKENIZER
 
 pytest.importorskip("scipy")
 N = len(features())
@@ -98,7 +106,7 @@ def test_who_is_collected(text, golds):
     assert {f"{p.mentions} {p.gold}": p.weight for p in found} == pytest.approx(golds)
     assert len(found) == len(golds)
     for p in found:
-        assert p.text == "one" and p.row.shape == (N,) and numpy.isfinite(p.row[:-6]).all()
+        assert p.text == "one" and p.row.shape == (N,) and numpy.isfinite(p.row[6:]).all()
 
 
 @pytest.mark.parametrize(
@@ -126,7 +134,7 @@ def test_the_collected_are_the_judged():
     p = model.predict(rows_of([person for person in persons if person.text == "0"]))
     roles = [span._.pii_role for span in doc.spans["pii"]]
     assert roles == [CLASSES[n] for n in p.argmax(axis=1)] == ["STUDENT", "CITED"]
-    hidden = p[0, STUDENT] + p[0, CLASSES.index("CONNECTED")]
+    hidden = p[0, [CLASSES.index(role) for role in PRIVATE]].sum()
     assert doc.spans["pii"].attrs["scores"] == pytest.approx([hidden, p[1, CITED]], abs=1e-5)
 
 
@@ -158,8 +166,67 @@ def test_hidden_shares_go_by_mentions():
     golds = ["STUDENT", "STUDENT", "CITED", "CITED", "INSTRUCTOR", "NOT_NAME"]
     persons = [person(gold, mentions=n) for gold, n in zip(golds, (3, 1, 2, 2, 1, 4), strict=True)]
     chances = numpy.zeros((len(golds), 6))
-    for role in (STUDENT, CLASSES.index("CONNECTED")):
-        chances[:, role] = [0.45, 0.05, 0.3, 0.1, 0.25, 0.0]
+    for role in PRIVATE:
+        chances[:, CLASSES.index(role)] = [0.3, 0.03, 0.2, 0.07, 0.17, 0.0]
     shares = {"STUDENT": 0.75, "CITED": 0.5, "INSTRUCTOR": 1.0, "NOT_NAME": 0.0}
     assert training.tally(persons, chances, 0.5) == pytest.approx(shares | {"precision": 4 / 6})
     assert training.tally(persons, chances, 1.1)["precision"] == 0
+
+
+# --- places, schools, firms, dates and ages
+
+
+@Language.component("training_test_places")
+def know_places(doc):
+    """As a detector, with its encoder."""
+    read = [Candidate(t.i, t.i + 1, "LOCATION", 0.9, "model") for t in doc if t.text == "Harwick"]
+    write_spans(doc, [*read, Candidate(0, 1, "DATE", 0.9, "rule")])
+    doc.tensor = numpy.zeros((len(doc), 384), dtype="f4")
+    return doc
+
+
+def test_things_are_collected_with_their_gold():
+    nlp = spacy.blank("en", config=TOKENIZER)
+    nlp.add_pipe("training_test_places", name="pii_ner")
+    nlp.add_pipe("pii_context").heads = heads_saying(LOCATION=2.0)
+    text = "May in Harwick, I live in Harwick."
+    found = training.collect_things(nlp, [LabelledText("a", text, ((26, 33, "LOCATION"),))])
+    assert found == [ThingExample("a", "LOCATION", 2.0, gold) for gold in (False, True)]
+
+
+def test_things_are_calibrated_by_label():
+    pytest.importorskip("sklearn")
+    ages = [ThingExample("a", "AGE", odds, n < 3) for odds in (8.0, -8.0) for n in range(4)] * 50
+    owned = training.fit_things([*ages, *[ThingExample("a", "DATE", 8.0, True)] * 50])
+    made = replace(fit(people(20)), owned=owned)
+    found = made.somebodys(numpy.asarray([8.0, -8.0]), ["AGE", "AGE"])
+    assert found == pytest.approx([0.75, 0.75], abs=0.02)
+    assert (owned[:-1] == [1.0, 0.0]).all() and OWNED[-1] == "AGE"
+
+
+# --- a few sentences of a text
+
+SAID = ["We met [[J. Lopez|STUDENT]].", "Then [[Ana|CITED]] left!", "It rained.", "“No.” I said?"]
+SENTENCES = st.lists(st.sampled_from(SAID), min_size=1, max_size=8)
+
+
+@given(SENTENCES, st.integers(1, 4), st.integers(0, 99))
+def test_cut_texts_keep_whole_names(sentences, most, seed):
+    whole = labelled(" ".join(sentences), "one")
+    cut = training.cut_texts([whole], most=most, seed=seed)
+    assert len(cut) == min(most, len(whole.spans))
+    for one in cut:
+        assert one.id == "one" and one.text in whole.text and one.text.count(". ") <= 5
+        names = [one.text[a:b] for a, b, _ in one.spans]
+        assert names and len(names) == one.text.count("Ana") + one.text.count("Lopez")
+        assert set(names) <= {"J. Lopez", "Ana"}
+    assert cut == training.cut_texts([whole], most=most, seed=seed)
+
+
+def test_cut_texts_are_short_and_masked():
+    text = f"{'It rained. ' * 20}Kim met Ana. {'It rained. ' * 20}"
+    at = text.index("Kim")
+    whole = LabelledText("a", text, ((at + 8, at + 11, "NAME_STUDENT"),), masked=((at, at + 3),))
+    for one in training.cut_texts([whole] * 20, most=3, seed=1):
+        assert 1 <= one.text.count(".") <= 3
+        assert [one.text[a:b] for a, b in one.masked] == ["Kim"]

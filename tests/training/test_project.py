@@ -1,4 +1,4 @@
-"""`weasel run all`, `weasel run annotated`: the way from texts to a packaged pipeline, with an encoder of width 16 and two training steps."""
+"""`weasel run train`, `weasel run train_ner`: the ways from texts to a packaged pipeline, on few texts and with a step or two of training."""
 
 import json
 import os
@@ -16,16 +16,20 @@ import yaml
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from pii_components import __version__
 from pii_components.cli.app import app as pii_edu
-from pii_components.context.role_encoder import PLACEHOLDERS, WINDOW
 from pii_components.training.encoder import extract
 from scripts.annotated import app as annotated_app
+from scripts.examples import app as examples_app
 from scripts.train import app as train_app
 from tests.tiny import tiny_pipeline
 
 pytest.importorskip("torch")
 pytest.importorskip("weasel")
 ROOT = Path(__file__).parents[2]
+SHIPPED = ROOT / f"en_pii_edu/en_pii_edu-{__version__}"
+needs_weights = pytest.mark.skipif(not SHIPPED.is_dir(), reason="no pipeline is packaged")
+PIPES = "transformer pii_ner pii_ruler pii_context hips_surrogate pii_cleaner"
 
 
 @pytest.fixture(scope="module")
@@ -34,31 +38,30 @@ def project(tmp_path_factory):
         pytest.skip("project.yml is not in an installed wheel")
     folder = tmp_path_factory.mktemp("project")
     shutil.copy(ROOT / "project.yml", folder)
+    tiny = tiny_pipeline(folder)
+    extract(tiny, folder / "assets/encoder")
     (folder / "configs").mkdir()
-    shutil.copy(ROOT / "configs/pipeline.json", folder / "configs")
-    # The role encoder reads so many pieces at once, and puts these in the place of names.
-    nlp = tiny_pipeline(folder, positions=WINDOW, more=PLACEHOLDERS)
-    extract(nlp, folder / "assets/encoder")
+    shutil.copy(ROOT / "configs/two_heads.cfg", folder / "configs")
+    config = (ROOT / "configs/pii_ner.cfg").read_text("utf8")
     size = len((folder / "assets/encoder/vocab.txt").read_text("utf8").splitlines())
     small = {"vocab_size": size, "hidden_width": 16, "intermediate_width": 32}
     small |= {"num_attention_heads": 2, "num_hidden_layers": 1}
     small |= {"window": 64, "overlap": 8, "limit": 4}
+    for key, value in small.items():
+        config, n = re.subn(rf"(?m)^{key} = \d+$", f"{key} = {value}", config)
+        assert n == 1, key
     same = "mixed_precision = false"
-    short = f"{same}\nmax_position_embeddings = {WINDOW}\nmodel_max_length = {WINDOW}"
-    for name, made in (("pii_ner", "tiny"), ("pii_ner_annotated", "pii_ner_annotated")):
-        config = (ROOT / f"configs/{name}.cfg").read_text("utf8")
-        for key, value in small.items():
-            config, n = re.subn(rf"(?m)^{key} = \d+$", f"{key} = {value}", config)
-            assert n == 1, key
-        config = config.replace(same, short).replace("layers = 2", "layers = 0")
-        (folder / f"configs/{made}.cfg").write_text(config, "utf8")
-    (folder / "assets/essays").mkdir(parents=True)
-    for path in sorted((ROOT / "assets/essays").glob("*.txt"))[::6]:
+    config = config.replace(same, f"{same}\nmax_position_embeddings = 64\nmodel_max_length = 64")
+    (folder / "configs/tiny.cfg").write_text(config, "utf8")
+    (folder / "assets/scenes").mkdir()
+    (folder / "assets/essays").mkdir()
+    for path in sorted((ROOT / "assets/essays").glob("*.txt"))[::40]:
         shutil.copy(path, folder / "assets/essays")
     shutil.copytree(ROOT / "assets/fragments", folder / "assets/fragments")
+    shutil.copy(ROOT / "assets/famous_names.txt", folder / "assets")
     (folder / "assets/annotations").mkdir()
     rows = (ROOT / "assets/annotations/new.jsonl").read_text("utf8").splitlines(keepends=True)
-    (folder / "assets/annotations/new.jsonl").write_text("".join(rows[::4]), "utf8")
+    (folder / "assets/annotations/new.jsonl").write_text("".join(rows[::6]), "utf8")
     for name in ("scripts", "pii_components"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     return folder
@@ -75,10 +78,12 @@ def weasel(project, workflow, **settings):
 
 
 @pytest.mark.slow
-def test_run_all_trains_measures_and_packages(project):
-    weasel(project, "all", config="tiny", scale=0.1, max_steps=2, eval_frequency=1)
+def test_train_ner_measures_and_packages(project):
+    small = {"config": "tiny", "scale": 0.1, "max_steps": 2, "eval_frequency": 1}
+    for workflow in ("train_ner", "evaluate", "package"):
+        weasel(project, workflow, **small)
     stats = json.loads((project / "corpus/stats.json").read_text("utf8"))
-    assert stats["train"]["NAME_STUDENT"] > 0 and stats["train"]["documents"] > 50
+    assert stats["train"]["NAME_STUDENT"] > 0 and stats["train"]["documents"] > 10
     scores = json.loads((project / "metrics/test.json").read_text("utf8"))
     assert set(scores) >= {"pii_p", "pii_r", "pii_f5", "pii_per_type"}
     assert not (project / "en_pii_edu").exists()  # what ships is replaced by `ship` alone
@@ -87,24 +92,26 @@ def test_run_all_trains_measures_and_packages(project):
     assert CliRunner().invoke(train_app, ship).exit_code == 0 and (out / "meta.json").is_file()
     (target,) = out.glob("en_pii_edu-*")
     nlp = spacy.load(target)
-    assert " ".join(nlp.pipe_names) == (
-        "transformer pii_ner pii_ruler pii_context hips_surrogate pii_cleaner"
-    )
+    assert " ".join(nlp.pipe_names) == PIPES
     nlp.get_pipe("hips_surrogate").set_key(b"a key for tests, of no other use")
     doc = nlp("Write to ana.lopez@gmail.com")
     assert "EMAIL" in [s.label_ for s in doc.spans["pii"]]
 
 
 @pytest.mark.slow
-def test_run_annotated_and_count_looks(project):
+@needs_weights
+def test_train_packages_and_looks_count(project):
     texts = "assets/annotations/new.jsonl --texts assets/annotations/new.jsonl"  # in one setting
-    small = {"scale": 0.02, "carriers": 1, "max_steps": 2}
-    weasel(project, "annotated", **small, real_essays=texts, package_dir="training/annotated")
-    (target,) = (project / "training/annotated").glob("en_pii_edu-*")
-    assert spacy.load(target).get_pipe("pii_context").classifier is not None
+    made = {"real_essays": texts, "package_dir": "training/heads"}
+    weasel(project, "train", general="none", minutes=0.02, **made)
+    (target,) = (project / "training/heads").glob("en_pii_edu-*")
+    nlp = spacy.load(target)
+    context = nlp.get_pipe("pii_context")
+    assert context.heads is not None and context.classifier is not None
+    assert " ".join(nlp.pipe_names) == PIPES
     looks = project / "metrics/looks.jsonl"
     for part, n in (("open", 0), ("sealed", 1)):
-        weasel(project, f"score-{part}", real_essays=texts, scored=target.relative_to(project))
+        weasel(project, f"score-{part}", scored=target.relative_to(project), **made)
         found = json.loads((project / f"metrics/{part}.json").read_text("utf8"))
         assert found["sources"]["all"]["names"]["documents"] > 0
         assert len(looks.read_text("utf8").splitlines() if looks.exists() else []) == n
@@ -122,7 +129,8 @@ def test_commands_need_no_shell():
             assert not set("|&;<>*`") & set(re.sub(r"\$\{vars\.\w+\}", "", line)), line
 
 
-APPS = {"pii-edu": pii_edu, "scripts.train": train_app, "scripts.annotated": annotated_app}
+APPS = {"pii-edu": pii_edu, "scripts.train": train_app}
+APPS |= {"scripts.annotated": annotated_app, "scripts.examples": examples_app}
 
 
 def test_options_of_commands_exist():
