@@ -10,7 +10,7 @@ config means "as saved, else the default".
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any
@@ -23,7 +23,6 @@ from spacy.tokens import Doc
 
 from .errors import Warnings, warn
 from .labels import LABELS
-from .spans import Candidate, with_given, write_spans
 
 # Not attributes of the components: a weak reference cannot be pickled, and a component goes to other processes.
 _PIPELINES: "WeakKeyDictionary[Any, ref[Language]]" = WeakKeyDictionary()
@@ -66,11 +65,6 @@ class Configured:
 
     def _pipeline(self) -> Language | None:
         return _PIPELINES[self]() if self in _PIPELINES else None
-
-    def write_found(self, doc: Doc, found: Iterable[Candidate], key: str) -> None:
-        """Write to `doc.spans[key]` what the component found, and what a user gave; warn once where the tokens are not ours."""
-        self.has_our_tokens(doc)
-        write_spans(doc, with_given(doc, list(found), key), key)
 
     def has_our_tokens(self, doc: Doc) -> bool:
         """RETURNS (bool): Whether our tokenizer made them. Looked at once for a pipeline: W001 or W002 says what is lost."""
