@@ -49,7 +49,9 @@ from ..spans import (
     EntsFilter,
     read_spans,
     uncovered,
+    with_given,
     write_ents,
+    write_spans,
 )
 from .classifier import CLASSES, NOT_NAME, PersonModel, unexplained
 from .features import person_rows
@@ -148,7 +150,8 @@ class PiiContext(Configured, Pipe):
         """Write `doc.spans[spans_key]`, the threshold that held, and `doc.ents`."""
         for doc, cands in zip(docs, found, strict=True):
             key = self.cfg["spans_key"]
-            self.write_found(doc, cands, key)
+            self.has_our_tokens(doc)  # warns
+            write_spans(doc, with_given(doc, cands, key), key)
             doc.spans[key].attrs[PROTECT_AT] = self._protect_at(doc)
             write_ents(
                 doc,

@@ -26,7 +26,7 @@ from ..config import Configured
 from ..errors import Errors, PiiError
 from ..labels import BALANCED, NAME_LABELS, POINTS
 from ..names.letters import forget
-from ..spans import SPANS_KEY, mark_given, read_gold
+from ..spans import SPANS_KEY, mark_given, read_gold, with_given, write_spans
 from .decode import (
     GROUPS,
     NAME,
@@ -198,7 +198,8 @@ class PiiTokenClassifier(Configured, TrainablePipe):
                     probs = probs.copy()
                     probs[unread, 1:] = 0
                 found = decode(doc, probs, self.labels, thresholds)
-                self.write_found(doc, found, key)
+                self.has_our_tokens(doc)  # warns
+                write_spans(doc, with_given(doc, found, key), key)
                 doc.spans[key].attrs[OPERATING_POINT] = self.operating_point
         finally:
             forget()
