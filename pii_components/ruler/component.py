@@ -29,9 +29,8 @@ from ..errors import Errors, PiiError
 from ..labels import EMAIL, NAME_CITED, STREET_ADDRESS, URL_PERSONAL, is_name
 from ..names.letters import forget
 from ..names.normalize import NormalizedView
-from ..spans import SPANS_KEY, Candidate, read_spans
+from ..spans import SPANS_KEY, Candidate, read_spans, with_given, write_spans
 from .addresses import addresses
-from .finders import in_contact_lines
 from .merge import (
     Intervals,
     Page,
@@ -122,7 +121,6 @@ class PiiRuler(Configured, SpanRuler):
             c for c in (clean_candidate(page, p, verdicts) for p in proposals) if c is not None
         ]
         found += addresses(page, [*cleaned, *found])
-        found += in_contact_lines(page, [*cleaned, *found])
         found += repeated(
             page, found, blocked=Intervals((v.hit.start, v.hit.end) for v in verdicts)
         )
@@ -132,7 +130,9 @@ class PiiRuler(Configured, SpanRuler):
 
     def set_annotations(self, doc: Doc, matches: Iterable[Candidate]) -> None:
         """Write what `find_spans` returned to `doc.spans[spans_key]`."""
-        self.write_found(doc, matches, self.cfg["spans_key"])
+        self.has_our_tokens(doc)  # warns
+        key = self.cfg["spans_key"]
+        write_spans(doc, with_given(doc, list(matches), key), key)
 
     def _judge_urls(self, page: Page, proposals: Sequence[Candidate]) -> list[Verdict]:
         """Every web address of the document, personal or not."""
