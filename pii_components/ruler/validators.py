@@ -227,6 +227,18 @@ def _is_prose(word: str) -> bool:
     return common or re.fullmatch(r"(?i).*(?:ed|ing|ly|able|ible)", word) is not None
 
 
+def email_capital(hit: Hit, context: Context) -> Hit | None:
+    """Capitals for the sign: "ana.lopez7 AT orange"; "look AT this" is none."""
+    local, _at, host = re.split(r"(\sAT\s{1,2})", hit.value, maxsplit=1)
+    local, host = local.strip(), host.split(".")[0].split(" ")[0].lower()
+    if local.isupper() or local[-1] in ".+-":
+        return None
+    if re.search(r"[._\d+-]", local):
+        return hit
+    known = host in _PROVIDERS or host in MAIL_HOSTS or _is_handle(local, hit, context)
+    return hit if known and not _is_prose(local) else None
+
+
 def email_worded(hit: Hit, context: Context) -> Hit | None:
     """Strict, since "meet me at example.com" is no address: something must hide a sign, and the host must exist."""
     at = _WORDED_AT.search(hit.value)
@@ -524,6 +536,7 @@ _FUNCTIONS = (
     email,
     email_spaced,
     email_worded,
+    email_capital,
     _phone,
     _phone_shape,
     _phone_cued,
