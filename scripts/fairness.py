@@ -66,10 +66,10 @@ def main(
     """Recall of students' names by gender and culture: the same chats and essays, filled with names of ten groups."""
     with guard(debug):
         common.early(out)
-        protects = Profile.load("kaggle").protects
+        protects = Profile.load("crapii").protects
         texts = _chats(assets / "chats", limit) + _essays(assets, limit)
         system = make_system(pipeline, protects=protects)
-        report = {"profile": "kaggle", "fillings": FILLINGS, "seed": DRAWN} | measure_fairness(
+        report = {"profile": "crapii", "fillings": FILLINGS, "seed": DRAWN} | measure_fairness(
             system, texts, protects
         )
         common.publish("fairness", report, out, print_fairness)

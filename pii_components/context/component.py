@@ -184,16 +184,11 @@ class PiiContext(Configured, Pipe):
         if self.heads is None or self.classifier is None or not read:
             return cands
         log_odds = self.heads.owned(self._vectors(doc), [(c.start, c.end, c.label) for c in read])
-        chances = self.classifier.somebodys(log_odds, [c.label for c in read])
+        chances = self.classifier.somebodys(log_odds, [c.label for c in read]).tolist()
         least = self.settings.at("somebodys", self._point(doc))
-        scores = {
-            (c.start, c.end): float(p) for c, p in zip(read, chances, strict=True) if p >= least
-        }
-        return [
-            replace(c, score=scores[c.start, c.end]) if c in read else c
-            for c in cands
-            if c not in read or (c.start, c.end) in scores
-        ]
+        others = [c for c in cands if c.source != "model" or c.label not in OWNED]
+        kept = [replace(c, score=p) for c, p in zip(read, chances, strict=True) if p >= least]
+        return sorted([*others, *kept], key=lambda c: c.start)
 
     def _vectors(self, doc: Doc) -> numpy.ndarray:
         """What the encoder read. RAISES (PiiError): E108 without."""

@@ -134,17 +134,15 @@ def whole(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
 def _without_words(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
     """RETURNS (list[Candidate]): Without English words in small letters that the text writes with a capital where they are somebody's name:
     "my friend Jade ... the cup was jade"."""
-    names = [c for c in cands if is_name(c.label) and c.source != ROSTER]
-    titled = {fold(word) for c in names for word in view.words[c.start : c.end] if word.istitle()}
-    return [
-        c
-        for c in cands
-        if c not in names
-        or c.end - c.start > 1
-        or not (word := view.words[c.start]).islower()
-        or fold(word) not in titled
-        or not is_word_too(fold(word))
-    ]
+    named = [c for c in cands if is_name(c.label) and c.source != ROSTER]
+    titled = {fold(word) for c in named for word in view.words[c.start : c.end] if word.istitle()}
+    lone = {c.start: view.words[c.start] for c in named if c.end - c.start == 1}
+    words_only = {
+        start
+        for start, word in lone.items()
+        if word.islower() and fold(word) in titled and is_word_too(fold(word))
+    }
+    return [c for c in cands if c.start not in words_only]
 
 
 def is_place(view: DocView, c: Candidate) -> bool:

@@ -18,6 +18,7 @@ from typing import Any, cast
 
 import numpy
 from spacy.language import Language
+from spacy.tokens import Span
 
 from ..context.classifier import CLASSES, NOT_NAME, PersonModel, softmax
 from ..context.component import PRIVATE, PiiContext
@@ -59,18 +60,7 @@ def collect(nlp: Language, texts: Sequence[LabelledText]) -> list[PersonExample]
             people, _ = component.people(doc)
             if people is None or not people.cands:
                 continue
-            gold = [(a, b, role_of(label)) for a, b, label in text.spans if is_name(label)]
-            # A name within a user name or an e-mail address is neither somebody's name nor no name.
-            masked = [
-                *text.masked,
-                *((a, b) for a, b, label in text.spans if label in DETAIL_LABELS),
-            ]
-            classes = []
-            for cand in people.cands:
-                span = doc[cand.start : cand.end]
-                here = [role for a, b, role in gold if a < span.end_char and b > span.start_char]
-                unknown = any(a < span.end_char and b > span.start_char for a, b in masked)
-                classes.append(here[0] if here else "" if unknown else NOT_NAME)
+            classes = _classes(text, [doc[c.start : c.end] for c in people.cands])
             rows = component.rows(doc, people)
             for person, row in zip(people.persons, rows, strict=True):
                 counts = Counter(classes[i] for i in person if classes[i])
@@ -79,6 +69,17 @@ def collect(nlp: Language, texts: Sequence[LabelledText]) -> list[PersonExample]
                     for gold_class, n in counts.items()
                 ]
     return found
+
+
+def _classes(text: LabelledText, names: Sequence[Span]) -> list[str]:
+    """Of each name its role, or that it is none; empty within a user name or an e-mail address, where it is neither."""
+    gold = [(a, b, role_of(label)) for a, b, label in text.spans if is_name(label)]
+    details = ((a, b) for a, b, label in text.spans if label in DETAIL_LABELS)
+    gold += [(a, b, "") for a, b in (*text.masked, *details)]
+    return [
+        next((role for a, b, role in gold if a < s.end_char and b > s.start_char), NOT_NAME)
+        for s in names
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from scripts.robustness import (
 CASES = json.loads(
     (Path(__file__).parents[1] / "data/regression_cases/studies.json").read_text("utf8")
 )
-KAGGLE = Profile.load("kaggle").protects
+CRAPII = Profile.load("crapii").protects
 # Finds two names and a town where they are written so; "BUDI" in part.
 PATTERN = "Ana Roe|Budi|Paris|BUD(?=I)"
 ESSAYS = [
@@ -63,7 +63,7 @@ ALL = perturbations(PROSE)
 
 @pytest.fixture(scope="module")
 def report(finds):
-    return measure(finds(PATTERN), ESSAYS, [UPPER, WRAPPED, PARIS, NOTHING], KAGGLE)
+    return measure(finds(PATTERN), ESSAYS, [UPPER, WRAPPED, PARIS, NOTHING], CRAPII)
 
 
 def test_unperturbed(report):
@@ -100,12 +100,12 @@ def test_the_profile_decides_what_must_be_hidden(finds):
     strict = measure(finds(PATTERN), ESSAYS, [], lambda label: True)["unperturbed"]
     assert strict["support"] == 5 and strict["clean_documents"] == 0
     with pytest.raises(PiiError, match="E762"):
-        measure(finds(PATTERN), ESSAYS[2:], [], KAGGLE)
+        measure(finds(PATTERN), ESSAYS[2:], [], CRAPII)
 
 
 def test_few_essays_are_lengthened(finds):
     system = finds(PATTERN)
-    report = measure(system, ESSAYS, choose(ALL, ["long_people_late"]), KAGGLE, 2)
+    report = measure(system, ESSAYS, choose(ALL, ["long_people_late"]), CRAPII, 2)
     (found,) = report["perturbations"].values()
     assert (found["documents"], found["class"], system.read) == (2, LENGTH, 4 + 2)
 
@@ -148,14 +148,14 @@ def test_perturbations_are_chosen_by_name_or_class():
 @pytest.mark.parametrize(("text", "predicted", "expected"), CASES["spans found in three ways"])
 def test_found_in_three_ways(text, predicted, expected):
     essay = LabelledText("1", text, ((0, len(text) - 1, "NAME_CONNECTED"),))
-    counts = count([essay], [[0]], [[Entity("1", *found) for found in predicted]], KAGGLE)
+    counts = count([essay], [[0]], [[Entity("1", *found) for found in predicted]], CRAPII)
     assert counts[0, :5].tolist() == expected
 
 
 def test_indirect_identifiers_are_no_false_alarms():
     essay = LabelledText("1", "B, aged 20.", ((0, 1, "NAME_CITED"), (8, 10, "AGE")))
     found = [Entity("1", 0, 1, "NAME_STUDENT"), Entity("1", 9, 10, "NAME_STUDENT")]
-    assert count([essay], [[0, 1]], [found], KAGGLE)[0, 5:].tolist() == [1, 3]
+    assert count([essay], [[0, 1]], [found], CRAPII)[0, 5:].tolist() == [1, 3]
 
 
 def test_a_sample_is_nested_fixed_and_has_clean_essays_in_their_share():
@@ -163,8 +163,8 @@ def test_a_sample_is_nested_fixed_and_has_clean_essays_in_their_share():
         LabelledText(str(n), "Ana Roe", ((0, 7, "NAME_STUDENT" if n % 5 else "NAME_CITED"),))
         for n in range(50)
     ]
-    assert take(many, 10, KAGGLE) == take(many, 0, KAGGLE)[:10] == take(list(many), 10, KAGGLE)
-    assert sum(essay.spans[0][2] == "NAME_CITED" for essay in take(many, 10, KAGGLE)) == 2
+    assert take(many, 10, CRAPII) == take(many, 0, CRAPII)[:10] == take(list(many), 10, CRAPII)
+    assert sum(essay.spans[0][2] == "NAME_CITED" for essay in take(many, 10, CRAPII)) == 2
 
 
 @pytest.fixture
@@ -198,7 +198,7 @@ def test_the_command(command, finds, assets, monkeypatch, tmp_path):
     assert done.exit_code == 0, done.output
     assert "names_lower" in done.output
     report = json.loads(out.read_text("utf8"))
-    assert report["data"]["documents"] == 6 and report["profile"] == "kaggle"
+    assert report["data"]["documents"] == 6 and report["profile"] == "crapii"
     assert report["command"].startswith("python -m scripts.robustness")
     assert len(report["perturbations"]) == 11 and report["unperturbed"]["recall"] == 0
     refused = command(main, "--assets", assets, "--only", "nonsense")
