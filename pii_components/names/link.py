@@ -145,6 +145,8 @@ def _is_nick(word: str, full: str, *, lone: bool) -> bool:
     nicks = nicknames()
     if full in nicks.get(word, ()) or word in nicks.get(full, ()):
         return True
+    if lone and word == full + "s" and not in_table(word):
+        return True  # "the Kesselrings"
     return lone and len(word) >= 3 and len(full) > len(word) and full.startswith(word)
 
 
