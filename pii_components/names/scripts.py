@@ -48,16 +48,8 @@ def native_names(text: str) -> list[tuple[int, int]]:
 def is_native_name(run: str) -> bool:
     """RETURNS (bool): Whether one to four words in another script have the form of a name."""
     words = [word for word in re.split(r"[ ·・-]", run) if word]
-    scripts = {
-        name
-        for name, letters in _RANGES.items()
-        for word in words
-        if re.match(f"[{letters}]", word)
-    }
-    if len(scripts) != 1:
-        return False
-    (script,) = scripts
-    if all(word in _words(script, "not_names") for word in words):
+    script = next((name for name, letters in _RANGES.items() if re.match(f"[{letters}]", run)), "")
+    if not script or all(word in _words(script, "not_names") for word in words):
         return False
     families, givens = _words(script, "families"), _words(script, "givens")
     if script in ("Hangul", "Han"):
