@@ -37,7 +37,6 @@ from ..labels import (
     is_name,
     label_for_role,
 )
-from ..names.edges import write_found
 from ..names.letters import forget
 from ..ner.decode import OPERATING_POINT
 from ..ner.scorer import score_ents
@@ -50,7 +49,9 @@ from ..spans import (
     EntsFilter,
     read_spans,
     uncovered,
+    with_given,
     write_ents,
+    write_spans,
 )
 from .classifier import CLASSES, NOT_NAME, PersonModel, unexplained
 from .features import person_rows
@@ -149,7 +150,8 @@ class PiiContext(Configured, Pipe):
         """Write `doc.spans[spans_key]`, the threshold that held, and `doc.ents`."""
         for doc, cands in zip(docs, found, strict=True):
             key = self.cfg["spans_key"]
-            write_found(self, doc, cands, key)
+            self.has_our_tokens(doc)  # warns
+            write_spans(doc, with_given(doc, cands, key), key)
             doc.spans[key].attrs[PROTECT_AT] = self._protect_at(doc)
             write_ents(
                 doc,

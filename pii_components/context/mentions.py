@@ -26,8 +26,7 @@ from ..labels import (
     is_name,
 )
 from ..names.letters import fold
-from ..names.link import link, respell, spell_initials
-from ..names.obfuscated import Obfuscated
+from ..names.link import link
 from ..names.parse import Form, Mention, read_tokens
 from ..names.wordlists import (
     case_style,
@@ -79,15 +78,11 @@ def find_people(
 ) -> tuple[People, list[Candidate]]:
     """RETURNS (tuple): The people of a document, and what is no name. base: What others found. score (MentionScorer | None): Of single mentions."""
     base = _without_words(view, whole(view, base))
-    for finder in (_find_obfuscated, _find_leet, _find_in_file_names, _find_native):
+    for finder in (_find_obfuscated, _find_leet, _find_in_file_names):
         base = [*base, *finder(view, base)]
     cands = sorted((c for c in base if is_name(c.label)), key=lambda c: c.start)
     read = [read_tokens(view.words[c.start : c.end]) for c in cands]
-    forms = respell([mention.form for mention in read])
-    named = spell_initials(
-        [mention._replace(form=form) for mention, form in zip(read, forms, strict=True)]
-    )
-    people = People(view, cands, list(named), view.places(cands), [[i] for i in range(len(cands))])
+    people = People(view, cands, read, view.places(cands), [[i] for i in range(len(cands))])
     if cands:
         own = score(people) if score is not None else numpy.zeros((len(cands), len(ROLES)))
         groups: dict[int, list[int]] = {}
@@ -119,13 +114,9 @@ def _namesakes(cands: Sequence[Candidate], group: list[int], own: numpy.ndarray)
 
 
 def whole(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
-    """What stands letter by letter, torn over two lines or in a script of its own is all of a name or nothing."""
+    """What stands letter by letter is all of a name or nothing."""
     names = sorted((c for c in cands if is_name(c.label)), key=lambda c: c.start)
-    pieces = [
-        *view.obfuscated,
-        *(Obfuscated(start, end, tuple(view.words[start:end])) for start, end in view.native),
-    ]
-    for piece in pieces:
+    for piece in view.obfuscated:
         low = bisect_right(names, piece.start, key=lambda c: c.end)
         high = bisect_left(names, piece.end, key=lambda c: c.start)
         touched = names[low:high]
@@ -350,24 +341,12 @@ def _find_obfuscated(view: DocView, cands: Sequence[Candidate]) -> list[Candidat
         known = any(in_table(word) for word in piece.words if word not in common) or (
             keys[piece.key] > 1 and not common
         )
-        torn = piece.start in view.torn
-        if torn and (not known or case_style(piece.words[0]) not in ("title", "upper")):
-            continue
         if not known:
             zones = view.places([_added(span, "", "")])[0].zones
             if common or "alone" not in zones or not zones & {"header", "signoff"}:
                 continue
-        found.append(_added(span, "torn" if torn else "spaced", "a name, letter by letter or torn"))
+        found.append(_added(span, "spaced", "a name, letter by letter"))
     return found
-
-
-def _find_native(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
-    held = view.marked(cands)
-    return [
-        _added(span, "native", "a name in a script of its own")
-        for span in view.native
-        if not any(held[slice(*span)])
-    ]
 
 
 def _find_leet(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:

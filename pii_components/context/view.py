@@ -25,7 +25,7 @@ from ..labels import BALANCED
 from ..names import expression
 from ..names.letters import per_batch
 from ..names.normalize import is_invisible, is_ornament, normalize_token
-from ..names.obfuscated import Obfuscated, find_obfuscated, native_runs, read_leet
+from ..names.obfuscated import Obfuscated, find_obfuscated, read_leet
 from ..spans import Candidate
 
 MASK = "\ue0f0"  # private use: stands for a name in what patterns see
@@ -214,31 +214,8 @@ class DocView:
 
     @cached_property
     def obfuscated(self) -> list[Obfuscated]:
-        """RETURNS (list[Obfuscated]): Words that stand letter by letter or torn over two lines."""
+        """RETURNS (list[Obfuscated]): Words that stand letter by letter."""
         return find_obfuscated(self.text, self.starts, self.ends)
-
-    @cached_property
-    def torn(self) -> frozenset[int]:
-        """RETURNS (frozenset[int]): Tokens of words that are torn over two lines: the break among them ends no name."""
-        return frozenset(
-            i
-            for piece in self.obfuscated
-            for i in range(piece.start, piece.end)
-            if len(piece.words) == 1
-        )
-
-    @cached_property
-    def native(self) -> list[tuple[int, int]]:
-        """RETURNS (list[tuple[int, int]]): Tokens, end exclusive, of what may be a name in a script of its own."""
-        found = []
-        for low, high in native_runs(self.text):
-            start, end = bisect_right(self.starts, low) - 1, bisect_right(self.starts, high - 1)
-            while start > 0 and self.starts[start - 1] == self.starts[start]:
-                start -= 1
-            while not self.words[start]:
-                start += 1
-            found.append((start, end))
-        return found
 
     def marked(self, cands: Iterable[Candidate]) -> list[bool]:
         inside = [False] * len(self)

@@ -9,15 +9,12 @@
 A mention belongs to a person if each of its words is one of the person's, in any order: as it is, as an initial, as a nickname
 or with a slip of the pen. So "Maria", "Lopez", "M. Lopez", "Lopez, Maria", "ML" and "Mraia Lopez" go to Maria Lopez, while John
 and Jane Smith stay two people whose surrogates share a surname. Where several people fit, it is the one last mentioned.
-
-Before that a text's misspelt names may be put right (`respell`): "Okaofr" is "Okafor", where that stands in the same text.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
-from itertools import combinations
 from typing import NamedTuple
 
 from rapidfuzz.distance import OSA
@@ -27,13 +24,13 @@ from .letters import norm, per_batch
 from .parse import FAMILY, GIVEN, LONE, Form, Mention, Word
 from .table import name_table
 from .wordlists import in_table
-from .wordlists import words as word_lists
 
 # A score, and the place in a person of each word of a mention.
 Match = tuple[int, tuple[int, ...]]
 # Shorter words with one letter changed are other names: Ana and Ann, Lee and Leo.
 TYPO_LENGTH = 5
 _MOST_WORDS = 24
+_MOST_LETTERS = 30  # of a word that is looked for with one letter left out
 _FEW = 8  # people who are tried one by one
 
 
@@ -148,6 +145,8 @@ def _is_nick(word: str, full: str, *, lone: bool) -> bool:
     nicks = nicknames()
     if full in nicks.get(word, ()) or word in nicks.get(full, ()):
         return True
+    if lone and word == full + "s" and not in_table(word):
+        return True  # "the Kesselrings"
     return lone and len(word) >= 3 and len(full) > len(word) and full.startswith(word)
 
 
@@ -320,7 +319,7 @@ class _Among:
         self._index()
         found = []
         for word in form.norms:
-            others = {*nicknames().get(word, ()), *nicknames_of(word), *_one_left(word)}
+            others = {*nicknames().get(word, ()), *nicknames_of(word), *one_left(word)}
             found.append([self._by_word.get(key, ()) for key in others])
         fewest = min(found, key=lambda lists: sum(map(len, lists)), default=[])
         return sorted({place for places in fewest for place in places})
@@ -329,7 +328,9 @@ class _Among:
         for place in range(self._indexed, len(self.people)):
             keys = set[str]()
             for word in self.people[place].words:
-                keys.update([word[:n] for n in range(1, min(len(word), _MOST))], _one_left(word))
+                keys.update(
+                    [word[:n] for n in range(1, min(len(word), _MOST_LETTERS))], one_left(word)
+                )
             for key in keys:
                 self._by_word.setdefault(key, []).append(place)
         self._indexed = len(self.people)
@@ -343,9 +344,9 @@ class _Among:
         return {n: match for n, match in tried if match}
 
 
-def _one_left(word: str) -> set[str]:
-    """A word, and itself without one letter: of two that are one slip apart, one of these is the same."""
-    long = TYPO_LENGTH - 1 <= len(word) <= _MOST
+def one_left(word: str) -> set[str]:
+    """RETURNS (set[str]): A word, and itself without one letter: of two that are one slip apart, one of these is the same."""
+    long = TYPO_LENGTH - 1 <= len(word) <= _MOST_LETTERS
     return {word, *(word[:n] + word[n + 1 :] for n in range(len(word) if long else 0))}
 
 
@@ -477,90 +478,3 @@ def places_of(mention: Mention, person: Person) -> tuple[int, ...]:
         return tuple(range(len(norms)))
     match = match_form(mention.form, person.words, person.kinds)
     return match[1] if match else ()
-
-
-# Misspelt names: which word of a text is another one with a slip in it.
-_LEAST, _WHOLE, _LONG = (
-    4,
-    5,
-    8,
-)  # letters of the word, of the longer of both, and of one that may have two slips
-_MOST = 30  # letters of a name that is compared with others: each has half the square of that many neighbours
-_SHORT = 5  # letters of a word that only a full name or a known one explains: any five letters are near some name
-
-
-def respell(forms: Sequence[Form]) -> list[Form]:
-    """RETURNS (list[Form]): All forms of a text; a word that is no known name and one slip away from one other word of the names (two,
-    from eight letters on) as that word. Which of two is right is told by the table, then by how often each stands there."""
-    count = Counter(word for form in forms for word in form.words)
-    doubtful = [word for word in count if is_doubtful(word)]
-    if not doubtful or len(count) < 2:
-        return list(forms)
-    in_full = {word for form in forms if form.full for word in form.words}
-    meant: dict[str, str] = {}
-    # Those that are most likely right first; a word follows one that stands, never one that follows another.
-    order = sorted(count, key=lambda word: (is_doubtful(word), -count[word], word not in in_full))
-    rank = {word: n for n, word in enumerate(order)}
-    alike = by_letters_left(
-        word for word in order if _LEAST <= len(word) <= _MOST and _is_name(word)
-    )
-    for word in sorted(doubtful, key=lambda word: rank[word]):
-        near = {
-            other
-            for letters in letters_left(word)
-            for other in alike.get(letters, ())
-            if rank[other] < rank[word]
-            and other not in meant
-            and (other in in_full or in_table(other) or len(word) > _SHORT)
-            and is_slip(word, other)
-        }
-        if len(near) == 1:
-            meant[word] = near.pop()
-    return [
-        form._replace(norms=tuple(meant.get(word, word) for word in form.norms)) for form in forms
-    ]
-
-
-def is_doubtful(word: str) -> bool:
-    """RETURNS (bool): Whether a folded word may be a misspelt name: no known one, and no English word of the list."""
-    return (
-        _LEAST <= len(word) <= _MOST
-        and word.isalpha()
-        and not in_table(word)
-        and not word_lists().is_common(word)
-    )
-
-
-def _is_name(word: str) -> bool:
-    return in_table(word) or not word_lists().is_common(word)
-
-
-def letters_left(word: str) -> set[str]:
-    """RETURNS (set[str]): A word with as many letters out as it may have slips, or fewer: of two that are that near one of these is the same
-    (the deletions of SymSpell)."""
-    slips = 1 + (len(word) + 2 >= _LONG)
-    return {
-        "".join(kept) for out in range(slips + 1) for kept in combinations(word, len(word) - out)
-    }
-
-
-def by_letters_left(names: Iterable[str]) -> dict[str, list[str]]:
-    """RETURNS (dict[str, list[str]]): Each of the `letters_left` of the names -> those names."""
-    found: dict[str, list[str]] = {}
-    for name in names:
-        for letters in letters_left(name):
-            found.setdefault(letters, []).append(name)
-    return found
-
-
-def is_slip(word: str, other: str) -> bool:
-    """RETURNS (bool): Whether one can be the other with a letter changed, dropped, added or two swapped; with two of these in long ones."""
-    longer = max(len(word), len(other))
-    if (
-        min(len(word), len(other)) < _LEAST
-        or longer < _WHOLE
-        or not {word[0], word[1]} & {other[0], other[1]}
-    ):
-        return False
-    slips = 1 + (longer >= _LONG)
-    return OSA.distance(word, other, score_cutoff=slips) <= slips

@@ -26,7 +26,6 @@ _SIGNS = {
 }
 # One table of what shows nothing. Part of a set of a pattern: soft hyphen, zero-width spaces and joiners, direction marks, byte order mark.
 INVISIBLE = r"\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff"
-FILLERS = r"\u115f\u3164"  # Hangul fillers, which detectors of hidden details look for, too
 INSIDE_WORD = (
     "\u00ad\u200c\u200d"  # soft hyphen and joiners, which a writer may have put into a word
 )

@@ -1,11 +1,10 @@
-"""Obfuscated names: letter by letter, torn at the end of a line, with digits for letters, in a script of their own.
+"""Obfuscated names: letter by letter, or with digits for letters.
 
-    A N A  L O P E Z      ->  ("ANA", "LOPEZ")         Lo-\\npez  ->  ("Lopez",)
+    A N A  L O P E Z      ->  ("ANA", "LOPEZ")
     L-O-P-E-Z, L.O.P.E.Z  ->  ("Lopez",) if a Lopez is named elsewhere
-    4n4 L0p3z             ->  Ana Lopez                Ελένη Κωνσταντίνου, 李伟
+    4n4 L0p3z             ->  Ana Lopez
 
-A reader sees a name there and a tokenizer does not. Each function begins with one search that most texts do not pass. And with tokens that
-are not ours a span may hold a part of a name only: "Okafor_2048", an ID number, with the given name before it (`write_found`).
+A reader sees a name there and a tokenizer does not. Each function begins with one search that most texts do not pass.
 """
 
 import re
@@ -13,8 +12,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from . import expression
-from .wordlists import case_style, in_table, words
+from .wordlists import in_table, words
 
 # Letters with one space between them; words are parted by a wider gap. A comma, an apostrophe or a hyphen may stand among them.
 _LETTER = r"[^\W\d_]"
@@ -22,53 +20,20 @@ _SPACED_WORD = rf"{_LETTER}(?: [-'’.]? ?{_LETTER})+(?![^\W_])"
 _SPACED = re.compile(
     rf"(?<![^\W_])(?<![^\W_]['’.-]){_SPACED_WORD}(?:(?: ?,)?[ \t\u00a0]{{2,4}}(?:{_SPACED_WORD}|{_LETTER}(?![^\W_])))*"
 )
-_BROKEN = re.compile(
-    r"(?<![^\W_])([^\W\d_]{2,})[-\u2010\u00ac][ \t]?\n[ \t]{0,4}([^\W\d_]{2,})(?![^\W_])"
-)
 # "D-A-I-V-A", "N.U.G.E.E", "L, E, A": somebody spells it.
 _SPELLED = re.compile(
     rf"(?<![^\W_])(?<![^\W_][-.])({_LETTER})([-.]|, ?){_LETTER}(?:\2{_LETTER})+(?![^\W_])(?!\2[^\W_])"
 )
 _SPELLS = re.compile(rf"[-.,] ?{_LETTER}[-.,] ?{_LETTER}(?![^\W_])")
 _SIGNS = re.compile(r"[-., ]")
-_BETWEEN = ("-", "\u2010", "\u2011", ",")
 # Begins with a sign that is quickly looked for.
 _LETTERS_APART = re.compile(rf" {_LETTER} [-'’.]? ?{_LETTER}(?![^\W_])")
-_DASH_AT_END = re.compile(r"[-\u2010\u00ac][ \t]?\n")
-# From a digit to the end of its word; what stands before is looked at then, since few words have a digit.
-_LEET = re.compile(r"[013457][A-Za-z][A-Za-z013457]*(?![\w@]|[./-]\w)")
-_LEET_BEFORE = re.compile(r"(?<![\w@/.#+-])[A-Za-z013457]*\Z")
+_MOST_WORDS = 5
+_LEET_ANY = re.compile(r"[013457][A-Za-z]")
+_LEET = re.compile(r"(?<![\w@/.#+])[A-Za-z]*[013457][A-Za-z013457]*(?![\w@]|[./]\w)")
 _DECODED = str.maketrans("013457", "oieast")
-_LEET_WORD = re.compile(
-    r"(?<![\w@/.#+])(?:(?<=[-_])|(?<!-))[^\W\d_]*[013457](?:[^\W\d_]|[013457])*(?![\w@]|[./]\w)"
-)
-_LEET_JOINTS = (" ", "-", "\n")
-_VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s|am|pm|[a-z]{1,2})", re.IGNORECASE)
 _INSIDE = re.compile(r"[A-Za-z]\d+[A-Za-z]|\d[A-Za-z]+\d|^\d[A-Za-z]{3,}$")
-_MOST_WORDS = 5
-
-# Scripts in which names are written, Latin aside; letters with the marks on them.
-_NATIVE_LETTER = (
-    "\u0370-\u03ff\u1f00-\u1fff\u0400-\u052f\u0531-\u0587\u0590-\u05ff\u0620-\u065f\u066e-\u06ef\u06fa-\u06ff\u0750-\u077f"
-    "\u0900-\u0965\u0970-\u0fff\u1000-\u109f\u10a0-\u10ff\u1200-\u137f\u1780-\u17df\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uac00-\ud7af\u3005\u3007"
-)
-_NATIVE_WORD = rf"[{_NATIVE_LETTER}\u200c\u200d]+"
-_NATIVE = re.compile(
-    rf"(?<![^\W_]){_NATIVE_WORD}(?:(?: | ?[-·・.'’] ?){_NATIVE_WORD}){{0,4}}(?![^\W_])"
-)
-_NATIVE_ANY = re.compile(rf"[{_NATIVE_LETTER}]")
-_HAN = re.compile(
-    r"[\u3005\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]"
-)
-_CASED = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff\u0400-\u052f\u0531-\u0587]")
-_MOST_SIGNS, _MOST_LETTERS = 8, 40  # of a word of a name in Han, kana or Hangul, and of a name
-_MOST_NATIVE = 0.25  # share of letters from which a text is in that language, and not an English one with names in it
-# A word of another language that is explained, not a person.
-_GLOSS_BEFORE, _GLOSS_AFTER = (
-    expression("patterns/native_around", f"run_gloss_{side}") for side in ("before", "after")
-)
 
 
 class Obfuscated(NamedTuple):
@@ -84,67 +49,38 @@ class Obfuscated(NamedTuple):
 
 
 def read_leet(text: str) -> dict[int, str]:
-    """RETURNS (dict[int, str]): First character -> a word with digits for letters as it reads, of the same length, if that is a name; "3rd" and
-    "Week1" are none. Where one is a known name, words written so beside it are names too, and so is what reads like a word of the text."""
-    found: dict[int, str] = {}
+    """RETURNS (dict[int, str]): First character -> a word with digits for letters as it reads, of the same length, if that is a known name, or
+    stands beside one, or two such names stand in the text; "3rd" and "Week1" are none."""
+    if not _LEET_ANY.search(text):
+        return {}
+    read: dict[int, str] = {}
     for match in _LEET.finditer(text):
-        before = _LEET_BEFORE.search(text, max(0, match.start() - 24), match.start())
-        if before is None or before.start() in found:
-            continue
-        word = text[before.start() : match.end()]
-        if (
-            not 3 <= len(word) <= 24
-            or word.isdigit()
-            or word.isalpha()
-            or _ORDINAL.fullmatch(word)
-            or not _INSIDE.search(word)
-        ):
-            continue
-        plain = word.translate(_DECODED)
-        upper = sum(c.isupper() for c in word) == sum(c.isalpha() for c in word)
-        plain = plain.upper() if upper and sum(c.isalpha() for c in word) > 1 else plain
-        plain = plain.capitalize() if word[0].isdigit() and not upper and len(word) <= 4 else plain
-        if in_table(plain) and not words().is_common(plain):
-            found[before.start()] = plain
-    return found | _more_leet(text, found) if found else found
-
-
-def _more_leet(text: str, known: dict[int, str]) -> dict[int, str]:
-    """Further words of a text in which names are written with digits: neighbours of those that are known, repeated ones, or all of a kind."""
-    read = []
-    for match in _LEET_WORD.finditer(text):
         word = match.group()
-        if match.start() in known or word.isdigit() or word.isalpha() or _ORDINAL.fullmatch(word):
-            continue
-        plain = word.translate(_DECODED)
-        upper = sum(map(str.isupper, word)) == sum(map(str.isalpha, word)) > 1
-        read.append((match.start(), match.end(), plain.upper() if upper else plain))
-    found: dict[int, str] = {}
-    ends = {at + len(word) for at, word in known.items()}
-    starts = set(known)
-    names = {word.lower() for word in known.values()}
-    habit = len(names) > 1
-    for _ in range(2):  # a neighbour of a neighbour
-        for at, end, plain in read:
-            left, right = text[at - 1 : at], text[end : end + 1]
-            beside = (left in _LEET_JOINTS and at - 1 in ends) or (
-                right in _LEET_JOINTS and end + 1 in starts
-            )
-            inside = _INSIDE.search(text[at:end]) is not None and _VOWEL.search(plain) is not None
-            # "Week10" ends in digits; a name that does must be known.
-            beside = beside and (inside or in_table(plain))
-            shaped = inside and end - at > 3 and not words().is_common(plain)
-            again = plain.lower() in names
-            if at not in found and (again or beside or (habit and shaped)):
-                found[at] = plain
-                starts.add(at)
-                ends.add(end)
-                names.add(plain.lower())
+        if 3 <= len(word) <= 24 and _INSIDE.search(word) and not _ORDINAL.fullmatch(word):
+            read[match.start()] = _plain(word)
+    read = {at: word for at, word in read.items() if not words().is_common(word)}
+    known = {at: word for at, word in read.items() if in_table(word)}
+    habit = len({word.lower() for word in known.values()}) > 1
+    beside = {at - 1 for at in known} | {at + len(word) + 1 for at, word in known.items()}
+    found = {}
+    for at, word in read.items():
+        if at in known or (
+            len(word) > 3 and (habit or not beside.isdisjoint((at, at + len(word))))
+        ):
+            found[at] = word
     return found
 
 
+def _plain(word: str) -> str:
+    plain = word.translate(_DECODED)
+    letters = [char for char in word if char.isalpha()]
+    if len(letters) > 1 and all(map(str.isupper, letters)):
+        return plain.upper()
+    return plain.capitalize() if word[0].isdigit() and len(word) <= 4 else plain
+
+
 def find_obfuscated(text: str, starts: Sequence[int], ends: Sequence[int]) -> list[Obfuscated]:
-    """RETURNS (list[Obfuscated]): Words that stand letter by letter, or torn over two lines, in order. starts, ends: of the tokens."""
+    """RETURNS (list[Obfuscated]): Words that stand letter by letter, in order. starts, ends: of the tokens."""
     found = []
     for match in _SPACED.finditer(text) if _LETTERS_APART.search(text) else ():
         parts = re.split(r"\s{2,}|,", match.group())
@@ -159,10 +95,6 @@ def find_obfuscated(text: str, starts: Sequence[int], ends: Sequence[int]) -> li
         # Letters of an abbreviation are none of a name: the word must stand elsewhere too.
         if re.search(rf"(?<![^\W_]){letters.capitalize()}(?![^\W_])", text):
             found.append(_piece(*match.span(), (letters.capitalize(),), starts, ends))
-    for match in _BROKEN.finditer(text) if _DASH_AT_END.search(text) else ():
-        one, two = match.groups()
-        if case_style(two) == "lower" or case_style(one) == case_style(two) == "upper":
-            found.append(_piece(match.start(), match.end(), (one + two,), starts, ends))
     return sorted(found, key=lambda piece: piece.start)
 
 
@@ -185,74 +117,3 @@ def _is_series(letters: str) -> bool:
         or len(set(folded)) < 2 + (len(folded) > 4)
         or not re.search(r"[aeiouyà-ÿ]|[^\x00-\x7f]", folded)
     )
-
-
-def native_runs(text: str) -> list[tuple[int, int]]:
-    """RETURNS (list[tuple[int, int]]): Names in other scripts, characters, end exclusive; no words that are explained ("the word λόγος means"),
-    no formulas, and nothing in a text that is itself in such a script."""
-    found: list[tuple[int, int]] = []
-    if text.isascii() or not _NATIVE_ANY.search(text):
-        return found
-    for match in _NATIVE.finditer(text):
-        run = match.group()
-        signs = len(_HAN.findall(run))
-        if len(run) > _MOST_LETTERS or (signs and max(map(len, run.split(" "))) > _MOST_SIGNS):
-            continue
-        if _CASED.match(run):
-            parts = re.findall(r"[^\W\d_]+", run)
-            if any(len(part) < 3 for part in parts) or not all(part[0].isupper() for part in parts):
-                continue
-        elif not signs and len(run) < 2:
-            continue
-        if _GLOSS_BEFORE.search(
-            text[max(0, match.start() - 60) : match.start()].lower()
-        ) and not _named_before(text, match.start()):
-            continue
-        if _GLOSS_AFTER.match(text[match.end() : match.end() + 40]):
-            continue
-        found.append(match.span())
-    if found:
-        native = len(re.findall(rf"[{_NATIVE_LETTER}]", text))
-        if native > _MOST_NATIVE * sum(c.isalpha() for c in text) and len(text) > 40:
-            return []
-    return found
-
-
-def _named_before(text: str, at: int) -> bool:
-    return (
-        re.search(r"(?:^|\W)[A-Z][^\W\d_]*(?: [A-Z][^\W\d_]*)* ?\($", text[max(0, at - 60) : at])
-        is not None
-    )
-
-
-def rejoin(tokens: Sequence[str]) -> Sequence[str]:
-    """RETURNS (Sequence[str]): Tokens of a name, what stands letter by letter (three or more) or torn over two lines joined to words."""
-    if "\n" in tokens:
-        at = tokens.index("\n")
-        if 2 <= at < len(tokens) - 1 and tokens[at - 1] in ("-", "\u2010", "\u00ac"):
-            return [*tokens[: at - 2], tokens[at - 2] + tokens[at + 1], *tokens[at + 2 :]]
-    if (
-        len(tokens) == 1 and len(tokens[0]) >= 7 and _SPELLED.fullmatch(tokens[0].rstrip("."))
-    ):  # shorter ones are initials
-        return [_SIGNS.sub("", tokens[0])]
-    if sum(len(token) == 1 and token.isalpha() for token in tokens) < 3:
-        return tokens
-    found: list[str] = []
-    run: list[str] = []
-    for n, token in enumerate([*tokens, ""]):
-        if len(token) == 1 and token.isalpha():
-            run.append(token)
-            continue
-        if (
-            token in _BETWEEN
-            and run
-            and n + 1 < len(tokens)
-            and len(tokens[n + 1]) == 1
-            and tokens[n + 1].isalpha()
-        ):
-            continue
-        found += ["".join(run)] if run else []
-        run = []
-        if token and not token.isspace():
-            found.append(token)
-    return found

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .letters import has_letter, is_letter, norm, per_batch
-from .obfuscated import rejoin
 from .table import name_table
 
 # Patronymics: the name after a father's, between given name and surname ("Ivan Petrovich Sidorov").
@@ -36,51 +35,9 @@ _GENDER_OF_TITLES = {
     "": "mx dr prof professor doctor",
 }
 TITLES = {title: gender for gender, text in _GENDER_OF_TITLES.items() for title in text.split()}
-SUFFIXES = {
-    "jr",
-    "sr",
-    "ii",
-    "iii",
-    "iv",
-    "phd",
-    "md",
-    "msc",
-    "bsc",
-    "mba",
-    "esq",
-    "edd",
-    "rn",
-    "cpa",
-}
+SUFFIXES = frozenset("jr sr ii iii iv phd md msc bsc mba esq edd rn cpa".split())
 PARTICLES = frozenset(
-    [
-        "de",
-        "la",
-        "del",
-        "los",
-        "las",
-        "da",
-        "do",
-        "dos",
-        "das",
-        "di",
-        "du",
-        "van",
-        "von",
-        "der",
-        "den",
-        "ter",
-        "ten",
-        "zu",
-        "al",
-        "el",
-        "bin",
-        "binti",
-        "bint",
-        "ibn",
-        "y",
-        "e",
-    ]
+    "de la del los las da do dos das di du van von der den ter ten zu al el bin binti bint ibn y e".split()
 )
 # With a capital, "De La" is a particle, and the "Al" of Al de la Cruz a given name.
 _LEADING_PARTICLES, _SECOND_PARTICLES = (
@@ -184,9 +141,12 @@ def read_mention(text: str, *, before: str = "") -> Mention:
 
 
 def read_tokens(tokens: Sequence[str]) -> Mention:
-    """RETURNS (Mention): A name of which the tokens are known, letter by letter or torn over two lines maybe. tokens (Sequence[str]): Its words."""
+    """RETURNS (Mention): A name of which the tokens are known, letter by letter maybe. tokens (Sequence[str]): Its words."""
+    letters = [token for token in tokens if token.isalpha()]
+    if len(letters) > 2 and all(len(letter) == 1 for letter in letters):
+        return read_mention("".join(tokens))
     text = ""
-    for token in rejoin(tokens):
+    for token in tokens:
         glued = not text or token[:1] in ",.-'’" or text[-1:] in "-'’_" or token == "_"
         text += token if glued else f" {token}"
     return read_mention(" ".join(text.split()))

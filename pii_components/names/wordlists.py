@@ -24,10 +24,6 @@ class Words(NamedTuple):
     titles: frozenset[str]
     headings: frozenset[str]
     greetings: frozenset[str]
-    brands: frozenset[str]
-    particles: frozenset[str]
-    suffixes: frozenset[str]
-    credentials: frozenset[str]
     ambiguous: frozenset[str]
     common: frozenset[str]
     place_before: frozenset[str]
@@ -46,9 +42,6 @@ class Words(NamedTuple):
         """RETURNS (bool): Whether this is an English word too ("will", "hope"), a heading, a month or a place."""
         folded = fold(word)
         return folded in self.common or folded in self.headings or folded in self.ambiguous
-
-    def is_particle(self, word: str) -> bool:
-        return fold(word) in self.particles
 
 
 @cache

@@ -25,9 +25,8 @@ from thinc.types import Floats2d
 from ..config import Configured
 from ..errors import Errors, PiiError
 from ..labels import BALANCED, NAME_LABELS, POINTS
-from ..names.edges import write_found
 from ..names.letters import forget
-from ..spans import SPANS_KEY, mark_given, read_gold
+from ..spans import SPANS_KEY, mark_given, read_gold, with_given, write_spans
 from .decode import (
     GROUPS,
     NAME,
@@ -199,7 +198,8 @@ class PiiTokenClassifier(Configured, TrainablePipe):
                     probs = probs.copy()
                     probs[unread, 1:] = 0
                 found = decode(doc, probs, self.labels, thresholds)
-                write_found(self, doc, found, key)
+                self.has_our_tokens(doc)  # warns
+                write_spans(doc, with_given(doc, found, key), key)
                 doc.spans[key].attrs[OPERATING_POINT] = self.operating_point
         finally:
             forget()

@@ -27,17 +27,14 @@ from spacy.util import SimpleFrozenList
 from ..config import Configured
 from ..errors import Errors, PiiError
 from ..labels import EMAIL, NAME_CITED, STREET_ADDRESS, URL_PERSONAL, is_name
-from ..names.edges import write_found
 from ..names.letters import forget
 from ..names.normalize import NormalizedView
-from ..spans import SPANS_KEY, Candidate, read_spans
+from ..spans import SPANS_KEY, Candidate, read_spans, with_given, write_spans
 from .addresses import addresses
-from .finders import find_torn, in_contact_lines, with_hidden
 from .merge import (
     Intervals,
     Page,
     clean_candidate,
-    join_pieces,
     merge,
     repeated,
     with_native,
@@ -114,28 +111,28 @@ class PiiRuler(Configured, SpanRuler):
 
     def find_spans(self, doc: Doc) -> list[Candidate]:
         """RETURNS (list[Candidate]): What `doc.spans[spans_key]` should hold: names as they were, other labels corrected and completed."""
-        regions = self.cfg["phone_regions"]
         proposals = read_spans(doc, self.cfg["spans_key"])
         if not len(doc):
             return proposals
         page = Page(doc, NormalizedView(doc.text))
         verdicts = self._judge_urls(page, proposals)
         found = self._match_regexes(page, proposals, verdicts) + self._match_tokens(doc)
-        found += find_torn(page, self.rules.regexes, proposals, regions=regions)
-        whole = join_pieces(page, proposals)
-        cleaned = [c for c in (clean_candidate(page, p, verdicts) for p in whole) if c is not None]
+        cleaned = [
+            c for c in (clean_candidate(page, p, verdicts) for p in proposals) if c is not None
+        ]
         found += addresses(page, [*cleaned, *found])
-        found += in_contact_lines(page, [*cleaned, *found])
         found += repeated(
             page, found, blocked=Intervals((v.hit.start, v.hit.end) for v in verdicts)
         )
         cued = frozenset(rule.id for rule in self.rules.regexes if rule.cue)
-        merged = with_hidden(page, merge(page, cleaned, found, cued), regions)
+        merged = merge(page, cleaned, found, cued)
         return with_native(doc, merged) if self.cfg.get("native_names", False) else merged
 
     def set_annotations(self, doc: Doc, matches: Iterable[Candidate]) -> None:
         """Write what `find_spans` returned to `doc.spans[spans_key]`."""
-        write_found(self, doc, list(matches), self.cfg["spans_key"])
+        self.has_our_tokens(doc)  # warns
+        key = self.cfg["spans_key"]
+        write_spans(doc, with_given(doc, list(matches), key), key)
 
     def _judge_urls(self, page: Page, proposals: Sequence[Candidate]) -> list[Verdict]:
         """Every web address of the document, personal or not."""

@@ -17,18 +17,15 @@ from dataclasses import dataclass, replace
 from spacy.tokens import Doc, Span
 
 from ..labels import (
-    DATE,
     EMAIL,
     ID_NUM,
     IP_ADDRESS,
+    NAME_STUDENT,
     PHONE_NUM,
-    ROLES,
     STREET_ADDRESS,
-    STUDENT,
     URL_PERSONAL,
     USERNAME,
     is_name,
-    label_for_role,
 )
 from ..names.normalize import NormalizedView, normalize_token
 from ..names.scripts import native_names
@@ -132,47 +129,6 @@ _GROUPS = re.compile(
     r"(?<![\w./:@-])(?:[A-Za-z]{0,4}\d[A-Za-z\d]{0,7}|[A-Za-z]{1,3})"
     r"(?:[-/](?:[A-Za-z]{0,3}\d[A-Za-z\d]{0,7}|[A-Za-z]{1,2})){1,6}(?![\w/@-])"
 )
-_ADDRESS_GAP, _ADDRESS_CHARS = 6, 20  # tokens and characters between two pieces of one address
-_IN_ADDRESS = frozenset("apt de del di do dos flat la no of room st the unit van von".split())
-_ENDS = frozenset('!?;|:"“”')
-
-
-def join_pieces(page: Page, proposals: Sequence[Candidate]) -> list[Candidate]:
-    """Put together what the model saw in pieces: numbers of one kind with a line break between them, and pieces of an address.
-
-    Those have short gaps between them, without words in small letters and with at most one line end ("[Bramble Cott]., The Street, [Little
-    Wenham] GL99"); a name that was seen in the gap is given up."""
-    found: list[Candidate] = []
-    for cand in proposals:
-        last = len(found) - 1
-        if cand.label == STREET_ADDRESS:
-            last = next((i for i in range(last, -1, -1) if found[i].label == STREET_ADDRESS), -1)
-        if last >= 0 and found[last].label == cand.label and _is_one(page, found[last], cand):
-            found[last:] = [
-                replace(found[last], end=cand.end, score=max(found[last].score, cand.score))
-            ]
-        else:
-            found.append(cand)
-    return found
-
-
-def _is_one(page: Page, first: Candidate, second: Candidate) -> bool:
-    """Whether two neighbours of one label are halves of one number, or pieces of one address."""
-    between = [page.doc[i].text for i in range(first.end, second.start)]
-    if first.label in (PHONE_NUM, ID_NUM):
-        gap = page.doc[first.end : second.start].text if between else ""
-        ends = page.hit(first).value[-1:], page.hit(second).value[:1]
-        return gap.isspace() and gap.count("\n") == 1 and all(end.isdigit() for end in ends)
-    if first.label != STREET_ADDRESS or len(between) > _ADDRESS_GAP:
-        return False
-    text = "".join(between)
-    small = any(word.islower() and word not in _IN_ADDRESS for word in between)
-    return (
-        len(text) <= _ADDRESS_CHARS
-        and text.count("\n") <= 1
-        and not small
-        and not set(text) & _ENDS
-    )
 
 
 def _moved(page: Page, candidate: Candidate, start: int, end: int) -> Candidate | None:
@@ -311,28 +267,6 @@ def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
     return None if wrong else found
 
 
-_MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
-_DAY = r"(?:[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?"
-_DATE = re.compile(
-    rf"(?i)(?<![\w-])(?:\d{{4}}([-/.])\d{{1,2}}\1\d{{1,2}}|\d{{1,2}}([-/.])\d{{1,2}}\2\d{{2,4}}"
-    rf"|{_MONTH}\b\.?\s{{1,2}}{_DAY}(?:,?\s{{1,2}}\d{{4}})?|{_DAY}\s{{1,2}}(?:of\s)?{_MONTH}\b\.?(?:,?\s{{1,2}}\d{{4}})?)(?![\w-])"
-)
-_LONGEST_DATE = 24
-
-
-def _whole_date(page: Page, candidate: Candidate) -> Candidate | None:
-    """The model's proposal of a date, all of it where it is part of one: "2024-01-12", a month with its day and its year, on two lines too."""
-    found, hit = trim(page.doc, candidate), page.hit(candidate)
-    for match in _DATE.finditer(
-        hit.text, max(0, hit.start - _LONGEST_DATE), hit.end + _LONGEST_DATE
-    ):
-        if match.start() < hit.end and hit.start < match.end() and found is not None:
-            low, high = min(match.start(), hit.start), max(match.end(), hit.end)
-            found = _moved(page, found, low, high) or found
-            return trim(page.doc, found)
-    return found
-
-
 def clean_candidate(
     page: Page, candidate: Candidate, verdicts: Sequence[Verdict] = ()
 ) -> Candidate | None:
@@ -348,8 +282,6 @@ def clean_candidate(
         return None
     if candidate.label == STREET_ADDRESS and not re.search(r"[^\W\d_]|\d{4}", value):
         return None  # "91"
-    if candidate.label == DATE:
-        return _whole_date(page, candidate)
     if candidate.label in (PHONE_NUM, ID_NUM) and "\n" in value and _TORN.fullmatch(value):
         return candidate if count_digits(value) >= 5 else None
     if candidate.label == PHONE_NUM:
@@ -431,9 +363,6 @@ def merge(
             covered = any(c.start <= cand.start and cand.end <= c.end for c in called)
             if not (covered if cand.label == STREET_ADDRESS else called):
                 kept.append(cand)
-        elif cand.label == ID_NUM and len(partners) == 1 and _grows(page, rules[partners[0]], cand):
-            rule = rules[partners[0]]
-            kept.append(replace(cand, score=rule.score, source=rule.source, reason=rule.reason))
     whole = resolve_overlaps([*kept, *rules])
     # Of each address that lost against others, stretches of two tokens or more that none of these covers.
     taken = {token for c in whole for token in range(c.start, c.end)}
@@ -449,15 +378,6 @@ def merge(
             *whole,
             *cut_names(page.doc, names, [c for c in whole if c.label in (*RULED, STREET_ADDRESS)]),
         ]
-    )
-
-
-def _grows(page: Page, rule: Candidate, cand: Candidate) -> bool:
-    """Whether a proposal has more of the number that a rule found, without a blank between: "AB-1234"."""
-    start, end = min(rule.start, cand.start), max(rule.end, cand.end)
-    joints = [*page.doc[start : rule.start], *page.doc[rule.end - 1 : end - 1]]
-    return end - start > rule.end - rule.start and not any(
-        token.whitespace_ or token.is_space for token in joints
     )
 
 
@@ -516,49 +436,21 @@ def repeated(
 
 SOURCE = "native_name"
 _SCORE = 0.9
-# Share of an even guess in the roles: the model read such names in training seldom, and is surer of their role than it should be.
-_DOUBT = 0.4
 
 
 def with_native(doc: Doc, candidates: Sequence[Candidate]) -> list[Candidate]:
     """RETURNS (list[Candidate]): What was found, with each name in a script of its own in the place of what lay inside of it.
 
     What reaches beyond such a name, as "Ana 김지민" does, keeps its ends. candidates (Sequence[Candidate]): Sorted, without overlaps."""
-    text, out = doc.text, list(candidates)
-    if text.isascii():
-        return out
-    seen = [
-        (doc[c.start : c.end].start_char, doc[c.start : c.end].end_char)
-        for c in candidates
-        if is_name(c.label)
-    ]
-    flat = (1 / len(ROLES),) * len(ROLES)
-    for found in native_names(text, seen=seen):
-        span, touched = at_tokens(doc, out, found.start, found.end)
-        handle = span is not None and text[span.start_char] == "@"
-        # A detail that a rule found, or a handle, is no name.
-        if span is None or any(
-            c.label != USERNAME or c.source != "model" or handle
-            for c in touched
-            if not is_name(c.label)
-        ):
+    out = list(candidates)
+    for low, high in native_names(doc.text):
+        span, touched = at_tokens(doc, out, low, high)
+        if span is None or any(not is_name(c.label) for c in touched):
             continue
-        names = [c for c in touched if is_name(c.label)]
-        best = max(names, key=lambda c: c.score, default=None)
-        read = best.roles if best is not None and len(best.roles) == len(ROLES) else flat
-        roles = tuple(
-            (1 - _DOUBT) * role + _DOUBT * even for role, even in zip(read, flat, strict=True)
-        )
-        label = best.label if best is not None else label_for_role(STUDENT)
-        start, end = (
-            min([span.start, *(c.start for c in names)]),
-            max([span.end, *(c.end for c in names)]),
-        )
-        about = (
-            max([_SCORE, *(c.score for c in names)]),
-            SOURCE,
-            f"a name in a script of its own: {found.reason}",
-        )
-        new = Candidate(start, end, label, *about, roles)
+        label = max(touched, key=lambda c: c.score).label if touched else NAME_STUDENT
+        start = min([span.start, *(c.start for c in touched)])
+        end = max([span.end, *(c.end for c in touched)])
+        score = max([_SCORE, *(c.score for c in touched)])
+        new = Candidate(start, end, label, score, SOURCE, "a name in a script of its own")
         replaced(out, touched, new)
     return out

@@ -32,15 +32,7 @@ from spacy.tokens import Doc
 from ..errors import Errors, PiiError, reason_of
 from ..labels import EMAIL, ID_NUM, NAME_STUDENT, USERNAME, is_name
 from ..names.letters import fold, forget, norm
-from ..names.link import (
-    by_letters_left,
-    is_doubtful,
-    is_slip,
-    letters_left,
-    match_form,
-    nicknames,
-    nicknames_of,
-)
+from ..names.link import is_typo, match_form, nicknames, nicknames_of, one_left
 from ..names.normalize import NormalizedView
 from ..names.parse import FAMILY, GIVEN, LONE, PARTICLES, Form, Word, read_mention
 from ..names.table import name_table
@@ -312,7 +304,10 @@ class Roster:
         self._words = {word: frozenset(who) for word, who in by_word.items()}
         self.words = frozenset(self._words)  # of all names, folded
         self._families = frozenset(word for member in self.members for word in member.family)
-        self._slips = by_letters_left(word for word in self._words if 5 <= len(word) <= 30)
+        self._slips: dict[str, list[str]] = {}
+        for word in self._words:
+            for left in one_left(word) if len(word) > 4 else ():
+                self._slips.setdefault(left, []).append(word)
         self._glued = {
             form: sure
             for form, sure in self._glued.items()
@@ -421,13 +416,9 @@ class Roster:
         exact, nick = self._words.get(word), self._nicks.get(word)
         if exact or nick:
             return word, (exact or frozenset()) | (nick or frozenset()), False
-        if self._slips and is_doubtful(word):
-            near = {
-                other
-                for left in letters_left(word)
-                for other in self._slips.get(left, ())
-                if is_slip(word, other)
-            }
+        if self._slips and word.isalpha() and not in_table(word) and not words().is_common(word):
+            near = {other for left in one_left(word) for other in self._slips.get(left, ())}
+            near = {other for other in near if is_typo(word, other)}
             if len(near) == 1:
                 (other,) = near
                 return other, self._words[other], True

@@ -297,7 +297,7 @@ def _trim_phone(hit: Hit) -> Hit:
 def not_a_phone(hit: Hit) -> bool:
     """Whether the digits are years, a date, a publication, an amount or an address of a computer."""
     value = hit.value
-    if "\n" in value or is_years(value) or is_date(value) or is_publication(hit) or is_amount(hit):
+    if is_years(value) or is_date(value) or is_publication(hit) or is_amount(hit):
         return True
     if re.fullmatch(r"(?:\d{4}\s?[-,/ ]\s?)+\d{4}", value) and all(
         1500 <= int(y) < 2100 for y in re.findall(r"\d{4}", value)
@@ -311,7 +311,7 @@ def not_a_phone(hit: Hit) -> bool:
 def _phone(hit: Hit, context: Context) -> Hit | None:
     hit = _trim_phone(hit)
     value = hit.value.lstrip("(")
-    if not_a_phone(hit):
+    if "\n" in value or not_a_phone(hit):
         return None
     if value.startswith("+"):
         possible, valid = _parsed(value, None)
@@ -324,12 +324,18 @@ def _phone(hit: Hit, context: Context) -> Hit | None:
 def _phone_shape(hit: Hit, context: Context) -> Hit | None:
     """The American shape is kept even where no such area exists: made-up numbers stand for real ones."""
     hit = _trim_phone(hit)
+    if "\n" in hit.value or not_a_phone(hit):
+        return None
     valid = any(_parsed(hit.value, region)[1] for region in context.regions)
-    return None if not_a_phone(hit) else hit if valid else replace(hit, score=min(hit.score, 0.85))
+    return hit if valid else replace(hit, score=min(hit.score, 0.85))
 
 
 def _phone_cued(hit: Hit, _: Context) -> Hit | None:
+    """Over the end of a line too, unless the first half is a number by itself."""
     hit = _trim_phone(hit)
+    first, _sign, rest = hit.value.partition("\n")
+    if rest and (count_digits(first) >= 7 or "\n" in rest):
+        hit = _trim_phone(hit.cut(0, len(first)))
     if "/" in hit.value and count_digits(hit.value) > 15:
         hit = _trim_phone(hit.cut(0, hit.value.index("/")))  # "07700 900128 / 07700 900830"
     digits = re.sub(r"\D", "", re.sub(r"(?i)\s?(?:x|ext\.?)\s?\d+$", "", hit.value))
