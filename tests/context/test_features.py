@@ -64,7 +64,7 @@ def test_what_the_head_reads_comes_first():
 
 
 def test_columns():
-    assert len(set(features())) == len(features()) == 6 + 6 + len(read_cues()) + 6
+    assert len(set(features())) == len(features()) == 6 + 4 + len(read_cues()) + 5
     said = {name: module.reason_of(name) for name in features()}
     assert all(said[cue] == cue for cue in read_cues())
     patterns = [cue for cue, patterns in read_cues().items() for _ in patterns]
