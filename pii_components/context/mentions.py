@@ -28,6 +28,7 @@ from ..labels import (
 from ..names.letters import fold
 from ..names.link import link
 from ..names.parse import Form, Mention, read_tokens
+from ..names.table import name_table
 from ..names.wordlists import (
     case_style,
     in_table,
@@ -77,7 +78,7 @@ def find_people(
     view: DocView, base: Sequence[Candidate], score: MentionScorer | None
 ) -> tuple[People, list[Candidate]]:
     """RETURNS (tuple): The people of a document, and what is no name. base: What others found. score (MentionScorer | None): Of single mentions."""
-    base = _without_words(view, whole(view, base))
+    base = _full_names(view, _without_words(view, whole(view, base)))
     for finder in (_find_obfuscated, _find_leet, _find_in_file_names):
         base = [*base, *finder(view, base)]
     cands = sorted((c for c in base if is_name(c.label)), key=lambda c: c.start)
@@ -143,6 +144,26 @@ def _without_words(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]
         if word.islower() and fold(word) in titled and is_word_too(fold(word))
     }
     return [c for c in cands if c.start not in words_only]
+
+
+def _full_names(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
+    """RETURNS (list[Candidate]): Lone given names with the surname behind them, which another component left: all of a name goes, or none of it."""
+    taken = view.marked(c for c in cands if not is_place(view, c))
+    table, lists, found = name_table(), words(), []
+    for c in cands:
+        first, last = view.words[c.start], view.words[c.end] if c.end < len(view) else ""
+        half = is_name(c.label) and c.end - c.start == 1 and view.gap(c.start) == " "
+        if (
+            half
+            and not taken[c.end]
+            and case_style(first) == case_style(last) == "title"
+            and table.is_given(first)
+            and table.is_surname(last)
+            and not lists.is_common(last)
+        ):
+            c = replace(c, end=c.end + 1)
+        found.append(c)
+    return found
 
 
 def is_place(view: DocView, c: Candidate) -> bool:

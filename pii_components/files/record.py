@@ -266,12 +266,7 @@ def recognise_encoding(data: bytes) -> str:
     if n and plain.isascii():
         return "cp1252"
     allowed = [name for name in _ENCODINGS if not n or name.startswith("cp125")]
-    words = [word for word in plain.split() if len(word) < _LONGEST]
-    near: dict[bytes, None] = {}
-    for before, word, after in zip([b"", *words], words, [*words[1:], b""], strict=False):
-        if not (word.isascii() and before.isascii() and after.isascii()):
-            near[word] = None
-    sample = b" ".join(islice(near, _MOST_WORDS))
+    sample = _words_of_signs(plain)
     found = sorted(normalizer.from_bytes(sample, cp_isolation=allowed, enable_fallback=False))
     readings = [reading for reading in found if not _MIXED.search(str(reading))]
     if not readings:
@@ -282,6 +277,16 @@ def recognise_encoding(data: bytes) -> str:
             return ""
     names = (best.encoding, *best.could_be_from_charset)
     return next((name for name in _ENCODINGS if name in names), "")
+
+
+def _words_of_signs(data: bytes) -> bytes:
+    """The first words that are no ASCII, and those beside them."""
+    words = [word for word in data.split() if len(word) < _LONGEST]
+    near: dict[bytes, None] = {}
+    for before, word, after in zip([b"", *words], words, [*words[1:], b""], strict=False):
+        if not (before + word + after).isascii():
+            near[word] = None
+    return b" ".join(islice(near, _MOST_WORDS))
 
 
 def decode(data: bytes, number: int, encoding: str) -> tuple[str, str, bytes, str]:
