@@ -87,7 +87,7 @@ def test_train_ner_measures_and_packages(project):
     scores = json.loads((project / "metrics/test.json").read_text("utf8"))
     assert set(scores) >= {"pii_p", "pii_r", "pii_f5", "pii_per_type"}
     assert not (project / "en_pii_edu").exists()  # what ships is replaced by `ship` alone
-    packaged, out = project / "training/en_pii_edu", project / "en_pii_edu"
+    packaged, out = project / "training/en_pii_edu", project / "shipped"
     ship = ["ship", "--packaged", str(packaged), "--out", str(out)]
     assert CliRunner().invoke(train_app, ship).exit_code == 0 and (out / "meta.json").is_file()
     (target,) = out.glob("en_pii_edu-*")
