@@ -164,7 +164,7 @@ def unify(
     goes, [start, end, label, from, to] is cut. A second run changes nothing. Texts that are not given stay as they are.
     """
     with guard(debug):
-        known = texts_by_hash(texts or ())
+        known = texts_by_hash(common.those_there(texts))
         readings = json.loads((folder / "readings.json").read_text("utf8"))
         counts: dict[str, Counter[str]] = {}
         for path in sorted(folder.glob("*.jsonl")):
@@ -231,7 +231,7 @@ def classifier(
         things: list[ThingExample] = []
         for weights, part in ((first, SECOND), (second, FIRST)):
             nlp = make_pipeline(read_weights(start, weights), shipped_vocabulary(), config)
-            gold = read_annotated(folder, texts or (), parts=(part,))
+            gold = read_annotated(folder, common.those_there(texts), parts=(part,))
             whole = [one.labelled for one in gold]
             persons["whole"] += collect(nlp, whole)
             persons["cut"] += collect(nlp, cut_texts(whole, most=3, seed=29))
@@ -267,7 +267,7 @@ def score(
     """Totals per source: who is proposed, protected, kept; labels of details and indirect identifiers."""
     with guard(debug):
         common.early(out)
-        gold = read_annotated(folder, texts or (), parts=PARTS[part], seed=seed)
+        gold = read_annotated(folder, common.those_there(texts), parts=PARTS[part], seed=seed)
         nlp = load_pipeline(pipeline)
         report = common.head() | {
             "pipeline": f"{nlp.meta['name']} {nlp.meta['version']}",

@@ -111,3 +111,11 @@ def make_pdf(*pages: str, locked: bool = False) -> bytes:
     size = len(objects) + 1
     end = f"trailer<</Root 1 0 R/Size {size}{lock}>>\nstartxref\n{len(out)}\n%%EOF"
     return f"{out}xref\n0 {size}\n0000000000 65535 f \n{table}{end}".encode("cp1252", "replace")
+
+
+def those_there(paths: Sequence[Path] | None) -> list[Path]:
+    """RETURNS (list[Path]): Files of texts that are there; of others it is told that annotations of their texts are left out."""
+    for path in paths or ():
+        if not path.is_file():
+            print(f"{path}: not there, annotations of its texts are left out", file=sys.stderr)
+    return [path for path in paths or () if path.is_file()]

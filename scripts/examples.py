@@ -46,6 +46,7 @@ from pii_components.names.table import name_table
 from pii_components.names.wordlists import words
 from pii_components.ner.layers import CASE_STEP, case_of, encoded_data
 from pii_components.training.two_heads import shipped_start
+from scripts import common
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 SOURCES = (
@@ -183,7 +184,9 @@ def texts(
     with guard(debug=True):
         exporter = Exporter(pipeline, general)
         rng = random.Random(seed)
-        found = list(islice(read_texts(assets, own or [], carriers, seed), limit or None))
+        found = list(
+            islice(read_texts(assets, common.those_there(own), carriers, seed), limit or None)
+        )
         silver = exporter.general.pipe((text.filled.text for text in found), batch_size=64)
         for text, ents in zip(found, silver, strict=True):
             exporter.add(text, ents, rng)

@@ -359,5 +359,7 @@ class PiiContext(Configured, Pipe):
         }
         with self.loading():
             util.from_disk(path, parts, exclude)
+        if self.classifier is not None and self.heads is None and "heads" not in exclude:
+            raise PiiError(Errors.E304, what="heads", task="train")
         self.settings = self.cfg["settings"]
         return self

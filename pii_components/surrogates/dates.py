@@ -224,6 +224,11 @@ def _read(value: str) -> tuple[Part, ...]:
     return tuple(parts) if known and not any(map(str.isnumeric, rest)) else ()
 
 
+def is_day(value: str) -> bool:
+    """RETURNS (bool): Whether a value is a date with a day or a month, and nothing else."""
+    return any(len(part.fields) > 1 for part in _read(value))
+
+
 def _part_at(value: str, pos: int, end: int | None = None) -> Part | None:
     for kind, pattern in _patterns() if value[pos].isalnum() or value[pos] in "'’" else ():
         match = pattern.match(value, pos, len(value) if end is None else end)

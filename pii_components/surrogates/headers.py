@@ -25,6 +25,8 @@ from typing import NamedTuple
 from spacy.lang.en.stop_words import STOP_WORDS
 
 from .. import labels
+from ..profiles import KEEP
+from .dates import is_day
 from .values import Item
 
 MODEL = "resources/surrogates/headers.json"
@@ -93,6 +95,9 @@ def read_lines(text: str, items: Sequence[Item]) -> list[Line]:
         while last < len(items) and items[last].start < pos:
             last += 1
         inside, rest = items[first:last], line
+        if not inside and is_day(line.strip()):  # of a hand-in, which is nobody's date
+            begin = start + len(line) - len(line.lstrip())
+            inside = [Item(begin, begin + len(line.strip()), labels.DATE, KEEP)]
         for item in reversed(inside):
             rest = rest[: max(0, item.start - start)] + " \0 " + rest[max(0, item.end - start) :]
         rows.append(

@@ -197,6 +197,13 @@ def test_things_stay_where_nobody_reads():
         assert texts(context(with_things())) == ["Harwick", "May", "2014"]
 
 
+def test_a_folder_without_heads_is_refused(tmp_path):
+    context_of(always(1, 0, 0, 0, 0, 0), heads()).to_disk(tmp_path)
+    (tmp_path / "heads").write_bytes(b"")
+    with pytest.raises(PiiError, match="E304"):
+        context_of(None, None).from_disk(tmp_path)
+
+
 def test_heads_without_vectors_are_coded_errors():
     with pytest.raises(PiiError, match="E108"):
         context_of(always(1, 0, 0, 0, 0, 0), heads())(marked("We saw [[Ana Lopez]]."))

@@ -55,6 +55,17 @@ def test_blank_lines_behind_go_too():
     assert [text[a:b] for a, b in found] == ["Ana 2\n\n", "Ana 3\n"]
 
 
+@pytest.mark.parametrize(
+    ("line", "is_date"),
+    [("12 May 2019", True), ("May 12, 2019", True), ("1984", False), ("Room 12", False)],
+)
+def test_a_date_alone_counts_without_a_span(line, is_date):
+    """A day of a hand-in is nobody's date, so no detector marks it."""
+    assert (
+        "date" in read_lines(f"Ana Lopez\n{line}\n\nI like ferries.", [])[1].features
+    ) is is_date
+
+
 def test_lines_of_a_kept_span_stay():
     text = "Ana\nLopez\nENGL 1\nBody\n"
     lines = read_lines(text, [])
