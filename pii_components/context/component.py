@@ -359,7 +359,8 @@ class PiiContext(Configured, Pipe):
         }
         with self.loading():
             util.from_disk(path, parts, exclude)
-        if self.classifier is not None and self.heads is None and "heads" not in exclude:
+        lost = "heads" not in exclude and not (Path(path) / "heads").is_file()
+        if self.classifier is not None and lost:
             raise PiiError(Errors.E304, what="heads", task="train")
         self.settings = self.cfg["settings"]
         return self
