@@ -84,13 +84,15 @@ def find_people(
     cands = sorted((c for c in base if is_name(c.label)), key=lambda c: c.start)
     read = [read_tokens(view.words[c.start : c.end]) for c in cands]
     people = People(view, cands, read, view.places(cands), [[i] for i in range(len(cands))])
-    if cands:
-        own = score(people) if score is not None else numpy.zeros((len(cands), len(ROLES)))
-        groups: dict[int, list[int]] = {}
-        for i, owner in enumerate(link(people.mentions).owners):
-            groups.setdefault(owner if owner >= 0 else -1 - i, []).append(i)
-        parts = [part for group in groups.values() for part in _namesakes(cands, group, own)]
-        people.persons = sorted(parts)
+    groups: dict[int, list[int]] = {}
+    for i, owner in enumerate(link(people.mentions).owners):
+        groups.setdefault(owner if owner >= 0 else -1 - i, []).append(i)
+    people.persons = sorted(groups.values())
+    if score is not None and len(people.persons) < len(cands):  # else there are no namesakes
+        own = score(people)
+        people.persons = sorted(
+            part for group in groups.values() for part in _namesakes(cands, group, own)
+        )
     return people, [c for c in base if not is_name(c.label)]
 
 
