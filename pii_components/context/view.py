@@ -195,14 +195,13 @@ class DocView:
 
     def _read_leet(self) -> list[int]:
         """Tokens that are names with digits for letters; from here on they are what they read."""
-        found = set()
+        found, text = set(), list(self.text)
         for at, word in read_leet(self.text).items():
             i = bisect_right(self.starts, at) - 1
-            low = at - self.starts[i]
-            if at + len(word) <= self.ends[i]:
-                self.words[i] = self.words[i][:low] + word + self.words[i][low + len(word) :]
-                self.text = self.text[:at] + word + self.text[at + len(word) :]
+            if (at, at + len(word)) == (self.starts[i], self.ends[i]):
+                self.words[i], text[at : at + len(word)] = word, word
                 found.add(i)
+        self.text = "".join(text)
         return sorted(found)
 
     @cached_property
