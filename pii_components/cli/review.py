@@ -79,7 +79,7 @@ def _serve(path: Path, kept: Path, port: int, *, browser: bool) -> None:
             stack.callback(page.unlink, missing_ok=True)
             if opened.decisions.torn:
                 say("the last decision was cut off when the page was killed; make it again")
-            if opened.lacks_report:
+            if not opened.report:
                 say(
                     "the report of this run is gone, or is another run's by now: what its sweep found is not shown"
                 )

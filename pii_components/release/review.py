@@ -1,7 +1,7 @@
 """Review: what a person says about what was found; kept, applied when INPUT is released again, and given out as training data.
 
     review = Review.open(Path("clean.review.jsonl"))       # what `pii-edu deidentify --review-dir` wrote; reads INPUT and OUTPUT once
-    review.decide(7, REJECT, 5, 14)
+    review.decide([(7, 5, 14)], REJECT)
     review.mark(7, True)
     engine.decisions = Decisions.load(path).by_text()       # what `pii-edu deidentify --decisions` does
 
@@ -14,6 +14,7 @@ import hmac
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from ..spans import Candidate
 
 ACCEPT, REJECT, RELABEL, ADD = VERDICTS = ("accept", "reject", "relabel", "add")
-REVIEWED, REOPENED, UNDO = ("reviewed", "reopened", "undo")
+REVIEWED, REOPENED, UNDO, SAMPLE = ("reviewed", "reopened", "undo", "sample")
 # What nobody has decided about: what was found, and what was not though it stands elsewhere as part of what was hidden.
 FOUND, SUSPECT, REJECTED = ("found", "suspect", "rejected")
 SOURCE = "review"
@@ -76,10 +77,9 @@ def around(text: str, start: int, end: int) -> tuple[str, str, str]:
     return text[max(0, start - _AROUND) : start], text[start:end], text[end : end + _AROUND]
 
 
-def file_digest(path: Path) -> str:
-    """RETURNS (str): SHA-256 of a file, in hexadecimal."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def value_of(words: str) -> str:
+    """RETURNS (str): What two places with the same words have in common: no case, single spaces."""
+    return " ".join(words.casefold().split())
 
 
 def _need(fine: bool) -> None:
@@ -134,7 +134,8 @@ def _is_inside(doc: "Doc", cand: "Candidate", start: int, end: int) -> bool:
 class Decisions:
     """All decisions of a file. path (Path): Where they are added. good (int): Bytes of whole lines. torn (bool): Whether the end of a line is
     missing, as a kill leaves it. actions (dict): What was done, by number of the action. history (dict): Actions of each document, in
-    order. hashes (dict): Of its text. undone (set): Actions that were taken back.
+    order. hashes (dict): Of its text. undone (set): Actions that were taken back. sample (dict): size, seed and records of the random sample;
+    empty before one is drawn.
     key (bytes): Of the hashes, to compare them with texts."""
 
     path: Path
@@ -144,6 +145,7 @@ class Decisions:
     history: dict[int, list[int]] = field(default_factory=dict)
     hashes: dict[int, str] = field(default_factory=dict)
     undone: set[int] = field(default_factory=set)
+    sample: dict[str, Any] = field(default_factory=dict)
     key: bytes = field(default=b"", repr=False)
 
     @classmethod
@@ -194,7 +196,7 @@ class Decisions:
     def _put(self, row: dict[str, Any]) -> None:
         """Take an action in. RAISES (ValueError, TypeError, KeyError): If it is not of the form."""
         number, do = int(row["id"]), row["do"]
-        _need(number not in self.actions and do in (*VERDICTS, REVIEWED, REOPENED, UNDO))
+        _need(number not in self.actions and do in (*VERDICTS, REVIEWED, REOPENED, UNDO, SAMPLE))
         _need(
             do not in VERDICTS
             or (isinstance(row["role"], str) and (row["label"] == "" or is_label(row["label"])))
@@ -211,6 +213,8 @@ class Decisions:
                 _need(0 <= start < end)
                 here.append((start, end))
         self.undone.update([row["of"]] if do == UNDO else ())
+        if do == SAMPLE:
+            self.sample = {name: row[name] for name in ("size", "seed", "records")}
         self.actions[number] = {**row, "at": places}
         for n in places:
             self.history.setdefault(n, []).append(number)
@@ -286,19 +290,14 @@ class ReviewFile:
         """RETURNS (Path): Where "input", "output" or "report" lies; told from where this file is."""
         return self.path.parent / self.head[name]
 
-    def places_in_clear(self) -> dict[int, list[list[Any]]] | None:
-        """RETURNS (dict | None): What the sweep found, as the report lists it: number -> start, end (in OUTPUT), risk. None, if the report is
-        gone, or is another run's by now."""
-        places: dict[int, list[list[Any]]] = {}
-        try:
-            report = json.loads(self.place("report").read_bytes())
-        except (OSError, ValueError):
-            return None
-        if report.get("review", {}).get("sha256") != file_digest(self.path):
-            return None
-        for p in report.get("sweep", {}).get("places", ()):
-            places.setdefault(p["record"], []).append([p["start_char"], p["end_char"], p["risk"]])
-        return places
+    def report(self) -> dict[str, Any]:
+        """RETURNS (dict): The report of the run; empty, if it is gone, or is another run's by now."""
+        with suppress(OSError, ValueError), open(self.path, "rb") as file:
+            report = dict(json.loads(self.place("report").read_bytes()))
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            if report.get("review", {}).get("sha256") == digest:
+                return report
+        return {}
 
     def suspects(
         self, row: Mapping[str, Any], swept: Sequence[Sequence[Any]]
@@ -338,11 +337,13 @@ class ReviewFile:
                     item |= {name: blank[name] for name in ("state", "action", "source", "reason")}
                 items += [] if inside else [blank]
                 continue
-            scores = (i["score"] for i in items if (i["start"], i["end"]) == (start, end))
-            about = (role_of(label) or role, next(scores, None), SOURCE, _REASON)
+            here = (i for i in items if (i["start"], i["end"]) == (start, end))
+            was = next(here, {"score": None, "label": ""})
+            about = (role_of(label) or role, was["score"], SOURCE, _REASON)
             action = self.profile.action(label, role)
             items = [item for item in items if item["end"] <= start or item["start"] >= end]
-            items.append(_item(start, end, label, *about, action, state=verdict))
+            made = _item(start, end, label, *about, action, state=verdict)
+            items.append(made | {"was": was["label"]})
         return sorted(items, key=lambda item: (item["start"], item["end"]))
 
     @staticmethod
@@ -406,8 +407,9 @@ class Review:
     def __init__(self, file: ReviewFile, decisions: Decisions) -> None:
         self.file, self.decisions = file, decisions
         self.entries: dict[int, Entry] = {}  # by risk
+        self.report = file.report()  # without it, places of the sweep are not known
         self.swept: dict[int, list[list[Any]]] = {}
-        self.lacks_report = False  # then places of the sweep are not known
+        self._items: dict[int, list[dict[str, Any]]] = {}
 
     @classmethod
     def open(cls, path: Path, decisions: Path | None = None) -> Self:
@@ -422,8 +424,9 @@ class Review:
         return review
 
     def _read(self) -> None:
-        places = self.file.places_in_clear()
-        self.swept, self.lacks_report = places or {}, places is None
+        for p in self.report.get("sweep", {}).get("places", ()):
+            place = [p["start_char"], p["end_char"], p["risk"]]
+            self.swept.setdefault(p["record"], []).append(place)
         reading = dict(self.file.head["reading"])
         output = _items(self.file.place("output"), reading | {"id_field": "", "drop": ()})
         released = {text_hash(record.text, self.file.key): record.text for record in output}
@@ -443,22 +446,31 @@ class Review:
         for number, digest in self.decisions.hashes.items():
             if number not in self.entries or self.file.rows[number]["hash"] != digest:
                 raise PiiError(Errors.E578, n=1, number=number)
+        for number in self.entries:
+            self.state(number)
 
     def close(self) -> None:
         self.entries.clear()
 
-    def listed(self, *, unreviewed: bool = False) -> list[Entry]:
-        """RETURNS (list[Entry]): Documents by risk. unreviewed (bool): Only those that nobody has marked."""
-        return [
-            e
-            for e in self.entries.values()
-            if not (unreviewed and self.decisions.is_reviewed(e.number))
-        ]
-
     def state(self, number: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """RETURNS (tuple): The row of a document, and its items (see `ReviewFile.items`)."""
+        """RETURNS (tuple): The row of a document, and its items (see `ReviewFile.items`). Each has `open`: nobody has decided about it;
+        and `key`: its words without case, its label and, of a detail, its role."""
         row = self.file.rows[number]
-        return row, self.file.items(row, self.decisions.decided(number), self.swept.get(number, ()))
+        if number not in self._items:
+            text, decided = self.entries[number].text, self.decisions.decided(number)
+            items = self.file.items(row, decided, self.swept.get(number, ()))
+            for item in items:
+                item["open"] = item["state"] in (FOUND, SUSPECT)
+                words, label = value_of(text[item["start"] : item["end"]]), item["label"]
+                item["key"] = words, label, "" if is_name(label) else item["role"]
+            self._items[number] = items
+        return row, self._items[number]
+
+    def _append(self, do: str, at: Sequence[tuple[Any, ...]] = (), **about: Any) -> int:
+        action = self.decisions.append(do, at, **about)
+        for number in self.decisions.actions[about.get("of", action)]["at"]:
+            self._items.pop(number, None)
+        return action
 
     def document(self, number: int) -> dict[str, Any]:
         """RETURNS (dict): All that the page shows of a document, with its text. RAISES (KeyError): If there is none."""
@@ -472,30 +484,54 @@ class Review:
         }
 
     def decide(
-        self, number: int, verdict: str, start: int, end: int, label: str = "", role: str = ""
+        self,
+        places: Sequence[tuple[int, int, int]],
+        verdict: str,
+        label: str = "",
+        role: str = "",
+        *,
+        seen: int = 0,
     ) -> int:
-        """Keep what a person says of a stretch. label (str): For RELABEL and ADD; ACCEPT keeps what there is, REJECT has none.
-        RETURNS (int): The number of the action. RAISES (PiiError): E580, if that cannot be; E002, E003, E512."""
+        """Keep what a person says of stretches, as one action.
+
+        places (Sequence[tuple[int, int, int]]): Number of the document, start, end; at least one.
+        label, role (str): For RELABEL and ADD; ACCEPT keeps what there is, REJECT has none.
+        seen (int): The document where it was said; it can be taken back there, too.
+        RETURNS (int): The number of the action.
+        RAISES (PiiError): E580, if that cannot be; E002, E003, E512. Nothing has changed then.
+        """
+        for place in places:
+            label, role = self._said_of(*place, verdict, label, role)
+        about: dict[str, Any] = {"label": label, "role": "" if is_name(label) else role}
+        about |= {} if seen in (0, *(n for n, *_ in places)) else {"seen": seen}
+        return self._append(verdict, [self._at(*place) for place in places], **about)
+
+    def _said_of(
+        self, number: int, start: int, end: int, verdict: str, label: str, role: str
+    ) -> tuple[str, str]:
+        """RETURNS (tuple[str, str]): Label and role that a place has with what is said of it. RAISES (PiiError): As `decide`."""
         text, (_, items) = self.entries[number].text, self.state(number)
         exact = next((item for item in items if (item["start"], item["end"]) == (start, end)), None)
-        reason = _why_not(text, items, start, end, is_span=exact is not None or verdict == ADD)
-        if exact is not None and verdict == ACCEPT:
+        can_be = exact is not None or verdict in (ADD, RELABEL)
+        reason = _why_not(text, items, start, end, is_span=can_be)
+        if exact is not None and exact["label"] and exact["label"] not in LABELS:
+            reason = "it is removed whatever stands there"
+        elif exact is not None and verdict == ACCEPT:
             if exact["state"] in (SUSPECT, REJECTED) or not exact["label"]:
                 reason = reason or "it has no label yet; give it one"
-            label, role = exact["label"], exact["role"]
+            elif label and label != exact["label"]:
+                reason = "it has another label"
+            label, role = exact["label"], role or exact["role"]
         if reason:
             raise PiiError(Errors.E580, start=start, end=end, reason=reason)
         if verdict == REJECT:
-            label = role = ""
-        elif label not in LABELS:
+            return "", ""
+        if label not in LABELS:
             raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
-        elif verdict != ACCEPT and role and role not in (*ROLES, ORGANISATION):
-            raise PiiError(
-                Errors.E519, value=role, what="role", allowed=", ".join((*ROLES, ORGANISATION))
-            )
-        role = "" if is_name(label) else role
-        place = self._at(number, start, end)
-        return self.decisions.append(verdict, [place], label=label, role=role)
+        allowed = (*ROLES, ORGANISATION)
+        if verdict != ACCEPT and role and role not in allowed:
+            raise PiiError(Errors.E519, value=role, what="role", allowed=", ".join(allowed))
+        return label, role
 
     def _at(self, number: int, *where: int) -> tuple[Any, ...]:
         return number, self.file.rows[number]["hash"], *where
@@ -504,18 +540,15 @@ class Review:
         """Mark a document as reviewed, or no longer: what is not decided about is right as it is. RETURNS (int): How many protected spans the
         release had left in clear. RAISES (PiiError): E512."""
         missed = self.file.missed(*self.state(number))
-        self.decisions.append(
-            REVIEWED if done else REOPENED,
-            [self._at(number)],
-            **({"missed": missed} if done else {}),
-        )
+        about = {"missed": missed} if done else {}
+        self._append(REVIEWED if done else REOPENED, [self._at(number)], **about)
         return missed
 
     def undo(self, number: int) -> dict[str, Any] | None:
         """Take back the last action that touched a document, all of its mentions. RETURNS (dict | None): That action. RAISES (PiiError): E512."""
         last = self.decisions.last(number)
         if last:
-            self.decisions.append(UNDO, of=last)
+            self._append(UNDO, of=last)
         return self.decisions.actions.get(last)
 
     def others(self, number: int, action: int) -> list[tuple[int, int, int]]:
@@ -570,15 +603,8 @@ class Review:
     def context(self, number: int, start: int, end: int) -> dict[str, Any]:
         """RETURNS (dict): A mention with what stands around it, for the page."""
         entry = self.entries[number]
-        return {"number": number, "name": entry.name, "parts": around(entry.text, start, end)}
-
-    def decide_others(self, number: int, action: int) -> int:
-        """Decide the same about all `others`, as one action. RETURNS (int): About how many. RAISES (PiiError): E512; KeyError as there."""
-        said, found = self.decisions.actions[action], self.others(number, action)
-        if found:
-            about = {"label": said["label"], "role": said["role"], "seen": number}
-            self.decisions.append(said["do"], [self._at(*place) for place in found], **about)
-        return len(found)
+        parts = around(entry.text, start, end)
+        return {"number": number, "start": start, "end": end, "name": entry.name, "parts": parts}
 
     def gold(self) -> Iterator[LabelledText]:
         """YIELDS (LabelledText): Each reviewed document, in the order of INPUT, with all that is labelled in it: original text.
@@ -589,7 +615,7 @@ class Review:
         for number in numbers:
             entry, spans = self.entries[number], []
             for item in self.state(number)[1]:
-                if item["state"] not in (SUSPECT, REJECTED):
+                if item["state"] not in (SUSPECT, REJECTED) and item["label"] in LABELS:
                     spans.append((item["start"], item["end"], item["label"]))
             yield LabelledText(entry.name, entry.text, tuple(spans))
 
@@ -603,7 +629,7 @@ def _why_not(
     if not is_span:
         return "it is no span of the document"
     for item in items:
-        counts = item["label"] and item["state"] != REJECTED
+        counts = item["label"] in LABELS and item["state"] != REJECTED
         touches = start < item["end"] and item["start"] < end
         if counts and touches and (item["start"] < start or item["end"] > end):
             return "it cuts through a span; reject that one first"

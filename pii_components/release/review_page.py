@@ -12,11 +12,12 @@ import signal
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from importlib import resources
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import uvicorn
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import APIRouter, Body, Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -26,11 +27,13 @@ from starlette.concurrency import run_in_threadpool
 from .. import __version__
 from ..errors import Errors, PiiError
 from ..labels import LABELS, ORGANISATION, ROLES
+from . import review_view as view
 from .review import ORDER, Review
+from .review_view import Wanted
 
-PAGE = 50  # documents of the list that are sent at once
-_SHOWN = 20  # other mentions that are shown before they are decided about
-_MOST_BYTES = 10_000
+PAGE = 50  # documents or values of the list that are sent at once
+_SHOWN = 2_000  # places that are shown, to be decided about at once
+_MOST_BYTES = 200_000
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; "
@@ -51,20 +54,16 @@ _TELEMETRY_OFF = {
 _FILES = {"review.js": "text/javascript; charset=utf-8", "review.css": "text/css; charset=utf-8"}
 
 
+Asked = Annotated[Wanted, Depends()]
+
+
 class Decision(BaseModel):
-    """What a person says of a stretch: see `Review.decide`."""
+    """What a person says of places (document, start, end): see `Review.decide`."""
 
     do: Literal["accept", "reject", "relabel", "add"]
-    start: int = Field(ge=0)
-    end: int = Field(ge=1)
+    at: list[tuple[int, int, int]] = Field(min_length=1, max_length=_SHOWN)
     label: str = Field("", max_length=40)
     role: str = Field("", max_length=40)
-
-
-class Mark(BaseModel):
-    """Whether a document is reviewed."""
-
-    reviewed: bool
 
 
 def create_app(review: Review, token: str, host: str) -> FastAPI:
@@ -121,102 +120,106 @@ def _page(review: Review) -> str:
         undefined=StrictUndefined,
     )
     head = review.file.head
-    about = {
-        "run": review.file.path.name,
-        "decisions": review.decisions.path.name,
-        "profile": head["profile"],
-        "model": head["model"],
-    }
-    choice = {
-        "labels": LABELS,
-        "roles": (*ROLES, ORGANISATION),
-        "order": ORDER,
-        "version": __version__,
-        "lacks_report": review.lacks_report,
-    }
-    return env.get_template("review.html").render(about | choice)
+    return env.get_template("review.html").render(
+        run=review.file.path.name,
+        decisions=review.decisions.path.name,
+        profile=head["profile"],
+        model=head["model"],
+        labels=LABELS,
+        roles=(*ROLES, ORGANISATION),
+        order=ORDER,
+        version=__version__,
+        lacks_report=not review.report,
+    )
 
 
 def _routes(review: Review) -> APIRouter:
     """What writes is awaited one after the other in the event loop's own thread; what looks through the corpus is done beside it."""
-    router, page = APIRouter(), _page(review)
-    folder = resources.files("pii_components") / "resources" / "review"
-    files = {name: (folder / name).read_text("utf8") for name in _FILES}
+    router, folder = APIRouter(), resources.files("pii_components") / "resources" / "review"
+    files = {name: (folder / name).read_text("utf8") for name in _FILES} | {"": _page(review)}
 
-    def document(number: int, **more: Any) -> dict[str, Any]:
-        shown, order = review.document(number), list(review.entries)
-        at = order.index(number)
-        return (
-            shown
-            | {"at": at + 1, "before": order[at - 1 : at], "after": order[at + 1 : at + 2]}
-            | more
-        )
+    def document(number: int, wanted: Wanted, **more: Any) -> dict[str, Any]:
+        shown = review.document(number)
+        shown["items"] = [item | {"wanted": wanted.shows(item)} for item in shown["items"]]
+        order = [e.number for e in view.listed(review, replace(wanted, left=False))]
+        at = order.index(number) if number in order else -1
+        about = {
+            "at": at + 1,
+            "before": order[at - 1 : at] if at > 0 else [],
+            "after": order[at + 1 : at + 2],
+            "drawn": number in review.decisions.sample.get("records", ()),
+            "progress": view.progress(review, wanted),
+        }
+        return shown | about | more
 
     @router.get("/")
-    async def index() -> Response:
-        return Response(page, media_type="text/html; charset=utf-8")
-
     @router.get("/{name}")
-    async def file(name: str) -> Response:
-        return Response(files[name], media_type=_FILES[name])
+    async def file(name: str = "") -> Response:
+        kind = _FILES[name] if name else "text/html; charset=utf-8"
+        return Response(files[name], media_type=kind)
 
     @router.get("/api/documents")
-    async def documents(start: int = 0, unreviewed: bool = False) -> dict[str, Any]:
-        listed, marks = review.listed(unreviewed=unreviewed), review.decisions
-        rows = [
-            e._asdict() | {"reviewed": marks.is_reviewed(e.number)}
-            for e in listed[max(0, start) : max(0, start) + PAGE]
-        ]
-        for row in rows:
+    async def documents(wanted: Asked, start: int = 0) -> dict[str, Any]:
+        found, marks = view.listed(review, wanted), review.decisions
+        drawn, rows = set(marks.sample.get("records", ())), []
+        for entry in found[max(0, start) : max(0, start) + PAGE]:
+            row = entry._asdict()
             del row["text"], row["release"]
-        done = sum(marks.is_reviewed(n) for n in marks.history)
-        return {
-            "documents": rows,
-            "listed": len(listed),
-            "all": len(review.entries),
-            "reviewed": done,
-            "page": PAGE,
-        }
+            row["reviewed"] = marks.is_reviewed(entry.number)
+            row["drawn"] = entry.number in drawn
+            rows.append(row | {"excerpt": view.excerpt(entry.text, wanted.words)})
+        about = {"listed": len(found), "page": PAGE, "all": len(review.entries)}
+        return about | {"documents": rows, "progress": view.progress(review, wanted)}
 
-    @router.get("/api/next")
-    async def following(after: int = 0) -> dict[str, Any]:
-        """The first document by risk that is not reviewed and not this one."""
-        number = next((e.number for e in review.listed(unreviewed=True) if e.number != after), None)
-        return {"number": number}
+    @router.get("/api/values")
+    async def values(wanted: Asked, start: int = 0) -> dict[str, Any]:
+        found = view.values(review, wanted, max(0, start), PAGE)
+        return found | {"page": PAGE, "progress": view.progress(review, wanted)}
+
+    @router.get("/api/value")
+    async def value(wanted: Asked, value: str, of: str = "", whose: str = "") -> Response:
+        return JSONResponse({"value": view.value(review, wanted, (value, of, whose), _SHOWN)})
+
+    @router.get("/api/sample")
+    async def sample() -> dict[str, Any]:
+        return view.estimate(review)
+
+    @router.post("/api/sample")
+    async def draw(size: Annotated[int, Body(embed=True, ge=1)]) -> dict[str, Any]:
+        view.draw(review, size)
+        return view.estimate(review)
 
     @router.get("/api/documents/{number}")
-    async def one(number: int) -> dict[str, Any]:
-        return document(number)
+    async def one(number: int, wanted: Asked) -> dict[str, Any]:
+        return document(number, wanted)
 
     @router.post("/api/documents/{number}/decide")
-    async def decide(number: int, said: Decision) -> dict[str, Any]:
-        action = review.decide(number, said.do, said.start, said.end, said.label, said.role)
-        return document(number, action=action)
+    async def decide(number: int, said: Decision, wanted: Asked) -> dict[str, Any]:
+        review.state(number)  # it is there
+        action = review.decide(said.at, said.do, said.label, said.role, seen=number)
+        return document(number, wanted, action=action, decided=len(said.at))
 
     @router.get("/api/documents/{number}/others/{action}")
-    async def others(number: int, action: int) -> dict[str, Any]:
+    async def others(number: int, action: int) -> Response:
         found = await run_in_threadpool(review.others, number, action)
-        shown = [review.context(*place) for place in found[:_SHOWN]]
-        return {"mentions": len(found), "documents": len({n for n, *_ in found}), "shown": shown}
-
-    @router.post("/api/documents/{number}/others/{action}")
-    async def decide_others(number: int, action: int) -> dict[str, Any]:
-        return document(number, decided=review.decide_others(number, action))
+        said = review.decisions.actions[action]
+        about = {name: said[name] for name in ("do", "label", "role")}
+        about |= {"mentions": len(found), "documents": len({n for n, *_ in found})}
+        return JSONResponse(about | {"shown": [review.context(*p) for p in found[:_SHOWN]]})
 
     @router.post("/api/documents/{number}/reviewed")
-    async def mark(number: int, said: Mark) -> dict[str, Any]:
-        review.mark(number, said.reviewed)
-        return document(number)
+    async def mark(
+        number: int, reviewed: Annotated[bool, Body(embed=True)], wanted: Asked
+    ) -> dict[str, Any]:
+        review.mark(number, reviewed)
+        return document(number, wanted)
 
     @router.post("/api/documents/{number}/undo")
-    async def undo(number: int) -> dict[str, Any]:
-        action = review.undo(number)
-        told = (
-            {"do": action["do"], "mentions": sum(map(len, action["at"].values()))}
-            if action
-            else None
-        )
-        return document(number, undone=told)
+    async def undo(number: int, wanted: Asked) -> dict[str, Any]:
+        told, action = None, review.undo(number)
+        if action:
+            told = {"do": action["do"], "mentions": sum(map(len, action["at"].values()))}
+        return document(number, wanted, undone=told)
 
     return router
 

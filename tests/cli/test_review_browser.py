@@ -57,6 +57,7 @@ def page(request, chromium, folder, pii_edu):
         wrong: list[str] = []
         tab.on("pageerror", lambda error: wrong.append(str(error)))
         tab.on("console", lambda line: wrong.append(line.text) if line.type == "error" else None)
+        tab.on("response", lambda r: wrong.append(r.text()) if r.status > 399 else None)
         tab.on(
             "request",
             lambda asked: (
@@ -66,9 +67,8 @@ def page(request, chromium, folder, pii_edu):
             ),
         )
         tab.goto(f"http://{host}/secret/")
-        tab.wait_for_selector("#documents button")
-        for _ in range(2):  # the list, and in a wide window the first document
-            tab.evaluate("work.line")
+        tab.wait_for_selector("#rows button")
+        tab.evaluate(IDLE)  # the list, and in a wide window the first document
         tab.review = review
         yield tab
         tab.close()
@@ -78,11 +78,14 @@ def page(request, chromium, folder, pii_edu):
     assert wrong == []
 
 
+IDLE = "async () => { let line; do { line = work.line; await line; } while (line !== work.line); }"
+
+
 def press(page, *keys: str) -> None:
     """Keys, one after the other; the page has done all that they asked for."""
     for key in keys:
         page.keyboard.press(key)
-        page.evaluate("work.line")
+        page.evaluate(IDLE)
 
 
 def current(page) -> str:
@@ -157,6 +160,133 @@ def test_with_the_mouse(page):
     assert values(page.review, 1, "add") == [("Marla", "NAME_STUDENT")]
 
 
+def released(page) -> str:
+    return page.evaluate("document.querySelector('#release').textContent")
+
+
+def test_the_release_is_shown_as_it_would_be_now(page):
+    review = page.review
+    start(page)
+    for number in (2, 3, 4, 1):
+        page.evaluate("(n) => open(n)", number)
+        assert released(page) == review.entries[number].release
+    whole = released(page)
+    press(page, "1")  # it is a student's name already
+    assert values(review, 1, "accept") == [("Ina Sorel", "NAME_STUDENT")]
+    assert released(page) == whole and current(page) == "20418837"
+    press(page, "p", "3")  # a new surrogate is to be made
+    assert "I am [NAME_CONNECTED] (" in released(page)
+    press(page, "p", "4")
+    assert "I am Ina Sorel (" in released(page)
+    press(page, "u", "u")
+    assert released(page) == whole
+    page.evaluate("([a, b]) => select(a, b)", list(at(1, "Marla Quist")))
+    press(page, "2")
+    assert values(review, 1, "add") == [("Marla Quist", "NAME_INSTRUCTOR")]
+    assert "[NAME_INSTRUCTOR] coloured" in released(page)
+
+
+def test_what_is_removed_is_struck_out(page):
+    review, entry = page.review, page.review.entries[2]
+    row = review.file.rows[2]
+    row["spans"] = [[0, 7, "HEADER", "", 1.0, "header", "a header", "remove"]]
+    row["length"] = [len(entry.text), len(entry.text) - 7]
+    row["edits"], review.entries[2] = [[0, 7, 0, 0]], entry._replace(release=entry.text[7:])
+    review._items.clear()
+    start(page)
+    page.evaluate("open(2)")
+    assert page.inner_text("#text .item.remove") == "Nothing"
+    assert "removed" in page.get_attribute("#text .item.remove", "aria-label")
+    assert released(page) == entry.text[7:]
+    assert page.locator("#release .gone").count() == 1
+
+
+def test_a_value_is_decided_about_at_all_ticked_places(page):
+    review = page.review
+    press(page, "v", "Enter")
+    assert page.inner_text("#value-name") == "Sorel"  # in clear: most likely a mistake
+    press(page, "]")
+    assert page.inner_text("#value-name") == "Ina Sorel"
+    assert "3 places; 3 documents; hidden; 3 to decide" in page.inner_text("#value-about")
+    press(page, "n", "Space", "x")  # all but the second
+    ina = [("Ina Sorel", "NAME_STUDENT")]
+    assert values(review, 1, "rejected") == values(review, 4, "rejected") == ina
+    assert values(review, 3, "rejected") == []
+    assert "Rejected: Ina Sorel, 2 places" in page.inner_text("#status")
+    press(page, "u")
+    assert page.inner_text("#value-name") == "Ina Sorel" and values(review, 4, "rejected") == []
+    press(page, "t", "t", "3")  # all are ticked again
+    assert [values(review, n, "relabel")[0][0] for n in (1, 3, 4)] == ["Ina Sorel"] * 3
+    press(page, "o", "Enter")  # to the document
+    assert page.inner_text("#name") == "d1"
+    press(page, "v")
+    assert page.is_visible("#places") and not page.is_visible("#text")
+
+
+def test_search_filters_and_progress(page):
+    press(page, "s")
+    page.keyboard.type("MARLA")
+    press(page, "Enter")
+    assert page.locator("#rows button").all_inner_texts()[0].startswith("d1")
+    assert "2 of 2" in page.inner_text("#shown")
+    press(page, "Enter")
+    assert page.evaluate("String(getSelection())") == "Marla"
+    press(page, "w")
+    assert page.evaluate("document.activeElement.name") == "label"
+    page.keyboard.type("ID")
+    press(page, "Escape", "Enter")
+    press(page, "n")
+    assert current(page) == "20418837"
+    assert "0 of 1 document reviewed · 0 of 4 spans decided" in page.inner_text("#done")
+    press(page, "a", "n", "d")
+    assert current(page) == "20418837"  # n stays among what is asked for
+    assert "1 of 1 document reviewed · 4 of 4 spans decided" in page.inner_text("#done")
+    assert "All documents of the list are reviewed" in page.inner_text("#status")
+
+
+def test_the_sample_is_drawn_and_gives_an_estimate(page):
+    press(page, "l")
+    page.focus("#sample summary")
+    press(page, "Enter", "Tab")
+    page.keyboard.type("4")
+    press(page, "Enter")
+    page.wait_for_selector("#about:has-text('drawn at random')")
+    press(page, "d", "d", "d", "d")
+    told = page.locator("#sample-text").text_content()
+    assert "4 of the 4 documents drawn are reviewed; 0 of them leak." in told
+    assert "Estimate: at most 0.0 % of the 4 documents leak" in told and "--seed" in told
+
+
+CONTRAST = """() => {
+  const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  const over = (colors) => { canvas.clearRect(0, 0, 1, 1); for (const color of colors) { canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1); }
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).map((c) => c / 255).map((c) => c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4); };
+  const light = ([r, g, b]) => .2126 * r + .7152 * g + .0722 * b;
+  const poor = [];
+  for (const e of document.querySelectorAll('body *')) {
+    if (e.closest(':disabled') || !e.checkVisibility() || ![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim())) continue;
+    const backs = [];
+    for (let up = e; up; up = up.parentElement) backs.unshift(getComputedStyle(up).backgroundColor);
+    for (const color of [getComputedStyle(e).color, ...(e.dataset.tag ? [getComputedStyle(e, '::after').color] : [])]) {
+      const [low, high] = [light(over(backs)), light(over([...backs, color]))].sort((a, b) => a - b);
+      if ((high + .05) / (low + .05) < 4.5) poor.push([e.outerHTML.slice(0, 80), color, (high + .05) / (low + .05)]);
+    }
+  }
+  return poor;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_text_is_legible_and_the_focus_is_seen(page, scheme):
+    page.emulate_media(color_scheme=scheme)
+    start(page)
+    for keys in ([], ["x", "n", "4"], ["v"], ["Enter"], ["w"], ["?"]):
+        press(page, *keys)
+        assert page.evaluate(CONTRAST) == [], keys
+        style = "getComputedStyle(document.activeElement).outlineStyle"
+        assert page.evaluate(style) != "none" or keys == ["?"], keys
+
+
 UNNAMED = """() => [...document.querySelectorAll('button, select, input, [role=button], summary, dialog[open]')]
   .filter((e) => e.checkVisibility()).map((e) => [e.outerHTML.slice(0, 80), e.getAttribute('aria-label') || e.textContent.trim() ||
     document.getElementById(e.getAttribute('aria-labelledby'))?.textContent || [...(e.labels || [])].map((l) => l.textContent.trim()).join('')])
@@ -173,6 +303,9 @@ def test_nothing_is_wider_than_the_window_and_every_control_has_a_name(page):
         ["Enter"],
         ["Escape", "/"],
         ["Escape", "l"],
+        ["v"],
+        ["Enter"],
+        ["w"],
     ):
         press(page, *keys)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), keys
@@ -180,6 +313,7 @@ def test_nothing_is_wider_than_the_window_and_every_control_has_a_name(page):
             "[...document.querySelectorAll('dialog[open]')].every((d) => d.scrollWidth <= d.clientWidth)"
         ), keys
         assert page.evaluate(UNNAMED) == [], keys
+    press(page, "Escape", "v")
     start(page)
     said = page.locator("body").aria_snapshot()
     for name in (
