@@ -75,6 +75,7 @@ async function showList() {
   $("shown").textContent = data.listed ? `${first + 1}–${last} of ${data.listed}` : "none";
   $("earlier").disabled = !first;
   $("later").disabled = last >= data.listed;
+  if ($("sample").open) await showSample();
   return rows;
 }
 function rowButton(name, number, what, isOpened, facts, then, more = []) {
@@ -120,8 +121,8 @@ function toList() {
 
 // The random sample -----------------------------------------------------------------------------------------------------
 const percent = (part) => `${(100 * part).toPrecision(2)} %`;
-async function showSample(given) {
-  const now = given || await api("sample");
+async function showSample() {
+  const now = await api("sample");
   const most = (part) => `at most ${percent(part)} of the ${now.of} documents leak (at 95 %)`;
   const lines = now.size
     ? [`${now.reviewed} of the ${plural(now.size, "document")} drawn are reviewed; ${now.with_a_miss} of them leak.`,
@@ -129,13 +130,15 @@ async function showSample(given) {
       `Into the report: pii-edu audit OUTPUT --review DIR --sample ${now.size} --seed ${now.seed}`]
     : [`${plural(now.needed ?? now.of, "document")} of ${now.of}, without a leak, show that at most 5 % leak (at 95 %).`];
   $("sample-text").replaceChildren(...[...lines, "Only documents drawn here count for the estimate; those shown for their risk do not."].map((line) => make("span", {}, line)));
-  Object.assign($("sample-size"), { min: now.size || 1, max: now.of, value: now.size || now.needed || now.of });
+  const field = $("sample-size");
+  Object.assign(field, { min: now.size || 1, max: now.of });
+  if (document.activeElement !== field) field.value = now.size || now.needed || now.of;
   $("sample-draw").textContent = now.size ? "Draw more" : "Draw";
 }
 function drawSample(event) {
   event.preventDefault();
   work(async () => {
-    await showSample(await api("sample", { size: Number($("sample-size").value) }));
+    await api("sample", { size: Number($("sample-size").value) });
     $("only-sample").checked = true;
     first = 0;
     const [row] = await showList();
@@ -183,7 +186,8 @@ function facts(item) {
 function take(answer) {
   doc = answer;
   text = new Text(doc.text);
-  items = doc.items;
+  items = [];
+  for (const item of doc.items) if (!items.length || item.start >= items.at(-1).end) items.push(item);
   selecting = false;
   $("text").classList.remove("selecting");
   $("name").textContent = title(doc);
@@ -342,7 +346,14 @@ async function loadValue(row) {
   if (!value) { tell("This value is not in the list any more."); value = null; await showList(); show("list"); return; }
   $("value-name").textContent = value.text;
   $("value-about").textContent = valueFacts(value).join("; ") + (value.places > value.shown.length ? `; the first ${value.shown.length} are shown` : "");
-  $("places").replaceChildren(...value.shown.map((place) => tickable(place, [...(place.open ? [] : [verdict[place.state]]), ...(place.score === null ? [] : [`score ${place.score.toFixed(2)}`])], place.open)));
+  $("places").replaceChildren(...value.shown.map((place) => {
+    const told = place.open ? [] : [verdict[place.state]], opener = make("button", { "aria-label": `Open ${title(place)}` }, "Open");
+    if (place.score !== null) told.push(`score ${place.score.toFixed(2)}`);
+    opener.addEventListener("click", () => open(place.number, place.start));
+    const row = tickable(place, told, place.open);
+    row.append(opener);
+    return row;
+  }));
   document.querySelector('#value .actions [data-key="a"]').disabled = !value.label;
   show("main", "value");
   await showList();
@@ -368,7 +379,10 @@ function decideValue(what, label = "", role = "") {
 }
 function nextValue(after) {
   const next = rows.find((row) => row.open && !isSame(row, after));
-  if (next) openValue(next); else { value = null; toList(); }
+  if (next) { openValue(next); return; }
+  value = null;
+  toList();
+  tell(`${$("status").textContent} All values of the list are decided.`);
 }
 const relabelValue = () => askLabel(value.label ? "Change the label of all that is ticked" : "Hide all that is ticked as", value.text, value,
   (label, role) => decideValue(value.label ? "relabel" : "add", label, role));
@@ -467,11 +481,12 @@ const mark = async (reviewed) => {
   take(answer);
   focus(i);
   tell(!answer.reviewed ? "No longer marked." : `Reviewed; the release had left ${answer.missed ? plural(answer.missed, "protected span") : "nothing"} in clear. o goes on.`);
-  if (answer.drawn) await showSample();
 };
 const next = async () => {
   const left = (await api("documents", null, { left: "true" })).documents.find((row) => row.number !== doc.number);
-  if (left) open(left.number); else tell("All documents of the list are reviewed.");
+  if (left) { open(left.number); return; }
+  await showList();
+  tell("All documents of the list are reviewed.");
 };
 const undone = (answer) => tell(answer.undone ? `Undone: ${answer.undone.do}${answer.undone.mentions > 1 ? `, ${answer.undone.mentions} mentions` : ""}` : "Nothing to undo here.");
 const DOCUMENT_KEYS = {
@@ -543,8 +558,12 @@ document.querySelectorAll("[data-key]").forEach((button) => {
   const { key } = button.dataset;
   button.setAttribute("aria-keyshortcuts", key);
   button.addEventListener("mousedown", (event) => event.preventDefault());  // what is selected, or ticked, keeps the focus
-  button.addEventListener("click", () => todoOf(key)());
+  const keys = button.closest("#value") ? VALUE_KEYS : DOCUMENT_KEYS;
+  button.addEventListener("click", () => (ANYWHERE[key] || keys[key])());
 });
+for (const section of document.querySelectorAll("main > section")) {  // who works there means its keys
+  for (const what of ["focusin", "pointerdown"]) section.addEventListener(what, () => { body.view = "main"; });
+}
 document.querySelectorAll("dialog .close").forEach((button) => button.addEventListener("click", () => button.closest("dialog").close()));
 async function refilter() {  // what is open tells what is wanted in it, too
   const inText = $("text").contains(document.activeElement), i = current;
@@ -561,12 +580,12 @@ $("filters").addEventListener("input", (event) => {
 });
 $("tab-documents").addEventListener("click", () => listOf("documents"));
 $("tab-values").addEventListener("click", () => listOf("values"));
+$("sample").addEventListener("toggle", () => { if ($("sample").open) work(showSample); });
 $("sample-form").addEventListener("submit", drawSample);
 $("earlier").addEventListener("click", () => { first = Math.max(0, first - 50); work(showList); });
 $("later").addEventListener("click", () => { first += 50; work(showList); });
 work(async () => {
   const [row] = await showList(), wanted = Number(location.hash.slice(1));
-  await showSample();
   if (wanted) open(wanted);
   else if (matchMedia("(min-width: 900px)").matches && row) open(row.number);
   else show("list");
