@@ -249,21 +249,30 @@ function focus(i) {
   current = i;
   if (i >= 0 && selecting) { selecting = false; $("text").classList.remove("selecting"); getSelection().removeAllRanges(); }
   const marks = [...$("text").querySelectorAll(".item")];
-  marks.forEach((mark, j) => { mark.tabIndex = j === (i < 0 ? 0 : i) ? 0 : -1; if (j === i) mark.setAttribute("aria-current", "true"); else mark.removeAttribute("aria-current"); });
+  marks.forEach((mark, j) => {
+    mark.tabIndex = j === Math.max(0, i) ? 0 : -1;
+    if (j === i) mark.setAttribute("aria-current", "true"); else mark.removeAttribute("aria-current");
+  });
   const item = items[i];
-  for (const key of "axr") document.querySelector(`#document .actions [data-key="${key}"]`).disabled = !item || (key === "a" && !item.label && item.state !== "suspect");
-  for (const key of "np") document.querySelector(`#document .actions [data-key="${key}"]`).disabled = !items.length;
+  const button = (key) => document.querySelector(`#document .actions [data-key="${key}"]`);
+  for (const key of "axr") button(key).disabled = !item || (key === "a" && !item.label && item.state !== "suspect");
+  for (const key of "np") button(key).disabled = !items.length;
   document.querySelectorAll("#release mark").forEach((mark) => {
     mark.classList.toggle("now", Boolean(item) && Number(mark.dataset.start) < item.end && item.start < Number(mark.dataset.end));
   });
   if (!item) {
-    $("span").replaceChildren(make("p", { class: "soft" }, items.length ? `${plural(items.length, "span")}; n goes to the first.` : "No spans. i adds what you select."));
+    const hint = items.length ? `${plural(items.length, "span")}; n goes to the first.` : "No spans. i adds what you select.";
+    $("span").replaceChildren(make("p", { class: "soft" }, hint));
     return;
   }
   const now = document.querySelector("#release mark.now");
-  const became = now && now.classList.contains("new") ? [make("span", { class: "soft" }, now.textContent ? ` in the release: ${now.textContent}` : " removed in the release")] : [];
-  $("span").replaceChildren(make("p", {}, make("b", {}, text.cut(item.start, item.end)), ...facts(item).map((fact) => make("span", { class: "chip" }, fact)), ...became),
-    make("p", { class: "soft" }, `${i + 1} of ${items.length}. ${item.reason || "No reason was recorded"}${item.source && item.source !== item.reason ? ` (${item.source})` : ""}`));
+  const became = !now || !now.classList.contains("new") ? "" : now.textContent ? ` in the release: ${now.textContent}` : " removed in the release";
+  const chips = facts(item).map((fact) => make("span", { class: "chip" }, fact));
+  const source = item.source && item.source !== item.reason ? ` (${item.source})` : "";
+  $("span").replaceChildren(
+    make("p", {}, make("b", {}, text.cut(item.start, item.end)), ...chips, make("span", { class: "soft" }, became)),
+    make("p", { class: "soft" }, `${i + 1} of ${items.length}. ${item.reason || "No reason was recorded"}${source}`),
+  );
   marks[i].focus({ preventScroll: true });
   marks[i].scrollIntoView({ block: "center" });
   if (now && scrolls("release")) now.scrollIntoView({ block: "nearest" });
@@ -303,7 +312,8 @@ const boxes = (id) => [...$(id).querySelectorAll("input")];
 const ticked = (id) => boxes(id).filter((box) => box.checked).map((box) => JSON.parse(box.dataset.at));
 function showOthers(then) {
   $("others-title").textContent = `The same for ${plural(picked.mentions, "other mention")}`;
-  $("others-what").textContent = `“${picked.words}” in ${plural(picked.documents, "document")}, not decided about yet${picked.mentions > picked.shown.length ? `; the first ${picked.shown.length}:` : ":"}`;
+  const part = picked.mentions > picked.shown.length ? `; the first ${picked.shown.length}:` : ":";
+  $("others-what").textContent = `“${picked.words}” in ${plural(picked.documents, "document")}, not decided about yet${part}`;
   $("others-list").replaceChildren(...picked.shown.map((place) => tickable(place)));
   ask("others", () => work(async () => {
     const at = ticked("others-list");
@@ -315,7 +325,11 @@ function showOthers(then) {
 }
 function ask(id, then) {
   const dialog = $(id);
-  dialog.onkeydown = (event) => { if (event.key === "Enter" && event.target.matches("select, [type=checkbox]")) { event.preventDefault(); dialog.querySelector("form").requestSubmit(); } };
+  dialog.onkeydown = (event) => {
+    if (event.key !== "Enter" || !event.target.matches("select, [type=checkbox]")) return;
+    event.preventDefault();
+    dialog.querySelector("form").requestSubmit();
+  };
   dialog.querySelector("form").onsubmit = (event) => { event.preventDefault(); dialog.close(); then(); };
   dialog.showModal();
 }
@@ -480,7 +494,8 @@ const mark = async (reviewed) => {
   const answer = await api(`documents/${doc.number}/reviewed`, { reviewed }), i = current;
   take(answer);
   focus(i);
-  tell(!answer.reviewed ? "No longer marked." : `Reviewed; the release had left ${answer.missed ? plural(answer.missed, "protected span") : "nothing"} in clear. o goes on.`);
+  const left = answer.missed ? plural(answer.missed, "protected span") : "nothing";
+  tell(answer.reviewed ? `Reviewed; the release had left ${left} in clear. o goes on.` : "No longer marked.");
 };
 const next = async () => {
   const left = (await api("documents", null, { left: "true" })).documents.find((row) => row.number !== doc.number);
@@ -488,7 +503,9 @@ const next = async () => {
   await showList();
   tell("All documents of the list are reviewed.");
 };
-const undone = (answer) => tell(answer.undone ? `Undone: ${answer.undone.do}${answer.undone.mentions > 1 ? `, ${answer.undone.mentions} mentions` : ""}` : "Nothing to undo here.");
+function undone({ undone: what }) {
+  tell(!what ? "Nothing to undo here." : `Undone: ${what.do}${what.mentions > 1 ? `, ${what.mentions} mentions` : ""}`);
+}
 const DOCUMENT_KEYS = {
   n: () => step(1), p: () => step(-1),
   a: onSpan((item) => (isLabelled(item) ? decide("accept", item.start, item.end) : askSpan("add", item.start, item.end, item))),
@@ -532,7 +549,10 @@ document.querySelectorAll("#document .numbers button").forEach((button, i) => {
 });
 const ANYWHERE = {
   l: toList,
-  v: () => { if (body.list === "values" && body.main === "document" && body.view === "main" && value) openValue(value); else listOf(body.list === "values" ? "documents" : "values"); },
+  v: () => {  // back from a document to the value that it was opened from; else the other list
+    const isBack = value && body.list === "values" && body.main === "document" && body.view === "main";
+    if (isBack) openValue(value); else listOf(body.list === "values" ? "documents" : "values");
+  },
   f: () => $("left").click(),
   s: () => { show("list"); $("words-all").select(); },
   w: () => { show("list"); $("more").open = true; $("more").querySelector("select").focus(); },
