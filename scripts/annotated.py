@@ -60,7 +60,7 @@ from pii_components.training.classifier import (
     fit_things,
     tally,
 )
-from pii_components.training.two_heads import make_pipeline, read_weights, shipped_vocabulary
+from pii_components.training.package import make_pipeline, read_weights, shipped_vocabulary
 from scripts import common
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)

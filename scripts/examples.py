@@ -45,7 +45,7 @@ from pii_components.names.parse import read_tokens
 from pii_components.names.table import name_table
 from pii_components.names.wordlists import words
 from pii_components.ner.layers import CASE_STEP, case_of, encoded_data
-from pii_components.training.two_heads import shipped_start
+from pii_components.training.package import shipped_start
 from scripts import common
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)

@@ -1,4 +1,4 @@
-"""`pii-edu corpus …`: labelled corpora, read, written, cleaned, checked, split and made."""
+"""`pii-edu corpus …`: labelled corpora, read, written, cleaned, split and made."""
 
 import json
 from collections import Counter
@@ -35,10 +35,9 @@ from .settings import ABOVE_0, Limit, Settings, key, read_settings
 _READING = "text_column, id_column, encoding, text_source (texts of entities with offsets alone; joined by id)"
 _BUILD_EPILOG = (
     "Settings for --config: seed, scale (share of fillings and carriers), carriers (times as many to train on), "
-    "uncut (whole texts, for a last pass), crapii and scenes (whether they go in), perturbed (share of filled essays). "
+    "scenes (whether short texts go in). "
     "Exit codes: 0 done; 2 refused, nothing was written; 130 interrupted."
 )
-_CHECK_EPILOG = "Exit codes: 0 every essay can be used; 1 an essay is broken or says what another one says; 2 there are none."
 _CONVERT_EPILOG = (
     f"Settings for --config: {_READING}, strict. "
     "Exit codes: 0 all done; 1 done, but records were skipped (they are listed in the report); 2 refused, nothing was written; "
@@ -385,10 +384,6 @@ def build(
 
     with common.guard():
         options = asdict(read_settings(BuildSettings, config))
-        if perturbed := options.pop("perturbed"):
-            from ..corpus.noise import training_change
-
-            options["change"] = training_change(perturbed)
         stats, _ = build_corpus(assets, out, **options)
         for name, counts in stats.items():
             common.tell(f"{name}: {counts['documents']} documents, {counts['tokens']} tokens")
@@ -396,49 +391,12 @@ def build(
 
 @dataclass(frozen=True, kw_only=True)
 class BuildSettings(Settings):
-    """See `build_corpus`. perturbed (float): Share of the filled essays that are perturbed."""
+    """See `build_corpus`."""
 
     seed: int = key(46)
     scale: float = key(1.0, limit=ABOVE_0)
     carriers: float = key(1.0, limit=(lambda value: value >= 0, "a number from 0"))
-    uncut: bool = key(False)
-    crapii: bool = key(True)
     scenes: bool = key(True)
-    perturbed: float = key(0.0, limit=(lambda value: 0 <= value <= 1, "a number from 0 to 1"))
-
-
-@corpus_app.command(epilog=_CHECK_EPILOG)
-def check(
-    *,
-    assets: AssetsArg = Path("assets"),
-    names: bool = Option(
-        False, "--names", help="List what looks like a name or a contact detail outside slots."
-    ),
-) -> None:
-    """Check authored essays: format, slots without a label, near-duplicates; count labels and roles."""
-    from ..corpus.templates import check as check_essays
-
-    with common.guard():
-        found = check_essays(assets)
-        screen = common.console()
-        for err in found.broken:
-            screen.print(str(err), markup=False)
-        for first, second, share in found.near:
-            screen.print(
-                f"{first} and {second} share {share:.0%} of the shorter one's word trigrams",
-                markup=False,
-            )
-        if not common.global_option("quiet"):
-            screen.print(
-                f"{found.essays} essays, {found.clean} of them without private people and details",
-                highlight=False,
-            )
-            rows = ((label, found.labels[label], n) for label, n in sorted(found.slots.items()))
-            screen.print(common.table_of(rows, "label", "essays", "slots"))
-        if names:
-            for ident, values in found.names.items():
-                screen.print(f"{ident}: {' | '.join(values)}", markup=False)
-    raise typer.Exit(common.exit_code(found.failed))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""From a trained pipeline to the same one without torch: `with_onnx_encoder(nlp, quantized=True)`.
+"""From a trained pipeline to the same one without torch: `with_onnx_encoder(nlp)`.
 
 The component `transformer` keeps its name, its pieces and its windows; its model becomes `pii_edu.OnnxEncoder.v1`, and whatever listened
 to it reads `doc.tensor`. Everything else is copied as it is.
@@ -12,7 +12,7 @@ import spacy
 from spacy.language import Language
 from thinc.api import Config, Model
 
-from ..errors import Errors, PiiError
+from ..errors import Errors, PiiError, imported
 from ..ner.layers import CASE_STEP
 
 # An encoder's weights as an ONNX graph, and back.
@@ -48,13 +48,7 @@ State = Mapping[str, numpy.ndarray]
 
 
 def _onnx() -> Any:
-    try:
-        import onnx
-    except ImportError as err:
-        raise PiiError(
-            Errors.E005, package="onnx", what="making an ONNX encoder", extra="train"
-        ) from err
-    return onnx
+    return imported("onnx", "making an ONNX encoder", "train")
 
 
 def count_layers(state: Mapping[str, Any]) -> int:
@@ -65,23 +59,22 @@ def count_layers(state: Mapping[str, Any]) -> int:
 class _Graph:
     """Nodes and constants, in the order in which they are added; names of results are counted. state (State): Weights, by their names."""
 
-    def __init__(self, state: State, *, epsilon: float, quantized: bool) -> None:
+    def __init__(self, state: State, *, epsilon: float) -> None:
         self.onnx = _onnx()
         self.state = {name: numpy.asarray(value, dtype="f4") for name, value in state.items()}
-        self.epsilon, self.quantized = epsilon, quantized
+        self.epsilon = epsilon
         self.nodes: list[Any] = []
         self.constants: dict[str, Any] = {}
         for name, value in (("first", [0]), ("last", [-1])):
             self.constant(name, numpy.asarray(value, dtype="i8"))
-        if quantized:
-            for name, number in (
-                ("one", 1.0),
-                ("least", 1e-9),
-                ("gelu_least", _GELU_LEAST),
-                ("step", 1 / 255),
-            ):
-                self.constant(name, numpy.asarray(number, dtype="f4"))
-            self.constant("no_shift", numpy.asarray(0, dtype="u1"))
+        for name, number in (
+            ("one", 1.0),
+            ("least", 1e-9),
+            ("gelu_least", _GELU_LEAST),
+            ("step", 1 / 255),
+        ):
+            self.constant(name, numpy.asarray(number, dtype="f4"))
+        self.constant("no_shift", numpy.asarray(0, dtype="u1"))
 
     def constant(self, name: str, value: numpy.ndarray) -> str:
         self.constants[name] = self.onnx.numpy_helper.from_array(
@@ -106,12 +99,6 @@ class _Graph:
         )
         return output
 
-    def widened(self, name: str, value: numpy.ndarray) -> str:
-        """A weight that is no 8-bit one: half precision on disk, widened when the graph is loaded."""
-        return self.add(
-            "Cast", [self.constant(name, value.astype("f2"))], to=self.onnx.TensorProto.FLOAT
-        )
-
     def narrowed(self, name: str, value: numpy.ndarray, rows: Callable[[str], str]) -> str:
         """Rows of a table that is kept in 8 bits, with a scale for each. rows (Callable): From a table's name to that of the rows."""
         scale, whole = quantize(value, _MOST)
@@ -128,25 +115,20 @@ class _Graph:
             "LayerNormalization", [total, *parts], axis=-1, epsilon=self.epsilon, output=output
         )
 
-    def source(self, x: str) -> str | list[str]:
-        """What products take: rows, or in 8 bits the values, one scale and one zero point."""
-        if not self.quantized:
-            return x
+    def source(self, x: str) -> list[str]:
+        """What products take of rows: values in 8 bits, one scale and one zero point."""
         parts = [f"{part}_{len(self.nodes)}" for part in ("bytes", "scale", "zero")]
         self.nodes.append(self.onnx.helper.make_node("DynamicQuantizeLinear", [x], parts))
         return parts
 
     def product(
         self,
-        x: str | list[str],
+        x: list[str],
         name: str,
         weight: numpy.ndarray,
         bias: numpy.ndarray | None = None,
     ) -> str:
-        """x (str | list[str]): What `source` made of rows. weight (numpy.ndarray): Shape `(n_out, n_in)`."""
-        if not isinstance(x, list):
-            y = self.add("MatMul", [x, self.widened(name, weight.T)])
-            return y if bias is None else self.add("Add", [y, self.constant(_bias(name), bias)])
+        """x (list[str]): What `source` made of rows. weight (numpy.ndarray): Shape `(n_out, n_in)`."""
         scale, whole = quantize(weight)
         inputs = [
             x[0],
@@ -187,16 +169,14 @@ def quantize(
     return scale, numpy.rint(weight / scale[:, None]).astype("i1")
 
 
-def encoder_graph(
-    state: State, *, heads: int, epsilon: float = 1e-12, quantized: bool = True
-) -> bytes:
-    """An encoder as an ONNX graph.
+def encoder_graph(state: State, *, heads: int, epsilon: float = 1e-12) -> bytes:
+    """An encoder as an ONNX graph with weights of 8 bits.
 
     state (Mapping[str, numpy.ndarray]): Weights by their names in the curated transformer's BERT. heads (int): Of attention.
-    epsilon (float): Of the layer norms. quantized (bool): 8 bits instead of half precision.
+    epsilon (float): Of the layer norms.
     RETURNS (bytes): What `onnxruntime` reads. RAISES (PiiError): E005 without `onnx`.
     """
-    g = _Graph(state, epsilon=epsilon, quantized=quantized)
+    g = _Graph(state, epsilon=epsilon)
     x = _embed(g)
     n_layers = count_layers(state)
     for n in range(n_layers):
@@ -223,12 +203,8 @@ def _embed(g: _Graph) -> str:
     if cases is not None:
         step = g.constant("case_step", numpy.asarray(CASE_STEP, dtype="i8"))
         words = g.add("Mod", ["ids", step])
-    if g.quantized:
-        x = g.narrowed(WORDS, g.state[WORDS], lambda table: g.add("Gather", [table, words]))
-        y = g.narrowed(PLACES, places, lambda table: _first_rows(g, table))
-    else:
-        x = g.add("Gather", [g.widened(WORDS, g.state[WORDS]), words])
-        y = _first_rows(g, g.widened(PLACES, places))
+    x = g.narrowed(WORDS, g.state[WORDS], lambda table: g.add("Gather", [table, words]))
+    y = g.narrowed(PLACES, places, lambda table: _first_rows(g, table))
     if cases is not None:
         table = g.constant(CASES, cases)
         y = g.add("Add", [y, g.add("Gather", [table, g.add("Div", ["ids", step])])])
@@ -263,29 +239,22 @@ def _feed_forward(g: _Graph, x: str, at: str, *, output: str) -> str:
         at + "ffn.output.weight",
         at + "attn_output_layernorm",
     )
-    if g.quantized:
-        # Columns of the input are divided, and the weights multiplied, by factors with the geometric mean 1.
-        reach = numpy.abs(g.state[f"{norm}.bias"]) + _NORM_RANGE * numpy.abs(
-            g.state[f"{norm}.weight"]
-        )
-        largest = numpy.maximum(numpy.abs(g.state[first]).max(axis=0), 1e-5)
-        factors = numpy.maximum(reach, 1e-3) ** _SMOOTH / largest ** (1 - _SMOOTH)
-        factors = (factors / numpy.exp(numpy.log(factors).mean())).astype("f4")
-        divided = g.source(
-            g.add("Mul", [x, g.constant(at + "ffn.intermediate.divide", 1 / factors)])
-        )
-        inner = g.add(
-            "Gelu",
-            [g.product(divided, first, g.state[first] * factors, g.state[_bias(first)])],
-            ours=True,
-        )
-        scale, whole = quantize(g.state[second])
-        bias = (
-            g.state[_bias(second)] - _GELU_LEAST * (scale * whole.astype("f4").sum(axis=1))
-        ).astype("f4")
-        out = g.product_by_row(g.add("Add", [inner, "gelu_least"]), second, g.state[second], bias)
-    else:
-        out = g.layer(g.add("Gelu", [g.layer(x, first)], ours=True), second)
+    # Columns of the input are divided, and the weights multiplied, by factors with the geometric mean 1.
+    reach = numpy.abs(g.state[f"{norm}.bias"]) + _NORM_RANGE * numpy.abs(g.state[f"{norm}.weight"])
+    largest = numpy.maximum(numpy.abs(g.state[first]).max(axis=0), 1e-5)
+    factors = numpy.maximum(reach, 1e-3) ** _SMOOTH / largest ** (1 - _SMOOTH)
+    factors = (factors / numpy.exp(numpy.log(factors).mean())).astype("f4")
+    divided = g.source(g.add("Mul", [x, g.constant(at + "ffn.intermediate.divide", 1 / factors)]))
+    inner = g.add(
+        "Gelu",
+        [g.product(divided, first, g.state[first] * factors, g.state[_bias(first)])],
+        ours=True,
+    )
+    scale, whole = quantize(g.state[second])
+    bias = (g.state[_bias(second)] - _GELU_LEAST * (scale * whole.astype("f4").sum(axis=1))).astype(
+        "f4"
+    )
+    out = g.product_by_row(g.add("Add", [inner, "gelu_least"]), second, g.state[second], bias)
     return g.add_and_norm(out, x, at + "ffn_output_layernorm", output=output)
 
 
@@ -321,10 +290,10 @@ def encoder_state(graph: bytes) -> dict[str, numpy.ndarray]:
     return state
 
 
-def with_onnx_encoder(nlp: Language, *, quantized: bool = True) -> Language:
+def with_onnx_encoder(nlp: Language) -> Language:
     """RETURNS (Language): The same pipeline with an encoder that onnxruntime runs, over a vocabulary of its own.
 
-    nlp (Language): With a curated transformer of BERT's kind; it stays as it is. quantized (bool): 8 bits instead of half precision.
+    nlp (Language): With a curated transformer of BERT's kind; it stays as it is.
     RAISES (PiiError): E110 for another encoder, E005 without `onnx`.
     """
     config = nlp.config.copy()
@@ -348,9 +317,7 @@ def with_onnx_encoder(nlp: Language, *, quantized: bool = True) -> Language:
             for name, value in encoder_shim(source)._model.state_dict().items()
         }
         heads, epsilon = settings["num_attention_heads"], settings["layer_norm_eps"]
-        encoder_shim(target).from_bytes(
-            encoder_graph(weights, heads=heads, epsilon=epsilon, quantized=quantized)
-        )
+        encoder_shim(target).from_bytes(encoder_graph(weights, heads=heads, epsilon=epsilon))
 
     return renew(nlp, config, copy)
 
