@@ -465,7 +465,7 @@ def _load_azure(spec: Spec, protects: Protects) -> System:
 
 def _load_llm(spec: Spec, protects: Protects) -> System:
     """Our pipeline with language models; a run says what they were asked and what that costs."""
-    from ..llm.cost import Prices
+    from ..llm.models import Prices
     from ..llm.pipeline import load_with, report
 
     nlp = load_with(OURS, spec.argument, allow_remote=spec.kind == "llm-remote")

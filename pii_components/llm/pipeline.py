@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Errors, PiiError, reason_of
-from .cost import Prices, total
+from .models import Prices, total
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -8,8 +8,7 @@ pytest.importorskip("spacy_llm")
 from pii_components.errors import PiiError
 from pii_components.labels import NAME_CITED
 from pii_components.llm import Reply, read_toml
-from pii_components.llm.align import unmark
-from pii_components.llm.marker import make_marker_task, shards_of
+from pii_components.llm.marker import make_marker_task, shards_of, unmark
 from pii_components.spans import Candidate, write_spans
 
 TEXT = "Essay by Lena Ruiz. According to Freire (1970) education frees people. I wrote this with Omar Diallo in spring."

@@ -9,8 +9,16 @@ pytest.importorskip("openai")
 
 from pii_components.errors import PiiError
 from pii_components.llm import Prompt, Reply
-from pii_components.llm.cost import Prices, Usage, estimate, total
-from pii_components.llm.models import ChatModel, is_local, make_openai_compatible, make_panel
+from pii_components.llm.models import (
+    ChatModel,
+    Prices,
+    Usage,
+    estimate,
+    is_local,
+    make_openai_compatible,
+    make_panel,
+    total,
+)
 from tests.llm.server import completion, serving
 
 QUICK = {"key_env": "", "tries": 3, "timeout": 5.0}

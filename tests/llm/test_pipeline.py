@@ -12,7 +12,7 @@ pytest.importorskip("spacy_llm")
 pytest.importorskip("openai")
 
 from pii_components.errors import PiiError
-from pii_components.llm.cost import Prices
+from pii_components.llm.models import Prices
 from pii_components.llm.pipeline import add_components, llm_parts
 from tests.cli.conftest import KEY, put, table
 from tests.llm.server import completion, serving
