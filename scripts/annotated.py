@@ -35,9 +35,8 @@ from pii_components.corpus.annotated import (
 )
 from pii_components.corpus.templates import end_of_age
 from pii_components.evaluate.metrics import rate, resample
-from pii_components.evaluate.report import plain
+from pii_components.evaluate.report import lines_of, plain
 from pii_components.evaluate.systems import load_pipeline
-from pii_components.evaluate.tables import lines_of
 from pii_components.labels import (
     AGE,
     CHARACTER,

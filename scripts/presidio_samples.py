@@ -20,10 +20,9 @@ import typer
 
 from pii_components.cli.common import guard
 from pii_components.errors import Errors, PiiError
-from pii_components.evaluate.gold import Entity, GoldDocument, file_sha256
+from pii_components.evaluate.gold import PRESIDIO_WIDE, Entity, GoldDocument, file_sha256
 from pii_components.evaluate.metrics import in_clear, touches
-from pii_components.evaluate.predictions import PRESIDIO_WIDE
-from pii_components.evaluate.report import describe_data, versions
+from pii_components.evaluate.report import describe_data, lines_of, versions
 from pii_components.evaluate.systems import (
     describe_pipeline,
     find_model,
@@ -32,7 +31,6 @@ from pii_components.evaluate.systems import (
     parse_spec,
     presidio_analyzer,
 )
-from pii_components.evaluate.tables import lines_of
 from pii_components.labels import CHARACTER, CITED, ID_NUM, PRESIDIO_ENTITIES, role_of
 from scripts import common
 

@@ -72,7 +72,7 @@ def probe(system: str, stages: Mapping[str, Sequence[str]]) -> dict[str, Any]:
 
 
 def fresh_process(spec: str, stages: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """What `probe` tells in a process of its own. RAISES (PiiError): E764, if that does not end well."""
+    """What `probe` tells in a process of its own. RAISES (PiiError): E743, if that does not end well."""
     from pii_components.errors import Errors, PiiError
 
     command = [sys.executable, "-m", "scripts.speed", "--probe"]
@@ -82,7 +82,8 @@ def fresh_process(spec: str, stages: Mapping[str, Sequence[str]]) -> dict[str, A
         kind, _, message = (done.stderr.strip().splitlines() or [""])[-1].partition(": ")
         # A traceback's last line may hold text; only our own coded line is passed on.
         reason = message if message.startswith("[E") else kind[:80]
-        raise PiiError(Errors.E764, system=spec, code=done.returncode, reason=reason)
+        how = f"a process of its own ended with code {done.returncode} ({reason})"
+        raise PiiError(Errors.E743, name=spec, how=how)
     return dict(json.loads(done.stdout.strip().splitlines()[-1]))
 
 
@@ -128,7 +129,7 @@ def numbers(answer: Mapping[str, Any], data: Mapping[str, Mapping[str, int]]) ->
 
 
 def measure(systems: Sequence[str], essays: Sequence[str], turns: int) -> dict[str, Any]:
-    """All numbers of some systems. RAISES (PiiError): E740 to E751, E764."""
+    """All numbers of some systems. RAISES (PiiError): E519, E743 to E747."""
     from scripts import common
 
     stages = {ESSAYS: list(essays)}
@@ -153,7 +154,7 @@ def measure(systems: Sequence[str], essays: Sequence[str], turns: int) -> dict[s
 
 def table(report: Mapping[str, Any]) -> list[str]:
     """A row of Markdown per system: medians, in brackets the ratio with the least and the most."""
-    from pii_components.evaluate.tables import lines_of
+    from pii_components.evaluate.report import lines_of
 
     rows = []
     for name, found in report["systems"].items():

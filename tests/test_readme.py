@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pii_components import __version__
-from pii_components.evaluate.tables import markdown_table
+from pii_components.evaluate.report import markdown_table
 from pii_components.profiles import Profile
 from scripts.annotated import table as annotated_table
 from scripts.before_after import COMMAND, as_diff, examples, markdown

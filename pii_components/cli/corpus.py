@@ -233,9 +233,8 @@ class Cleaning:
         if self.removed and not self.kept and all(item.step == "text" for item in self.removed):
             reason = f"{len(self.removed)} records, the first: {self.removed[0].code}"
             raise PiiError(Errors.E552, what=f"'{self.path}'", reason=reason)
-        found = {"duplicates": (whole.copies, "E661"), "anomalies": (whole.anomalous, "E662")}
-        for step, (places, code) in found.items():
-            self.removed += [steps.Removed(*self.kept[i], step, code) for i in places]
+        for step, places in (("duplicates", whole.copies), ("anomalies", whole.anomalous)):
+            self.removed += [steps.Removed(*self.kept[i], step, "") for i in places]
         self.removed.sort(key=lambda item: item.number)
         return whole
 
@@ -244,11 +243,10 @@ class Cleaning:
         chosen, source = self._chosen(), self.source
         for self.total, item in enumerate(source, 1):
             on_progress(source.position(), source.size)
-            skip = steps.check_record(item, self.options, chosen)
-            if skip is not None or isinstance(item, Skip):
-                code = skip.code if skip is not None else ""
-                removed = steps.Removed(item.number, self._name_of(item), steps.step_of(code), code)
-                self.removed.append(removed)
+            step = steps.check_record(item, self.options, chosen)
+            if step or isinstance(item, Skip):
+                code = item.code if isinstance(item, Skip) else ""
+                self.removed.append(steps.Removed(item.number, self._name_of(item), step, code))
                 continue
             self.kept.append((item.number, item.id))
             lines.write(as_line(item, source).encode("utf-8") + b"\n")
@@ -280,7 +278,7 @@ class Cleaning:
         return source.files[item.number - 1] if is_folder else ""  # type: ignore[attr-defined]
 
     def as_json(self, whole: steps.WholeCorpus) -> dict[str, Any]:
-        """The report: settings, the table, numbers and ids of records with codes; no text. The same run gives the same bytes."""
+        """The report: settings, the table, numbers and ids of records with their step; no text. The same run gives the same bytes."""
         found = whole.duplicates
         groups = [[self.kept[i][0] for i in group] for group in found.groups] if found else []
         group_of = {number: index for index, group in enumerate(groups) for number in group}

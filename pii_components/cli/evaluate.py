@@ -70,32 +70,6 @@ def run(
         job.finish(done, f"evaluate run {job.path.name} --systems {names}")
 
 
-def score(
-    *,
-    gold: GoldArg,
-    predictions: Annotated[
-        str,
-        Argument(
-            metavar="PREDICTIONS",
-            help="What detect --out or --save-predictions wrote, file_idx CSV, or a corpus.",
-        ),
-    ],
-    against: Annotated[str, Option(help="Other predictions, for a paired comparison.")] = "",
-    out: MetricsOutOpt = "",
-    config: ConfigOpt = None,
-) -> None:
-    """Score PREDICTIONS of any system against GOLD; with --against, two of them in pairs."""
-    with guard():
-        job = Job(gold, out, read_settings(ScoreSettings, config))
-        files = [Path(file) for file in (predictions, against) if file]
-        names = [file.stem for file in files]
-        if len(set(names)) < len(names):
-            names = [f"{file.parent.name}/{file.name}" for file in files]
-        done = [job.read(file, name) for file, name in zip(files, names, strict=True)]
-        shown = " --against ".join(file.name for file in files)
-        job.finish(done, f"evaluate score {job.path.name} {shown}")
-
-
 class Job:
     """Gold and profile of one command, read and checked, and what becomes of its results.
 
@@ -104,7 +78,7 @@ class Job:
 
     def __init__(self, gold: str, out: str, settings: ScoreSettings) -> None:
         from ..evaluate import gold as golds
-        from ..evaluate.predictions import check_labels
+        from ..evaluate.gold import check_labels
         from ..evaluate.report import check_gold, check_place
         from ..files.formats.base import ReadStats
         from ..profiles import Profile
@@ -125,21 +99,15 @@ class Job:
             "data_sha256": golds.file_sha256(self.path),
         }
 
-    def read(self, file: Path, name: str) -> Any:
-        """RETURNS (Run): Predictions of a system, under a name."""
-        from ..evaluate.predictions import read_predictions
-
-        return read_predictions(file, self.documents, name=name, **self.about)
-
     def run_systems(self, systems: str, save: str) -> list[Any]:
         """What each system finds. They are loaded one after the other: memory is what runs out first.
 
         save (str): Folder for their predictions, if any.
         RETURNS (list[Run]): One for each system.
         """
-        from ..evaluate.predictions import write_run
+        from ..evaluate.gold import write_run
+        from ..evaluate.report import progress_bar
         from ..evaluate.systems import parse_spec, parse_systems, run_spec
-        from ..evaluate.tables import progress_bar
 
         done = []
         for spec in parse_systems(systems) or [parse_spec(systems)]:
@@ -155,7 +123,7 @@ class Job:
         """Score, print, write."""
         from ..evaluate import report as reports
         from ..evaluate.metrics import SEED
-        from ..evaluate.tables import print_score
+        from ..evaluate.report import print_score
 
         settings, digest = self.settings, self.about["data_sha256"]
         report: dict[str, Any] = {
@@ -209,7 +177,7 @@ def table(
 ) -> None:
     """Print metrics files as a Markdown table."""
     with guard():
-        from ..evaluate.tables import markdown_table
+        from ..evaluate.report import markdown_table
 
         print(markdown_table([read_metrics(file) for file in files]))
 
@@ -221,6 +189,5 @@ evaluate_app = typer.Typer(
     rich_markup_mode=None,
 )
 evaluate_app.command("run", epilog=EPILOG)(run)
-evaluate_app.command("score", epilog=EPILOG)(score)
 evaluate_app.command("systems")(systems)
 evaluate_app.command("table")(table)

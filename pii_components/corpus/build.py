@@ -565,11 +565,11 @@ def build_corpus(
     carriers (float): Times as many carriers in train: a detector that sees few texts without people sees people everywhere.
     RETURNS (tuple[Counts, dict[str, Counts]]): Per split: documents, tokens, documents without spans, spans that were masked since they
         do not lie on token boundaries, spans per label; and per split what was filled in, by kind and value.
-    RAISES (PiiError): E603, if there are no essays.
+    RAISES (PiiError): E552, if there are no essays.
     """
     templates, fragments = read_templates(assets, scenes=scenes), read_fragments(assets)
     if not templates:
-        raise PiiError(Errors.E603, path=str(assets))
+        raise PiiError(Errors.E552, what=f"'{assets.name}'", reason="no essays/*.txt")
     table = name_table()
     nlp = spacy.blank(
         "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}

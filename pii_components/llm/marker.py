@@ -239,7 +239,7 @@ class MarkerTask(Task):
     labels (list[str]): Of those in resources/llm/marker.toml.
     examples (bool): Whether the prompt shows a few.
     max_shard (int | None): Characters in a prompt at most.
-    RAISES (PiiError): E519, a label without signs; E903.
+    RAISES (PiiError): E519, a label without signs; E650.
     """
 
     def __init__(
@@ -257,7 +257,8 @@ class MarkerTask(Task):
         self.marks: dict[str, tuple[str, str]] = {label: signs[label] for label in labels}
         self._max_shard = max_shard or SHARD
         if self._max_shard <= 2 * OVERLAP:
-            raise PiiError(Errors.E903, length=max_shard, needed=2 * OVERLAP)
+            allowed = f"more than {2 * OVERLAP} characters"
+            raise PiiError(Errors.E650, name="max_shard", value=max_shard, allowed=allowed)
         shown = read_toml("examples.toml")["examples"] if examples else ()
         # An example may have marks of labels that are not asked for.
         self._examples = [(e["text"], align(e["text"], e["answer"], signs).spans) for e in shown]
@@ -288,7 +289,10 @@ class MarkerTask(Task):
             room = (context_length * CHARACTERS_A_TOKEN - len(self.prompt("", self.marks))) // 2
             most = min(most, room)
             if room <= 2 * OVERLAP:
-                raise PiiError(Errors.E903, length=context_length, needed=2 * OVERLAP)
+                allowed = f"enough for the instructions and {2 * OVERLAP} characters of text"
+                raise PiiError(
+                    Errors.E650, name="context_length", value=context_length, allowed=allowed
+                )
         for doc in docs:
             if not doc.text.strip():
                 yield [], [Shard(doc, 0, len(doc.text), self.marks)]  # type: ignore[list-item]

@@ -103,11 +103,11 @@ class Prices:
             raise PiiError(Errors.E900, file=name, kind="table of prices", reason=reason) from None
         return cls(models, str(data.get("date", "")), name)
 
-    def cost(self, model: str, tokens_in: int, tokens_out: int) -> float:
-        """RETURNS (float): US dollars. RAISES (PiiError): E920, if the table has no such model."""
+    def cost(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
+        """RETURNS (float | None): US dollars; None, if the table has no such model."""
         known = max((name for name in self.models if model.startswith(name)), key=len, default=None)
         if known is None:
-            raise PiiError(Errors.E920, model=model, file=self.file, known=", ".join(self.models))
+            return None
         price = self.models[known]
         return (tokens_in * price["in"] + tokens_out * price["out"]) / 1e6
 
@@ -124,10 +124,7 @@ def total(usages: Iterable[Usage], prices: Prices, *, words: int) -> dict[str, A
     for usage in usages:
         cost: float | None = 0.0
         if not usage.local:
-            try:
-                cost = prices.cost(usage.model, usage.tokens_in, usage.tokens_out)
-            except PiiError:
-                cost = None
+            cost = prices.cost(usage.model, usage.tokens_in, usage.tokens_out)
         usd = None if usd is None or cost is None else usd + cost
         rows.append(
             {
@@ -285,7 +282,7 @@ class OpenAIModel(ChatModel):
         )
 
     def answer(self, prompts: list[str]) -> list[Reply]:
-        """Up to `concurrency` calls at a time. RAISES (PiiError): E913, for what would fail every call."""
+        """Up to `concurrency` calls at a time. RAISES (PiiError): E748, for what would fail every call."""
         with ThreadPoolExecutor(self._concurrency) as pool:
             answers = pool.map(self._one, prompts)  # an error calls off what has not begun
             return [
@@ -305,7 +302,10 @@ class OpenAIModel(ChatModel):
         except Exception as err:  # its message may quote the text
             status = getattr(err, "status_code", None)
             if status in _FATAL:
-                raise PiiStop(Errors.E913, host=self.host, status=status) from None
+                reason = "its key, its model or its address"
+                raise PiiStop(
+                    Errors.E748, service=self.host, what="a text", status=status, reason=reason
+                ) from None
             is_filtered = getattr(err, "code", None) == "content_filter"
             return Reply(code="E915" if is_filtered else "E914"), None
 

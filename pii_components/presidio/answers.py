@@ -67,7 +67,7 @@ def build_services(
     key (bytes | None): Of surrogates; None for the environment's.
     vault (tuple[Path, bytes, str] | None): File, secret and kind of secret of a vault that gets every text that is
         anonymized.
-    RAISES (PiiError): E853 and E516 to E900 for files, options and the pipeline; those of the profile.
+    RAISES (PiiError): E516 to E900 for files, options and the pipeline; those of the profile.
     """
     analyzer = None if settings.service == "anonymizer" else _make_analyzer(settings)
     if settings.service == "analyzer":
@@ -86,7 +86,12 @@ def _make_analyzer(settings: ServeSettings) -> AnalyzerEngine:
         # Presidio goes on with its own file where it cannot read one, and downloads a model: look first.
         nlp = read_config(settings.config).get("nlp_configuration")
         if not nlp:
-            raise PiiError(Errors.E853)
+            raise PiiError(
+                Errors.E900,
+                file=settings.config,
+                kind="analyzer's file",
+                reason="it has no section nlp_configuration, and Presidio would download a pipeline",
+            )
         for model in nlp.get("models") or ():
             name = model["model_name"]
             check_source(name["spacy"] if isinstance(name, dict) else name, model["lang_code"])

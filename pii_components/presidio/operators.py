@@ -325,10 +325,11 @@ class ReidentifyOperator(_Operator):
     TYPE = OperatorType.Deanonymize
 
     def validate(self, params: dict[str, Any] | None = None) -> None:
-        """RAISES (OperatorError): E546, E650 or E836 for parameters that cannot be used."""
+        """RAISES (OperatorError): E473, E546 or E650 for parameters that cannot be used."""
         values = self.merged(params)
         if "document" not in values and not isinstance(values.get("vault"), Vault):
-            raise OperatorError(Errors.E836, operator=REIDENTIFY)
+            needed = "an open vault: register_operators(..., vault=vault)"
+            raise OperatorError(Errors.E473, option=f"operator '{REIDENTIFY}'", needed=needed)
 
     def operate(self, text: str = "", params: dict[str, Any] | None = None) -> str:
         """What stood in the place of a surrogate. RAISES (OperatorError): E837, if the vault has none, or several."""
@@ -568,7 +569,7 @@ class PiiEduDeanonymizer(DeanonymizeEngine):
         entities (list[OperatorResult]): The items that the anonymizer gave, or some of them.
         operators (dict[str, OperatorConfig] | None): None for `reidentify` throughout.
         RETURNS (EngineResult): With the originals.
-        RAISES (PiiError): E458 to E461, E546, E650, E836, E839.
+        RAISES (PiiError): E458 to E461, E473, E546, E650, E839.
         """
         wanted = {_DEFAULT: OperatorConfig(REIDENTIFY)} if operators is None else dict(operators)
         asked = _params_of(REIDENTIFY, wanted, entities)

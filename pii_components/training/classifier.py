@@ -148,11 +148,11 @@ def cut_texts(texts: Sequence[LabelledText], *, most: int, seed: int) -> list[La
 
 
 def fit(persons: Sequence[PersonExample], *, l2: float = 100.0) -> PersonModel:
-    """Softmax regression over standardised features, L-BFGS. l2 (float): Penalty on the squared weights. RAISES (PiiError): E306 without anyone."""
+    """Softmax regression over standardised features, L-BFGS. l2 (float): Penalty on the squared weights. RAISES (PiiError): E552 without anyone."""
     from scipy.optimize import minimize
 
     if not persons:
-        raise PiiError(Errors.E306)
+        raise PiiError(Errors.E552, what="The texts", reason="nobody is named in them")
     rows = numpy.stack([p.row for p in persons]).astype("f8")
     weights = numpy.asarray([p.weight for p in persons])
     gold = numpy.zeros((len(persons), len(CLASSES)))

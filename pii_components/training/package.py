@@ -275,11 +275,12 @@ def ship(packaged: Path, out: Path) -> Path:
     """Put a pipeline that `package` wrote in the place of the one that ships.
 
     packaged (Path): The folder that was written. out (Path): That of the import package. RETURNS (Path): The pipeline's folder there.
-    RAISES (PiiError): E604, if nothing was written; E010, if it is larger than 26 MB.
+    RAISES (PiiError): E604, if nothing was written; E650, if it is larger than 26 MB.
     """
     for folder in packaged.glob("en_pii_edu-*"):
         if (size := _size(folder)) > MAX_BYTES:
-            raise PiiError(Errors.E010, size=size, most=MAX_BYTES)
+            what, allowed = "size of the packaged pipeline", f"{MAX_BYTES} bytes at most"
+            raise PiiError(Errors.E650, name=what, value=size, allowed=allowed)
         return _put(shutil.copytree(folder, _new(out)), out / folder.name)
     raise PiiError(Errors.E604, path=packaged, what="packaged pipeline", task="assemble")
 

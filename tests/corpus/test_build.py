@@ -112,7 +112,7 @@ def test_reader_shuffles_and_thins(built):
 def test_what_is_not_there_is_a_coded_error(tmp_path):
     with pytest.raises(PiiError, match="E604"):
         list(make_essay_corpus(tmp_path / "none.spacy")(spacy.blank("en")))
-    with pytest.raises(PiiError, match="E603"):
+    with pytest.raises(PiiError, match="E552"):
         build_corpus(tmp_path, tmp_path / "out")
 
 

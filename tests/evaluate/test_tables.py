@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from pii_components.cli.app import app
 from pii_components.evaluate.gold import CRAPII_LABELS, Run
 from pii_components.evaluate.report import score_report
-from pii_components.evaluate.tables import split_list
+from pii_components.evaluate.systems import split_list
 from pii_components.profiles import Profile
 from scripts.common import shown_command
 

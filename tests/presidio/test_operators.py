@@ -197,14 +197,14 @@ def test_reidentify_by_what_stands_there(vault):
         ("Garcia", 6, {}, "E837"),
         ("Ivo Novak", 9, {"id": 9}, "E837"),
         ("Ivo Novak", 9, {"missing": "keep"}, "E546"),
-        ("Ivo Novak", 9, {"vault": "some.vault"}, "E836"),
+        ("Ivo Novak", 9, {"vault": "some.vault"}, "E473"),
     ],
 )
 def test_reidentify_refuses(vault, text, end, params, code):
     with pytest.raises(InvalidParamError, match=code) as err:
         back(vault, text, 0, end, **params)
     assert not any(name in str(err.value) for name in ("Baker", "Wang", "Novak", "Garcia"))
-    with pytest.raises(InvalidParamError, match="E836"):
+    with pytest.raises(InvalidParamError, match="E473"):
         ReidentifyOperator().validate({"entity_type": "PERSON"})
 
 

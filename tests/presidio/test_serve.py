@@ -257,7 +257,7 @@ def test_settings_check_themselves(monkeypatch):
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("supported_languages: [en]\n", "E853"),
+        ("supported_languages: [en]\n", "E900"),
         (None, "E900"),
         (
             "nlp_configuration: {nlp_engine_name: spacy, models: [{lang_code: en, model_name: en_pii_edv}]}",

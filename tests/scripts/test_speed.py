@@ -71,7 +71,7 @@ def test_a_fresh_process_is_not_charged_for_its_parent(blank):
 def test_a_process_that_fails_is_a_coded_error(monkeypatch, last, reason):
     done = subprocess.CompletedProcess([], 1, "", f"Traceback\n{last}")
     monkeypatch.setattr(speed.subprocess, "run", lambda *args, **kwargs: done)
-    with pytest.raises(PiiError, match=f"E764.*{reason}"):
+    with pytest.raises(PiiError, match=f"E743.*{reason}"):
         fresh_process("x", {})
 
 

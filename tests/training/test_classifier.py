@@ -73,9 +73,9 @@ def test_weights_count_as_people_do():
 
 
 def test_nobody_teaches_nothing():
-    with pytest.raises(PiiError, match="E306"):
+    with pytest.raises(PiiError, match="E552"):
         fit([])
-    with pytest.raises(PiiError, match="E306"):
+    with pytest.raises(PiiError, match="E552"):
         training.cross_validate([person("CITED")])
     assert training.cross_validate([]).shape == (0, 6)
 

@@ -179,6 +179,6 @@ def test_whole_pipelines_replace_what_ships(packaged, tmp_path, monkeypatch):
     assert ship(out, tmp_path / "shipped").name == target.name and not old.exists()
     assert (tmp_path / "shipped/meta.json").is_file() and out.is_dir()
     monkeypatch.setattr(packaging, "MAX_BYTES", 1000)
-    with pytest.raises(PiiError, match="E010"):
+    with pytest.raises(PiiError, match="E650"):
         ship(out, tmp_path / "shipped")
     assert (tmp_path / "shipped" / target.name).is_dir()
