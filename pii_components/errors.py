@@ -180,7 +180,7 @@ class Errors(metaclass=_Codes):
     E839 = "A hidden value lies across the edge of characters [{start}, {end}) of the released text; use the spans that the anonymizer gave."
     E844 = "Recognizer '{name}' cannot be made ({reason}); use the name and settings of one of Presidio's, or patterns of your own."
     E845 = "Presidio's recognizers failed on a document ({reason})."
-    E855 = "There was no answer within {seconds} seconds; send fewer or shorter texts, or start the server with a higher time_limit."
+    E855 = "A pattern needed more than {seconds} seconds; send a shorter text, or start the server with a higher REGEX_TIMEOUT_SECONDS."
     # 9 language models
     E900 = "'{file}' is no {kind} of ours ({reason}); compare with the one that ships, or that a command wrote."
     E911 = "Text would leave this machine for {host}, which nobody has allowed; give --config allow_remote=true."
