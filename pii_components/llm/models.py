@@ -243,7 +243,7 @@ class OpenAIModel(ChatModel):
     timeout (float): Seconds for one try.
     concurrency (int): Calls at a time.
     context_length (int): Tokens for prompt and answer together.
-    RAISES (PiiError): E005, without openai; E910 to E912.
+    RAISES (PiiError): E005, E746, E747, E911.
     """
 
     def __init__(
