@@ -41,7 +41,6 @@ from presidio_anonymizer import AnonymizerEngine
 from presidio_anonymizer.entities import InvalidParamError
 from presidio_anonymizer.operators import AHDSSurrogate
 from presidio_anonymizer.services.app_entities_convertor import AppEntitiesConvertor
-from pydantic import BaseModel, create_model
 from starlette.exceptions import HTTPException
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -310,8 +309,7 @@ def create_app(
     app = FastAPI(
         title="Presidio's REST API over en_pii_edu",
         version=__version__,
-        docs_url=None,  # both pages load scripts from elsewhere
-        redoc_url=None,
+        openapi_url=None,  # the API is Presidio's, and so is its description
         telemetry=dict.fromkeys(TELEMETRY, False),  # type: ignore[arg-type]
         lifespan=lifespan,
     )
@@ -325,39 +323,35 @@ def create_app(
             status, text = answer(made, path, content)
         return Response(text, status, media_type="application/json")
 
-    def post(path: str, asked: type[BaseModel], told: Any) -> None:
+    def post(path: str) -> None:
         async def endpoint(request: Request) -> Response:
             return await run_in_threadpool(reply, path, await _body(request))
 
-        schema = asked.model_json_schema(ref_template="#/components/schemas/{model}")
-        schema.pop("$defs", None)  # they are among the answers
-        body = {"required": True, "content": {"application/json": {"schema": schema}}}
-        answers = _answers(told, 400, 413, 415, 422, 500, 503, 504)
-        app.post(path, responses=answers, openapi_extra={"requestBody": body})(endpoint)
+        app.post(path)(endpoint)
 
-    def get(path: str, told: Any) -> None:
+    def get(path: str) -> None:
         def endpoint(language: str | None = None) -> Response:
             return reply(path, language)
 
-        app.get(path, responses=_answers(told, 500, 503))(endpoint)
-        app.head(path, include_in_schema=False)(endpoint)
+        app.get(path)(endpoint)
+        app.head(path)(endpoint)
 
-    async def health() -> Response:
+    @app.get("/health")
+    @app.head("/health")
+    def health() -> Response:
         kind = "Anonymizer" if settings.service == "anonymizer" else "Analyzer"
         # What Flask says of a plain string.
         return Response(f"Presidio {kind} service is up", media_type="text/html")
 
-    app.get("/health", responses=_answers(str, 503))(health)
-    app.head("/health", include_in_schema=False)(health)
     if settings.service != "anonymizer":
-        post("/analyze", AnalyzeBody, Findings)
-        get("/recognizers", list[str])
-        get("/supportedentities", list[str])
+        post("/analyze")
+        get("/recognizers")
+        get("/supportedentities")
     if settings.service != "analyzer":
-        post("/anonymize", AnonymizeBody, Answer | list[Answer])
-        post("/deanonymize", DeanonymizeBody, Answer | list[Answer])
-        get("/anonymizers", list[str])
-        get("/deanonymizers", list[str])
+        post("/anonymize")
+        post("/deanonymize")
+        get("/anonymizers")
+        get("/deanonymizers")
     return app
 
 
@@ -375,76 +369,3 @@ async def _body(request: Request) -> bytes:
     if not re.fullmatch(r"application/(.+\+)?json", kind):
         raise HTTPException(415, NO_JSON_TYPE)
     return await request.body()
-
-
-# What openapi.json says of bodies and answers.
-
-
-class Finding(BaseModel):
-    """A result of the analyzer."""
-
-    entity_type: str
-    start: int
-    end: int
-    score: float = 0.0
-    analysis_explanation: dict[str, Any] | None = None
-
-
-class Replaced(BaseModel):
-    """An item of the anonymizer."""
-
-    start: int
-    end: int
-    entity_type: str
-    text: str = ""
-    operator: str = ""
-
-
-class Answer(BaseModel):
-    """A text, and what was replaced in it."""
-
-    text: str
-    items: list[Replaced]
-
-
-class Failure(BaseModel):
-    """Why there is no answer, with a code of ours or in Presidio's words."""
-
-    error: str
-
-
-Findings = list[Finding] | list[list[Finding]]
-TEXTS: Any = (str | list[str], ...)
-OPERATORS: Any = dict[str, dict[str, Any]]
-# See AnalyzerEngine.analyze.
-AnalyzeBody = create_model(
-    "AnalyzeBody",
-    text=TEXTS,
-    language=(str, ...),
-    entities=(list[str], []),
-    correlation_id=(str, ""),
-    score_threshold=(float, 0.0),
-    return_decision_process=(bool, False),
-    ad_hoc_recognizers=(list[dict[str, Any]], []),
-    context=(list[str], []),
-    allow_list=(list[str], []),
-    allow_list_match=(str, "exact"),
-    regex_flags=(int, 26),
-)
-# Results of /analyze, and operators by entity: {"DEFAULT": {"type": "hips"}}.
-AnonymizeBody = create_model(
-    "AnonymizeBody", text=TEXTS, analyzer_results=(Findings, ...), anonymizers=(OPERATORS, {})
-)
-# Items of /anonymize, and operators by entity: {"DEFAULT": {"type": "reidentify"}}.
-DeanonymizeBody = create_model(
-    "DeanonymizeBody",
-    text=TEXTS,
-    anonymizer_results=(list[Replaced] | list[list[Replaced]], ...),
-    deanonymizers=(OPERATORS, ...),
-)
-
-
-def _answers(told: Any, *refused: int) -> dict[int | str, dict[str, Any]]:
-    """RETURNS (dict): For FastAPI's `responses`."""
-    failures: dict[int | str, dict[str, Any]] = {status: {"model": Failure} for status in refused}
-    return {200: {"model": told}, **failures}

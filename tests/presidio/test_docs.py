@@ -32,4 +32,3 @@ def test_snippets_print_what_the_page_says():
     )
     assert out.returncode == 0, out.stderr[-2000:]
     assert out.stdout == "".join(blocks("text"))
-

@@ -14,7 +14,7 @@ pytest.importorskip("presidio_analyzer")
 import httpx
 import regex
 import spacy
-from presidio_analyzer import AnalyzerEngine, AnalyzerRequest, PatternRecognizer, RecognizerRegistry
+from presidio_analyzer import AnalyzerEngine, PatternRecognizer, RecognizerRegistry
 from presidio_analyzer.nlp_engine import SpacyNlpEngine
 from presidio_analyzer.predefined_recognizers import (
     CreditCardRecognizer,
@@ -202,23 +202,6 @@ def test_only_allowed_hosts(asked, status):
     app = app_of(None, allowed_hosts="pii.school.example")
     assert ask(app, "GET", "/health", host=asked).status_code == status
     assert ask(app_of(None, allowed_hosts="*"), "GET", "/health", host=asked).status_code == 200
-
-
-def test_openapi_is_complete(ours):
-    told = ask(app_of(ours), "GET", "/openapi.json").json()
-    assert len(told["paths"]) == 8
-    for path, methods in told["paths"].items():
-        for method, about in methods.items():
-            assert {"200", "503"} <= set(about["responses"]), path
-            if method == "post":
-                assert {"400", "413", "415", "500", "504"} <= set(about["responses"])
-                shown = about["requestBody"]["content"]["application/json"]["schema"]
-                assert "text" in shown["required"]
-    (schema,) = told["paths"]["/analyze"]["post"]["requestBody"]["content"].values()
-    assert set(schema["schema"]["properties"]) == set(vars(AnalyzerRequest(body())))
-    names = set(told["components"]["schemas"])
-    refs = {part.split('"')[0] for part in json.dumps(told).split("#/components/schemas/")[1:]}
-    assert refs <= names
 
 
 def test_settings_check_themselves(monkeypatch):
