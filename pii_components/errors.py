@@ -175,7 +175,7 @@ class Errors(metaclass=_Codes):
     E808 = "The text is of type {type}; give a string (bytes: decode them first)."
     E809 = 'The text holds half of a surrogate pair at character {offset}; decode it anew, with errors="replace".'
     # operators from 830, presidio_source from 840
-    E833 = "Operator 'hips' sees one span at a time, so it cannot {what}; use PiiEduAnonymizer, or hips_operators for each text."
+    E833 = "Operator 'hips' sees one span at a time, so it cannot {what}; use PiiEduAnonymizer."
     E837 = "A value of type {entity} stands for {n} originals in the vault; give the id of its document, or the whole text to PiiEduDeanonymizer."
     E839 = "A hidden value lies across the edge of characters [{start}, {end}) of the released text; use the spans that the anonymizer gave."
     E844 = "Recognizer '{name}' cannot be made ({reason}); use the name and settings of one of Presidio's, or patterns of your own."

@@ -32,6 +32,8 @@ from ..labels import (
 )
 from ..presidio.settings import presidio_needed
 from ..profiles import Profile
+from ..release import engine
+from ..release.engine import SURROGATES
 from ..spans import SPANS_KEY
 from .gold import (
     AZURE_FOUR,
@@ -140,16 +142,11 @@ def spacy_system(nlp: Language, name: str) -> System:
 
 
 def load_pipeline(model: str) -> Language:
-    """Load an installed package or a path, without surrogates: what is compared is detection.
+    """RETURNS (Language): An installed package or a path, without surrogates: what is compared is detection.
 
     RAISES (PiiError): E516 if there is none, E517 if it does not load.
     """
-    if not is_pipeline(model):
-        raise PiiError(Errors.E516, model=Path(model).name)
-    try:
-        return spacy.load(model, exclude=["hips_surrogate"])
-    except (ImportError, OSError, ValueError) as err:
-        raise PiiError(Errors.E517, model=Path(model).name, reason=type(err).__name__) from err
+    return engine.load_pipeline(model, exclude=[SURROGATES])
 
 
 def is_pipeline(model: str) -> bool:

@@ -10,8 +10,7 @@ operator here is a pure function without memory, and what a document needs is de
 in `hips_surrogate`. What an operator knows decides what is linked:
 
 - type and text of a span: equal values get equal surrogates; people, their e-mails and dates stand each on their own;
-- `hips_operators(text, results, ...)`: they are linked as in `hips_surrogate`;
-- `PiiEduAnonymizer`: by place too, so that two people with one text are two.
+- `PiiEduAnonymizer`: they are linked as in `hips_surrogate`, by place too, so that two people with one text are two.
 """
 
 import hmac
@@ -277,7 +276,7 @@ class HipsOperator(_Operator):
     scope (str): "corpus", "thread:" and an id, or any name: within it, equal values get equal surrogates.
     reserved (bool): Whether values must be such that nobody can own them.
     labels (dict): Entity -> our label, for types of your own.
-    document (NewTexts): From `hips_operators` and `PiiEduAnonymizer`.
+    document (NewTexts): From `PiiEduAnonymizer`.
     """
 
     NAME = HIPS
@@ -364,37 +363,6 @@ def register_operators(
     if deanonymizer is not None:
         back = {"defaults": {"vault": vault}}
         deanonymizer.add_deanonymizer(type("Reidentify", (ReidentifyOperator,), back))
-
-
-def hips_operators(
-    text: str,
-    analyzer_results: Sequence[Any],
-    *,
-    conflict_resolution: ConflictResolutionStrategy = MERGE,
-    **settings: Any,
-) -> dict[str, OperatorConfig]:
-    """Operators for one text, with all of its people, addresses and dates linked.
-
-        engine.anonymize(text, results, hips_operators(text, results, key=key))
-
-    settings: As for `HipsOperator`; the default scope is the profile's, "document" mostly.
-    RETURNS (dict[str, OperatorConfig]): One for each type of entity in the results. They hold originals, so they are for
-        this call.
-    RAISES (OperatorError): For settings that cannot be used; E833 for a profile that removes headers.
-    """
-    chosen = SurrogateSettings.of(HipsOperator.merged(settings), document=True)
-    chosen.refuse_headers()
-    engine = AnonymizerEngine()
-    spans = _resolve(engine, analyzer_results, conflict_resolution)
-    labels = _labels_of(text, spans, analyzer_results, chosen.labels)
-    made = plan_document(text, spans, labels, chosen, {span.entity_type for span in spans})
-    documents: defaultdict[str, NewTexts] = defaultdict(NewTexts)
-    # Where two people have the same text, the first one's; neighbours are one span for Presidio, by default.
-    merged = engine._merge_entities_with_spaces_between(text, [copy(span) for span in spans])
-    for span in (*spans, *merged):
-        texts = documents[span.entity_type]
-        texts.setdefault(text[span.start : span.end], _between(text, span, made))
-    return {entity: OperatorConfig(HIPS, {"document": new}) for entity, new in documents.items()}
 
 
 def _resolve(

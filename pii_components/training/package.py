@@ -42,7 +42,7 @@ from ..labels import (
 from ..ner.decode import NAME
 from ..ner.layers import WordPieces
 from ..ner.onnx import OnnxShim
-from .onnx_export import (
+from .encoder import (
     CASES,
     ENCODER,
     PLACES,
@@ -55,7 +55,7 @@ from .onnx_export import (
     renew,
     with_onnx_encoder,
 )
-from .onnx_export import encoder_state as graph_state
+from .encoder import encoder_state as graph_state
 
 logger = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ TEXTS += ["", " \n ", "Write to ana@lopez.org", "ａｎａ l\u200bopez"]
 
 @pytest.fixture(scope="module")
 def converted(trained):
-    from pii_components.training.onnx_export import with_onnx_encoder
+    from pii_components.training.encoder import with_onnx_encoder
 
     return with_onnx_encoder(trained)
 
@@ -119,7 +119,7 @@ def test_several_processes_after_a_session(converted):
 
 
 def test_head_trains_encoder_stays(trained):
-    from pii_components.training.onnx_export import with_onnx_encoder
+    from pii_components.training.encoder import with_onnx_encoder
 
     nlp = with_onnx_encoder(trained)
     shim = shim_of(nlp)
@@ -150,7 +150,7 @@ OTHERS = {"hidden_act": "relu", "@architectures": ALBERT, "with_spans": WITH_SPA
 
 @pytest.mark.parametrize("key", OTHERS)
 def test_other_encoders_are_coded_errors(trained, key):
-    from pii_components.training.onnx_export import check_settings
+    from pii_components.training.encoder import check_settings
 
     settings = {**trained.config["components"]["transformer"]["model"], key: OTHERS[key]}
     with pytest.raises(PiiError, match="E110"):
