@@ -22,14 +22,6 @@ import typer
 from spacy.tokens import Doc
 
 from pii_components.cli.common import guard
-from pii_components.corpus.annotated import (
-    FIRST,
-    ORGANISATION,
-    SEALED,
-    SECOND,
-    AnnotatedText,
-    read_annotated,
-)
 from pii_components.evaluate.metrics import rate, resample
 from pii_components.evaluate.report import lines_of, plain
 from pii_components.evaluate.systems import load_pipeline
@@ -42,7 +34,17 @@ from pii_components.labels import (
     role_of,
 )
 from pii_components.spans import SPANS_KEY
-from pii_components.training.classifier import (
+from pii_components.training.package import make_pipeline, read_weights, shipped_vocabulary
+from scripts import common
+from scripts.annotations import (
+    FIRST,
+    ORGANISATION,
+    SEALED,
+    SECOND,
+    AnnotatedText,
+    read_annotated,
+)
+from scripts.classifier import (
     PersonExample,
     ThingExample,
     collect,
@@ -53,8 +55,6 @@ from pii_components.training.classifier import (
     fit_things,
     tally,
 )
-from pii_components.training.package import make_pipeline, read_weights, shipped_vocabulary
-from scripts import common
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 FolderOpt = Annotated[Path, typer.Option(help="Folder with the annotations.")]

@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 import spacy
 
-from pii_components.corpus.annotated import (
+from pii_components.errors import PiiError
+from pii_components.files.formats.base import LabelledText
+from pii_components.labels import LABELS, is_name
+from scripts.annotated import measure, table
+from scripts.annotations import (
     FIRST,
     PARTS,
     SEALED,
@@ -18,10 +22,6 @@ from pii_components.corpus.annotated import (
     part_of,
     read_annotated,
 )
-from pii_components.errors import PiiError
-from pii_components.files.formats.base import LabelledText
-from pii_components.labels import LABELS, is_name
-from scripts.annotated import measure, table
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "assets" / "annotations"
@@ -133,4 +133,3 @@ def test_scores_are_totals_of_mentions():
     assert (names["precision"], names["documents_left_open"]) == (0.5, 1)
     assert made["labels"]["EMAIL"]["recall"] == 0.0 and made["labels"]["EMAIL"]["support"] == 1
     assert "0.500" in table([{"pipeline": "x", "sources": {"all": made}}])[2]
-
