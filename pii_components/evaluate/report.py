@@ -3,8 +3,7 @@
     report = score_report(runs, documents, profile=Profile.load("kaggle"))
     write_report(report, Path("metrics/crapii.json"))
 
-    print_score(report)                        # in the terminal
-    print(markdown_table([report]))
+    print_score(report)
 
 Parts of a system's report: `views` by set of labels; `roles` and `names` where gold allows them. Tables are made of
 plain data as it is in the file, so that an old one can be shown again.
@@ -40,7 +39,6 @@ FORMAT = 1
 MATCHINGS = ("bag", "position", "overlap", "tokens")
 Views = Mapping[str, Sequence[str]]
 Tables = Mapping[str, CountTable]
-MEASURES = ("precision", "recall", "f1", "f5")
 VIEW_TITLES = {
     "all": "all labels",
     "four": "four types (NAME, URL, EMAIL, PHONE), as in the JEDM paper",
@@ -369,42 +367,6 @@ def cell(scores: Report, name: str, *, interval: bool = False) -> str:
 def lines_of(head: Row, rows: Iterable[Row]) -> list[str]:
     """RETURNS (list[str]): A table of Markdown, line by line."""
     return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
-
-
-# --- Markdown
-
-HEAD = (
-    "system",
-    "labels",
-    "support",
-    "P",
-    "R",
-    "F1",
-    "F5 (95 % interval)",
-    "PII left in",
-    "clean essays touched",
-)
-
-
-def markdown_table(reports: Sequence[Report], *, subset: str = "") -> str:
-    """RETURNS (str): What `pii-edu evaluate table` prints: one row per system and set of labels.
-
-    subset (str): A part of the data (seed_split); all if empty.
-    """
-    rows: dict[tuple[str, str], Row] = {}
-    for report in reports:
-        for name, system in report["systems"].items():
-            ours = "pii_ner" in json.dumps(system["about"])
-            shown = f"{name}, profile {report['profile']}" if ours else name
-            for view, scores in (system["subsets"][subset] if subset else system["views"]).items():
-                bag = scores["bag"]
-                numbers = [cell(bag, measure, interval=measure == "f5") for measure in MEASURES]
-                counts = scores["coverage"]
-                left = f"{counts['incompletely_covered']} of {counts['documents_with_pii']}"
-                touched = f"{counts['clean_touched']} of {counts['clean_documents']}"
-                row = [shown, view, str(bag["support"]), *numbers, left, touched]
-                rows.setdefault((shown, view), row)
-    return "\n".join(lines_of(HEAD, rows.values()))
 
 
 # --- the terminal
