@@ -18,7 +18,6 @@ from ..labels import DETAIL_LABELS, LABELS
 from ..profiles import KEEP, Profile, shipped_profiles
 from ..release.engine import load_engine
 from . import common, corpus, deidentify, detect, evaluate, llm, reidentify, review, serve
-from .deprecated import TranslatingGroup
 from .settings import MODEL, RunSettings, read_settings, run_file
 
 # Everyone may know what the people in our own essay become.
@@ -26,7 +25,6 @@ DEMO_KEY = b"everyone may know this key"
 
 app = typer.Typer(
     name="pii-edu",
-    cls=TranslatingGroup,
     help="Find personal information in student writing, and hide it in plain sight. Lowers the risk; does not make anonymous.",
     no_args_is_help=True,
     add_completion=False,

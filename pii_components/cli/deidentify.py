@@ -29,7 +29,7 @@ from ..files.record import Record, Skip, Source, safe_name
 from ..files.sources import REPORT_NAME, FolderSource, open_source, suffix_of_output
 from ..files.writers import check_column, open_writer, partial_path
 from ..llm import CODES
-from ..llm.cost import Prices
+from ..llm.models import Prices
 from ..llm.pipeline import add_components, read_config
 from ..llm.pipeline import report as llm_report
 from ..profiles import HEADERS, KEEP, Profile

@@ -35,7 +35,7 @@ FIELD_SEPARATOR = "\n\n\u241e\n\n"
 _JOINED = re.compile("\n{0,2}\u241e\n{0,2}")
 WORD, CAMEL = re.compile(r"[^\W\d_]+"), re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 _NOT_LATIN = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
-# How rare a name may be (see `TableRow`) to be one though it is a word, too (Jose, Smith); to be one alone, without another beside
+# How rare a name may be (see `names.table.Facts`) to be one though it is a word, too (Jose, Smith); to be one alone, without another beside
 # it; and to be one beside another where both have capitals and may be words.
 _ALWAYS, _ALONE, _PAIRED = 1, 8, 8
 _HALF_PAIR = re.compile("[\ud800-\udfff]")

@@ -6,7 +6,6 @@ import pytest
 import typer.main
 
 from pii_components.cli.app import app
-from pii_components.cli.deprecated import translate
 from pii_components.cli.settings import RunSettings, read_settings, run_file
 from tests.cli.conftest import files_in, put, table
 
@@ -66,37 +65,3 @@ def test_help_is_short(pii_edu):
     assert len(options) <= 16
     shown = " ".join(pii_edu("deidentify --help").stdout.split())
     assert "Exit codes: 0 all done" in shown
-
-
-OLD = """
-deidentify a --map m --quiet -> --quiet deidentify a --id-map m
-deidentify a --sweep=hide --strict -> deidentify a --config sweep=hide --config strict=true
-deidentify a --no-spreadsheet-safe -o b -> deidentify a --config spreadsheet_safe=false -o b
-deidentify a --review-out r --labels-out l -> deidentify a --review-dir r --config labels_out=l
-detect a --id-field n -> detect a --config id_column=n
-compare g --systems x --splits test -> evaluate run g --systems x --config splits=test
-evaluate run g --pipeline p --seed 3 -> evaluate run g --systems p --config seed=3
-vault info v --passphrase -> vault info v
-corpus convert a b --from csv -> corpus convert a b --from csv
-corpus build --no-crapii --seed 3 -> corpus build --config crapii=false --config seed=3
-version -> --version
-deidentify a --no-such-option -> deidentify a --no-such-option
-"""
-
-
-@pytest.mark.parametrize("line", OLD.strip().splitlines())
-def test_old_names_are_translated_and_told(line, capsys):
-    old, new = line.split(" -> ")
-    assert translate(typer.main.get_command(app), old.split()) == new.split()
-    assert ("next version" in capsys.readouterr().err) is (old != new)
-
-
-def test_an_old_command_line_still_works(folder, pii_edu):
-    put(folder / "in.csv", table(2))
-    run = pii_edu(
-        "deidentify in.csv --out a.csv --map m.csv --sweep off --ids keep --report r.json"
-    )
-    assert run.exit_code == 0 and run.stderr.count("next version") == 4, run.stderr
-    assert (folder / "m.csv").exists() and (folder / "r.json").exists()
-    run = pii_edu("utility a b")
-    assert run.exit_code == 2 and "scripts/utility.py" in run.stderr
