@@ -38,6 +38,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..errors import Errors, PiiError, imported
+from ..offsets import OffsetMap
 from .documents import sheet_rows
 from .record import (
     FIELD_SEPARATOR,
@@ -52,7 +53,6 @@ from .record import (
     open_decoded,
     open_text,
     reason_of,
-    split_texts,
 )
 
 # Fields of CRAPII that repeat the text or depend on its tokens; they are replaced with it, never
@@ -393,7 +393,16 @@ class Table:
         return cls(rows, delimiter)
 
     def text(self) -> str:
-        return FIELD_SEPARATOR.join(self._parts())
+        return "".join(self.pieces()[:-1])
+
+    def pieces(self) -> list[str]:
+        """RETURNS (list[str]): The text in pieces: each cell, what stands before it, and a separator behind it."""
+        found = []
+        for row in self._named():
+            for name, cell in row:
+                if cell.strip():
+                    found += [*((name, ": ") if name else ()), cell, FIELD_SEPARATOR]
+        return found
 
     def _named(self) -> Iterator[list[tuple[str, str]]]:
         """YIELDS (list[tuple[str, str]]): For each row the names of the columns, and the cells."""
@@ -402,23 +411,17 @@ class Table:
         for row in rows:
             yield list(zip_longest(head, row, fillvalue=""))[: len(row)]
 
-    def _parts(self) -> Iterator[str]:
-        for row in self._named():
-            for name, cell in row:
-                if cell.strip():
-                    yield f"{name}: {cell}" if name else cell
-
-    def with_text(self, text: str, number: int) -> "Table":
-        """RETURNS (Table): With what became of the text. RAISES (PiiError): E545."""
-        parts = iter(split_texts(text, sum(1 for _ in self._parts()), number))
-        out = []
+    def with_text(self, text: str, offsets: OffsetMap) -> "Table":
+        """RETURNS (Table): With what became of its text. offsets (OffsetMap): From that to the new one."""
+        out, at = [], 0
         for row in self._named():
             cells = []
             for name, cell in row:
                 if cell.strip():
-                    cell = next(parts)
-                    if name:  # it may hold a colon itself
-                        cell = cell.split(": ", 1 + name.count(": "))[-1]
+                    at += len(f"{name}: ") if name else 0
+                    start, end = offsets.part_to_new(at, at + len(cell))
+                    at += len(cell) + len(FIELD_SEPARATOR)
+                    cell = text[start:end]
                 cells.append(cell)
             out.append(cells)
         return Table(out, self.delimiter)

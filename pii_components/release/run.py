@@ -27,7 +27,7 @@ from ..errors import Errors, PiiError
 from ..files.formats.base import GoldSpan, ReadStats
 from ..files.labelled import open_corpus_writer, read_corpus, write_corpus
 from ..files.record import Record, Skip, Source
-from ..files.sources import FolderSource, open_source
+from ..files.sources import FileSource, FolderSource, open_source
 from ..files.tables import safe_cell
 from ..files.writers import CsvRows, GrowingFile, Writer, partial_path, replace_file, writing
 from ..labels import DETAIL_LABELS, is_name
@@ -346,16 +346,12 @@ class ReviewOut(SidecarFile):
 
     def add(self, record: Record, result: Result) -> None:
         """Add a document: hashes of its texts, spans, what was replaced by what (offsets), and where in clear a part of what is hidden stands."""
-        shift, edits = 0, list[tuple[int, ...]]()
-        for h in result.hidden:
-            edits.append((h.start - shift, h.start - shift + len(h.old), h.start, h.end))
-            shift += len(h.new) - len(h.old)
         row = {
             "n": record.number,
             "hash": text_hash(record.text, self.key_of_texts),
             "release": text_hash(result.text, self.key_of_texts),
             "spans": [astuple(replace(span, score=round(span.score, 4))) for span in result.spans],
-            "edits": edits,
+            "edits": result.offsets.edits,
             "length": [len(record.text), len(result.text)],
             "parts": _parts_in_clear(record.text, result),
         }
@@ -579,7 +575,7 @@ class Run:
 
     def _write(self, record: Record, result: Result) -> Result | Skip:
         try:
-            self.writer.write(record, result.text, result.fields)
+            self.writer.write(record, result.text, result.fields, result.offsets)
         except PiiError as err:
             if err.code not in ("E538", "E545"):
                 raise
@@ -609,17 +605,19 @@ class Run:
         if self.vault is None:
             return results
         out: list[Result | Skip] = []
+        is_file = isinstance(self.source, FileSource)  # which is called as OUTPUT is
         for record, result in zip(records, results, strict=True):
-            kept = result
+            kept, named = result, replace(record, id=self.writer.out.stem) if is_file else record
             if isinstance(result, Result):
                 try:
-                    self.vault.append(result.release(record, self.engine.profile.scope), sync=False)
+                    pieces = self.writer.reread(record, result.text, result.offsets)
+                    release = result.release(named, self.engine.profile.scope)
+                    self.vault.append(release.as_read(pieces), sync=False)
                 except PiiError as err:
-                    if err.code != "E470":
+                    if err.code not in ("E470", "E538", "E545"):
                         raise
-                    kept = Skip(
-                        number=record.number, error=PiiError(Errors.E470, document=record.number)
-                    )
+                    told = PiiError(Errors.E470, document=record.number)
+                    kept = Skip(record.number, told if err.code == "E470" else err)
             out.append(kept)
         self.vault.sync()
         return out

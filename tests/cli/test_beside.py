@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from pii_components.cli import common
-from pii_components.files.record import holds_name
+from pii_components.files.record import FIELD_SEPARATOR, holds_name
 from pii_components.release.columns import (
     BIRTHS,
     CODES,
@@ -492,8 +492,12 @@ def test_cell_that_must_not_go_out_and_comes_late_is_a_skipped_record(folder, pi
 
 
 def test_texts_of_a_record_are_told_apart_or_skipped(folder, pii_edu):
-    put(folder / "in.csv", "title,text\n,I am Ina.\nx,I am Ina\u241e\n")
+    put(
+        folder / "in.csv",
+        f'title,text\n,I am Ina.\nx,"I am {FIELD_SEPARATOR} Ina"\ny,I am Ina\u241e\n',
+    )
     args = "--text-column title --text-column text --profile tags_only"
     run = pii_edu(f"deidentify in.csv --out clean.csv {args}")
     assert run.exit_code == 1 and "[E545] The texts of record 2" in run.stderr, run.output
-    assert (folder / "clean.csv").read_text() == "title,text\n,I am [NAME_STUDENT].\n"
+    clean = "title,text\n,I am [NAME_STUDENT].\ny,I am [NAME_STUDENT]\u241e\n"
+    assert (folder / "clean.csv").read_text() == clean
