@@ -106,7 +106,7 @@ class Errors(metaclass=_Codes):
     E517 = "Model '{model}' could not be loaded ({reason}); install the spaCy that it was made for, or give the path of another pipeline."
     E518 = "Model '{model}' has no component {factory}, so it cannot {what}; use en_pii_edu."
     E519 = "'{value}' is no {what}; use {allowed}."
-    E520 = "Record {number} (0 is the header) cannot be read as {encoding}; save it as UTF-8, or name its encoding: --config encoding=cp1252."
+    E520 = "Record {number} cannot be read as {encoding}; save it as UTF-8, or name its encoding: --config encoding=cp1252."
     E521 = "Record {number} is no JSON object, or has a field twice (line {line}); repair it."
     E522 = "Record {number} has no field '{name}', or nothing stands there."
     E524 = "Record {number}, on line {line}, is broken ({reason}); it was left out. Check its quotes and delimiters."

@@ -62,6 +62,7 @@ TOKEN_FIELDS = ("tokens", "trailing_whitespace", "labels")
 HALF_ESCAPE = "text, since an escape stands for half a character"
 # Objects that are looked at for the names of their fields.
 _LOOKED_AT = 500
+_OPEN_QUOTES = "its quotes do not close"
 _SPACE = re.compile(r"[ \t\n\r]*")
 
 
@@ -373,24 +374,28 @@ def without_questions(
 class Table:
     """A whole table as one text: its header, then each cell behind the name of its column.
 
-    rows (list[list[str]]): The header, and what stands below. delimiter (str): As in the file.
+    rows (list[list[str]]): The header, and what stands below. delimiter (str): As in the file. broken (tuple[int, ...]): Lines of rows that
+    are left out.
     """
 
     rows: list[list[str]]
     delimiter: str = ","
+    broken: tuple[int, ...] = ()
 
     @classmethod
     def read(cls, text: str, number: int, suffix: str) -> "Table":
-        """RETURNS (Table): What a .csv or .tsv holds. RAISES (PiiError): E524."""
+        """RETURNS (Table): What a .csv or .tsv holds. RAISES (PiiError): E524, if its header is broken, or all below it is."""
         csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT))
         delimiter, _ = _sniff(_lines_of_first_record(StringIO(text, newline="")), "", suffix)
-        rows = []
+        rows, broken = [], []
         for _, line, row in without_questions(numbered_rows(StringIO(text, newline=""), delimiter)):
             if isinstance(row, Skip):
-                reason = "its quotes do not close"
-                raise PiiError(Errors.E524, number=number, line=line, reason=reason)
-            rows.append(row)
-        return cls(rows, delimiter)
+                broken.append(line)
+            else:
+                rows.append(row)
+        if broken and (len(rows) < 2 or broken[0] == 1):
+            raise PiiError(Errors.E524, number=number, line=broken[0], reason=_OPEN_QUOTES)
+        return cls(rows, delimiter, tuple(broken))
 
     def text(self) -> str:
         return "".join(self.pieces()[:-1])
@@ -425,6 +430,19 @@ class Table:
                 cells.append(cell)
             out.append(cells)
         return Table(out, self.delimiter)
+
+
+def table_of(record: Record) -> Table | None:
+    """RETURNS (Table | None): Of a file in a folder, if it is one."""
+    found = record.body[2] if isinstance(record.body, tuple) and len(record.body) > 2 else None
+    return found if isinstance(found, Table) else None
+
+
+def broken_rows(record: Record) -> list[Skip]:
+    """RETURNS (list[Skip]): Rows of a table in a folder that are left out."""
+    table = table_of(record)
+    about: dict[str, Any] = {"number": record.number, "id": record.id, "reason": _OPEN_QUOTES}
+    return [Skip.of(Errors.E524, line=line, **about) for line in table.broken] if table else []
 
 
 def _is_formula(cell: str) -> bool:
@@ -522,7 +540,7 @@ def open_csv(path: Path, *, encoding: str = "utf-8", **columns: Any) -> CsvSourc
     if not "".join(lines).strip():
         raise PiiError(Errors.E503)
     if is_no_text("".join(lines)):
-        raise PiiError(Errors.E520, number=0, encoding=codec)
+        raise PiiError(Errors.E520, number="0 (the header)", encoding=codec)
     source = CsvSource(path, "csv", codec, bom, size=path.stat().st_size, **columns)
     source.converted, source.unread = converted, unread
     source.written_in = "utf-8" if is_recognised(codec, encoding) else ""

@@ -28,7 +28,7 @@ from ..errors import Errors, PiiError
 from ..offsets import OffsetMap
 from .record import FIELD_SEPARATOR, Record, Skip, Source, check_fields, reason_of, split_texts
 from .sources import decode_text, files_below, read_file, suffix_of_output
-from .tables import CsvSource, JsonBody, JsonSource, ParquetSource, Table, safe_cell, to_csv
+from .tables import CsvSource, JsonBody, JsonSource, ParquetSource, safe_cell, table_of, to_csv
 
 # Rows of a Parquet file that are written together, and how many times as many make a group of them.
 _ROWS, _BATCHES = 500, 40
@@ -277,18 +277,18 @@ class Writer(Output):
         if self.source.has_columns:
             pairs = self.texts(record, new)
             return [both for pair in pairs for both in (pair, (FIELD_SEPARATOR,) * 2)][:-1]
-        name, (_, bom), *more = record.body
-        read = read_file if more and isinstance(more[0], Table) else decode_text
+        (name, (_, bom), *_), table = record.body, table_of(record)
+        read = read_file if table else decode_text
         data = bom + self.encoded(record, new)
         item = read(data, record.number, name, encoding=self.source.encoding)
         if isinstance(item, Skip) or not item.text.strip():
             raise PiiError(Errors.E470, document=record.number)
-        if read is decode_text:
+        again = table_of(item)
+        if not (table and again):
             return [(record.text, item.text)]
-        pieces, again = (table.pieces()[:-1] for table in (more[0], item.body[2]))
-        if len(pieces) != len(again):
+        if len(table.pieces()) != len(again.pieces()):
             raise PiiError(Errors.E470, document=record.number)
-        return list(zip(pieces, again, strict=True))
+        return list(zip(table.pieces()[:-1], again.pieces()[:-1], strict=True))
 
     def put(self, record: Record, data: bytes) -> None:
         self.file.write(data)
@@ -480,8 +480,8 @@ class FolderWriter(Writer):
         return hmac.new(self.file.key, data, "sha256").hexdigest()
 
     def form(self, record: Record, new: NewText) -> str:
-        table = record.body[2] if len(record.body) > 2 else None
-        if not isinstance(table, Table):
+        table = table_of(record)
+        if table is None:
             return new.text
         table = table.with_text(new.text, new.moved(record))
         return to_csv(table.rows, table.delimiter)

@@ -80,6 +80,7 @@ class Report:
     number of scores below `UNSURE`, 10 being ten or more. skipped (list[tuple[int, str, int, str]]): Number, code, line and ID or file of a
     record; no ID of which holds a name. renamed (int): Documents that have a pseudonym for their ID or file.
     unread (Counter): Per kind of what documents hold and nobody read: how many. unread_in (list[int]): Records.
+    rows_left_out (list[tuple[int, int]]): Record and line of broken rows of tables in a folder.
     headers, with_headers (int): Headers that were removed, and the documents that had them.
     recognised (list[tuple[int, str]]): Records that are in no Unicode, and in which encoding they were read.
     in_fields (Counter): Per field that passes through unchanged: records in which it holds a value that was replaced in the text.
@@ -103,6 +104,7 @@ class Report:
     unread: Counter[str] = field(default_factory=Counter)
     unread_in: list[int] = field(default_factory=list)
     recognised: list[tuple[int, str]] = field(default_factory=list)
+    rows_left_out: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, record: Record, result: Result) -> None:
         self.documents += 1
@@ -191,6 +193,7 @@ class Report:
                     for n, code, line, ident in self.skipped
                 ],
             },
+            "rows_left_out": [{"record": n, "line": line} for n, line in self.rows_left_out],
             "to_review": {
                 "replaced_value_stands_in_unchanged_field": {
                     shown.get(name, "(another)"): n for name, n in sorted(self.in_fields.items())

@@ -28,7 +28,7 @@ from ..files.formats.base import GoldSpan, ReadStats
 from ..files.labelled import open_corpus_writer, read_corpus, write_corpus
 from ..files.record import Record, Skip, Source
 from ..files.sources import FileSource, FolderSource, open_source
-from ..files.tables import safe_cell
+from ..files.tables import broken_rows, safe_cell
 from ..files.writers import CsvRows, GrowingFile, Writer, partial_path, replace_file, writing
 from ..labels import DETAIL_LABELS, is_name
 from ..profiles import KEEP
@@ -442,7 +442,7 @@ class Run:
     on_progress: Callable[[int], None] = lambda position: None
     on_skip: Callable[[Skip], None] = lambda skip: None
     prepare: Callable[[Record | Skip], Record | Skip] = lambda item: item
-    safe_id: Callable[[str], str] = lambda ident: ident
+    safe_id: Callable[..., str] = lambda ident, **how: ident
     key: bytes = field(default=b"", repr=False)
     vault: Vault | None = None
     labels: LabelsOut | None = None
@@ -553,6 +553,9 @@ class Run:
         results = iter(self._into_vault(records, found))
         for item in batch:
             result: Result | Skip = item if isinstance(item, Skip) else next(results)
+            broken = broken_rows(item) if isinstance(item, Record) else []
+            if broken and self.strict:
+                result = broken[0]
             if isinstance(item, Record) and isinstance(result, Result):
                 self._uncommitted = True  # what is on disk and what is counted differ from here ...
                 result = self._write(item, result)
@@ -561,13 +564,17 @@ class Run:
                     self._uncommitted = False
                     raise PiiError(Errors.E532, skip=result.error)
                 ident = item.id if item.id != str(item.number) else ""
-                result = replace(result, id=self.safe_id(ident) if ident else "")
+                result = replace(result, id=self.safe_id(ident, left_out=True) if ident else "")
                 self.report.skip(result)
                 if isinstance(self.source, FolderSource):  # who reads the screen must find the file
                     result = replace(result, id=self.source.name_of(item))
                 self.on_skip(result)
             elif isinstance(item, Record):
                 self.report.add(item, result)
+                self.report.rows_left_out += [(row.number, row.line) for row in broken]
+                del self.report.rows_left_out[MOST_LISTED:]
+                for row in broken:
+                    self.on_skip(replace(row, id=self.source.name_of(item)))
             if self.map is not None:
                 self.map.add(self.source.name_of(item), "" if isinstance(result, Skip) else item.id)
             self.state.items += 1
