@@ -118,14 +118,10 @@ class OffsetMap(_OffsetMap):
     def part_to_new(self, start: int, end: int) -> tuple[int, int]:
         """RETURNS (tuple[int, int]): As `span_to_new`, with what appeared from nothing at the edges: of a text between separators."""
         first, last = self.span_to_new(start, end)
-        for edit in self.edits[bisect_left(self._starts, start) :]:
-            if edit.start != start or edit.end != start:
-                break
-            first = min(first, edit.new_start)
-        for edit in self.edits[bisect_left(self._starts, end) :]:
-            if edit.start != end or edit.end != end:
-                break
-            last = max(last, edit.new_end)
+        near = slice(bisect_left(self._starts, start), bisect_right(self._starts, end))
+        for edit in self.edits[near]:
+            if edit.start == edit.end:
+                first, last = min(first, edit.new_start), max(last, edit.new_end)
         return first, last
 
     def span_to_old(self, start: int, end: int) -> tuple[int, int]:
