@@ -125,7 +125,8 @@ class Skip:
 class Source:
     """An input that is open for reading: iterate over it once.
 
-    path (Path): File or folder. kind (str): "csv", "jsonl", "json", "parquet", "folder", "submissions"; of a document its suffix, as "docx".
+    path (Path): File or folder. kind (str): "csv", "jsonl", "json", "parquet", "folder", "submissions"; of a document its suffix, as "docx", of
+    one of JSON "object".
     encoding (str): Of the file, without its byte order mark. bom (bytes): That mark, or nothing.
     text_field, id_field (str): Columns or fields of text and id; empty if there are none. more (tuple[str, ...]): Of further texts.
     drop (frozenset[str]): Columns or fields that are left out of the output.

@@ -538,10 +538,11 @@ class Vault:
         ]
         if not found:
             raise PiiError(Errors.E458, document=document)
-        found = [entry for entry in found if entry.id == id] or found
+        named = [entry for entry in found if entry.id == id]
+        found, is_named = named or found, id is None or bool(named)
         if len({entry.original for entry in found}) == 1:
             return found[0]
-        if order is None:
+        if order is None or not is_named:
             raise PiiError(Errors.E460, document=document, n=len(found))
         return order.next_of(found, document)
 

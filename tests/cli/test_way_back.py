@@ -168,6 +168,18 @@ def test_files_with_equal_texts_share_a_vault(folder, pii_edu):
         assert (folder / f"back{n}.txt").read_text() == text
 
 
+def test_files_that_were_renamed_get_no_original_of_another(folder, pii_edu):
+    for name, text in zip("abc", EQUAL, strict=True):
+        put(folder / f"in/{name}.txt", text)
+    assert pii_edu("deidentify in --out clean --vault v --profile tags_only").exit_code == 0
+    assert len(set(texts(folder / "clean"))) == 1
+    assert pii_edu("reidentify clean --vault v --out back").exit_code == 0
+    assert texts(folder / "back") == texts(folder / "in")
+    (folder / "clean/a.txt").rename(folder / "clean/d.txt")
+    run = pii_edu("reidentify clean --vault v --out again")
+    assert run.exit_code == 2 and "[E460]" in run.output and not (folder / "again").exists()
+
+
 def test_threads_and_ids_come_back(folder, pii_edu):
     rows = [["id", "thread", "essay"], *([f"Ina Sorel {n}", str(n % 2), LETTER] for n in range(4))]
     put(folder / "in.csv", table(rows))
