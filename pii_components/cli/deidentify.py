@@ -26,7 +26,8 @@ from typer import Argument, Option
 from .. import __version__
 from ..errors import Errors, PiiError
 from ..files.record import Record, Skip, Source, safe_name
-from ..files.sources import REPORT_NAME, FolderSource, open_source, suffix_of_output
+from ..files.sources import REPORT_NAME, FolderSource, kind_of, open_source, suffix_of_output
+from ..files.tables import broken_rows
 from ..files.writers import check_column, open_writer, partial_path
 from ..llm import CODES
 from ..llm.models import Prices
@@ -300,6 +301,7 @@ class Job:
         if settings.sweep != OFF and self.data is None:
             run.sweep = SweepLog(self.target, self.key.secret, roster=self.roster)
         tell_start(source, self.key, old)
+        self.tell_way_back(source)
         tell_roster(self.roster)
         process(run, resume=settings.resume)
         return self.finish(run, report_path)
@@ -446,6 +448,8 @@ class Job:
                 continue
             if item.encoding:
                 common.say(_read_as(source, item.number, item.encoding))
+            for row in broken_rows(item):
+                skips(replace(row, id=source.name_of(item)))
             n += 1
             words += len(item.text.split())
             renamed += item.given is not None
@@ -460,8 +464,23 @@ class Job:
             without = self.thread_of.without
         for line in _not_read(unread, without):
             common.say(line)
+        self.tell_way_back(source)
         common.say(f"nothing was written; a run would write '{self.target}'")
         return common.exit_code(skips) if n else common.REFUSED
+
+    def tell_way_back(self, source: Source) -> None:
+        """Before anything is written: how the originals come back, and what of them does not."""
+        if not self.vault or self.writes_stdout:
+            return
+        needed = [f"--text-column {source.shown(name)}" for name in self.settings.text_column]
+        if self.settings.encoding != "utf-8":
+            needed.append(f"--config encoding={self.settings.encoding}")
+        command = " ".join(
+            ["pii-edu reidentify", f"'{self.target}' --vault '{self.vault}'", *needed]
+        )
+        tell(f"way back: {command}; a record that would not come back is left out (E470)")
+        for line in not_restored(source):
+            tell(f"does not come back: {line}")
 
     def finish(self, run: Run, report_path: Path) -> int:
         """The report and the summary of a run that came to its end. RETURNS (int): Exit code."""
@@ -495,7 +514,7 @@ class Job:
             tell_sent(head["llm"])
         if lacking:
             common.say(lacking)
-        return common.exit_code(counts.n_skipped or lacking)
+        return common.exit_code(counts.n_skipped or counts.rows_left_out or lacking)
 
     def report_head(self, run: Run) -> dict[str, Any]:
         """What the report says of the settings, and of the files that were written."""
@@ -521,11 +540,24 @@ class Job:
         if run.vault is not None:
             vault = run.vault
             head["vault"] = {"id": vault.vault_id, "documents": vault.documents, "head": vault.head}
+            head["vault"]["not_restored"] = not_restored(source)
         if run.labels is not None:
             head["labels_out"] = run.labels.as_json() | digest(run.labels.out)
         if run.review is not None:
             head["review"] = digest(run.review.out)
         return head
+
+
+def not_restored(source: Source) -> list[str]:
+    """RETURNS (list[str]): What a vault does not lead back to; texts come back as they were read."""
+    in_folder = isinstance(source, FolderSource)
+    names = source.files if isinstance(source, FolderSource) else [str(source.path)]
+    forms = []
+    for name in names:
+        if suffix_of_output(Path(name), in_folder=in_folder) != kind_of(name):
+            forms.append(kind_of(name))
+    lines = [f"the form of {', '.join(sorted(set(forms)))}: their text does"] if forms else []
+    return lines + [f"{len(source.drop)} columns that are dropped"] * bool(source.drop)
 
 
 def process(run: Run, *, resume: bool) -> None:

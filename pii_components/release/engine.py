@@ -24,7 +24,7 @@ from ..labels import HEADER, NAME_STUDENT
 from ..names.people import NO_PEOPLE, People, people_of
 from ..offsets import OffsetMap
 from ..profiles import KEEP, Profile
-from ..vault.vault import Hidden, Release, pack_tokens, record_edits
+from ..vault.vault import Hidden, Release, offsets_of, pack_tokens, record_edits
 from .columns import NO_THREAD, THREAD
 from .review import Decided, apply_decisions, text_hash
 from .sweep import Surnames, add_swept
@@ -135,6 +135,11 @@ class Result:
     hidden: tuple[Hidden, ...] = field(default=(), repr=False)
     labels: tuple[tuple[int, int, str], ...] = ()
     people: People | None = field(default=None, repr=False)
+
+    @property
+    def offsets(self) -> OffsetMap:
+        """From the old text to the new one."""
+        return offsets_of(self.hidden, len(self.text))
 
     def names(self, *, kept: bool) -> People:
         """RETURNS (People): Those who are named in the old text by names that stay, or by names that are hidden."""

@@ -27,8 +27,8 @@ from ..errors import Errors, PiiError
 from ..files.formats.base import GoldSpan, ReadStats
 from ..files.labelled import open_corpus_writer, read_corpus, write_corpus
 from ..files.record import Record, Skip, Source
-from ..files.sources import FolderSource, open_source
-from ..files.tables import safe_cell
+from ..files.sources import FileSource, FolderSource, open_source
+from ..files.tables import broken_rows, safe_cell
 from ..files.writers import CsvRows, GrowingFile, Writer, partial_path, replace_file, writing
 from ..labels import DETAIL_LABELS, is_name
 from ..profiles import KEEP
@@ -346,16 +346,12 @@ class ReviewOut(SidecarFile):
 
     def add(self, record: Record, result: Result) -> None:
         """Add a document: hashes of its texts, spans, what was replaced by what (offsets), and where in clear a part of what is hidden stands."""
-        shift, edits = 0, list[tuple[int, ...]]()
-        for h in result.hidden:
-            edits.append((h.start - shift, h.start - shift + len(h.old), h.start, h.end))
-            shift += len(h.new) - len(h.old)
         row = {
             "n": record.number,
             "hash": text_hash(record.text, self.key_of_texts),
             "release": text_hash(result.text, self.key_of_texts),
             "spans": [astuple(replace(span, score=round(span.score, 4))) for span in result.spans],
-            "edits": edits,
+            "edits": result.offsets.edits,
             "length": [len(record.text), len(result.text)],
             "parts": _parts_in_clear(record.text, result),
         }
@@ -446,7 +442,7 @@ class Run:
     on_progress: Callable[[int], None] = lambda position: None
     on_skip: Callable[[Skip], None] = lambda skip: None
     prepare: Callable[[Record | Skip], Record | Skip] = lambda item: item
-    safe_id: Callable[[str], str] = lambda ident: ident
+    safe_id: Callable[..., str] = lambda ident, **how: ident
     key: bytes = field(default=b"", repr=False)
     vault: Vault | None = None
     labels: LabelsOut | None = None
@@ -557,6 +553,9 @@ class Run:
         results = iter(self._into_vault(records, found))
         for item in batch:
             result: Result | Skip = item if isinstance(item, Skip) else next(results)
+            broken = broken_rows(item) if isinstance(item, Record) else []
+            if broken and self.strict:
+                result = broken[0]
             if isinstance(item, Record) and isinstance(result, Result):
                 self._uncommitted = True  # what is on disk and what is counted differ from here ...
                 result = self._write(item, result)
@@ -565,13 +564,17 @@ class Run:
                     self._uncommitted = False
                     raise PiiError(Errors.E532, skip=result.error)
                 ident = item.id if item.id != str(item.number) else ""
-                result = replace(result, id=self.safe_id(ident) if ident else "")
+                result = replace(result, id=self.safe_id(ident, left_out=True) if ident else "")
                 self.report.skip(result)
                 if isinstance(self.source, FolderSource):  # who reads the screen must find the file
                     result = replace(result, id=self.source.name_of(item))
                 self.on_skip(result)
             elif isinstance(item, Record):
                 self.report.add(item, result)
+                self.report.rows_left_out += [(row.number, row.line) for row in broken]
+                del self.report.rows_left_out[MOST_LISTED:]
+                for row in broken:
+                    self.on_skip(replace(row, id=self.source.name_of(item)))
             if self.map is not None:
                 self.map.add(self.source.name_of(item), "" if isinstance(result, Skip) else item.id)
             self.state.items += 1
@@ -579,7 +582,7 @@ class Run:
 
     def _write(self, record: Record, result: Result) -> Result | Skip:
         try:
-            self.writer.write(record, result.text, result.fields)
+            self.writer.write(record, result.text, result.fields, result.offsets)
         except PiiError as err:
             if err.code not in ("E538", "E545"):
                 raise
@@ -609,17 +612,19 @@ class Run:
         if self.vault is None:
             return results
         out: list[Result | Skip] = []
+        is_file = isinstance(self.source, FileSource)  # which is called as OUTPUT is
         for record, result in zip(records, results, strict=True):
-            kept = result
+            kept, named = result, replace(record, id=self.writer.out.stem) if is_file else record
             if isinstance(result, Result):
                 try:
-                    self.vault.append(result.release(record, self.engine.profile.scope), sync=False)
+                    pieces = self.writer.reread(record, result.text, result.offsets)
+                    release = result.release(named, self.engine.profile.scope)
+                    self.vault.append(release.as_read(pieces), sync=False)
                 except PiiError as err:
-                    if err.code != "E470":
+                    if err.code not in ("E470", "E538", "E545"):
                         raise
-                    kept = Skip(
-                        number=record.number, error=PiiError(Errors.E470, document=record.number)
-                    )
+                    told = PiiError(Errors.E470, document=record.number)
+                    kept = Skip(record.number, told if err.code == "E470" else err)
             out.append(kept)
         self.vault.sync()
         return out
