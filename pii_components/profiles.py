@@ -112,7 +112,7 @@ KEEP, SURROGATE, TAG, REDACT, MASK, PSEUDONYM, GENERIC, REMOVE, LEGACY_SHA256 = 
 # Another name for an action: hiding in plain sight.
 ALIASES = {"hips": SURROGATE}
 # Within what the same value gets the same surrogate: one document, all, or those of one thread or author (`doc._.pii_scope`).
-SCOPES = ("document", "corpus", "thread")
+SCOPES = (_, CORPUS, _) = ("document", "corpus", "thread")
 HEADERS = ("keep", "remove")
 # What a value that comes again becomes: the same. Saved pipelines name it.
 STRATEGIES = (CONSISTENT,) = ("consistent",)

@@ -32,7 +32,7 @@ from ..llm import CODES
 from ..llm.cost import Prices
 from ..llm.pipeline import add_components, read_config
 from ..llm.pipeline import report as llm_report
-from ..profiles import HEADERS, KEEP, Profile
+from ..profiles import CORPUS, HEADERS, KEEP, Profile
 from ..release.columns import KEEP_IDS, NO_THREAD, PSEUDONYM, THREAD, Columns, Ids, ThreadOf
 from ..release.engine import Engine, load_engine, read_roster, use_roster
 from ..release.report import (
@@ -182,7 +182,10 @@ class Job:
             read_config(settings.llm)
             self.prices = Prices.load(settings.prices or None)
         self.roster = read_roster(settings.roster)
-        self.in_threads = (settings.scope or Profile.load(settings.profile).scope) == THREAD
+        scope = settings.scope or Profile.load(settings.profile).scope
+        # Who is on a class list is one person in all files.
+        self.scope = CORPUS if self.roster and not settings.scope and scope != THREAD else scope
+        self.in_threads = self.scope == THREAD
         need(settings.thread, "thread", self.in_threads, "scope = thread")
         self.vault = Path(settings.vault) if settings.vault else None
         self.decided: Path | None = None
@@ -227,7 +230,7 @@ class Job:
             settings.model,
             profile=settings.profile,
             key=self.key.secret,
-            scope=settings.scope,
+            scope=self.scope,
             headers=settings.headers,
             operating_point=settings.operating_point,
             debug=common.global_option("debug"),
@@ -366,9 +369,10 @@ class Job:
         return named if is_taken or out in places or named.exists() else plain
 
     def learn(self, engine: Engine) -> None:
-        """First reading of the input: its names, those of each thread, and what is swept. RAISES (PiiError): E570."""
+        """First reading of the input: its names, which no surrogate may be, those of each thread, and what is swept. RAISES (PiiError): E570."""
         hide = self.settings.sweep == HIDE
-        if not (hide or self.thread_of):
+        listed = self.roster is not None and self.scope == CORPUS
+        if not (hide or self.thread_of or listed):
             return
         thread_of = None
         with closing(self.open()) as first:
@@ -589,7 +593,7 @@ def taken_of(roster: "Roster | None") -> dict[str, Any] | None:
     shown = [
         safe_name(name, i) for i, (name, kind) in enumerate(roster.columns, 1) if name and not kind
     ]
-    return {"people": roster.people, "read": roster.kinds, "not_understood": shown}
+    return {"people": len(roster), "read": roster.kinds, "not_understood": shown}
 
 
 def tell_roster(roster: "Roster | None") -> None:

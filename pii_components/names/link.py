@@ -125,6 +125,16 @@ def match_form(form: Form, full: tuple[str, ...], full_kinds: tuple[str, ...]) -
     return score, tuple([places[i] for i in range(len(norms))])
 
 
+def match_person(form: Form, person: "Person") -> Match | None:
+    """RETURNS (tuple | None): As `match_form`; a further given name of the person has the place of the first one."""
+    words, also = person.words, person.also
+    match = match_form(form, words + also, person.kinds + (GIVEN,) * len(also))
+    if match is None or not also:
+        return match
+    first = person.first(GIVEN) or 0
+    return match[0], tuple([place if place < len(words) else first for place in match[1]])
+
+
 def _orders(kinds: tuple[str, ...]) -> list[tuple[int, ...]]:
     here = tuple(range(len(kinds)))
     return [here, (*here[1:], 0)] if kinds[0] == FAMILY != kinds[-1] else [here]
@@ -176,12 +186,15 @@ FAMILY_FIRST = frozenset({"CN", "KR", "VN"})  # regions
 class Person(NamedTuple):
     """Somebody, by the fullest form of their name in the document. words (tuple[str, ...]): Folded. kinds (tuple[str, ...]):
     `GIVEN` or `FAMILY`, one for each word.
-    texts (tuple[str, ...]): As first written. gender (str): From a title, or ""."""
+    texts (tuple[str, ...]): As first written. gender (str): From a title, or "". also (tuple[str, ...]): Further given names, folded, which no
+    document need show: of a class list. handles (tuple[str, ...]): User names, folded, from there too."""
 
     words: tuple[str, ...]
     kinds: tuple[str, ...]
     texts: tuple[str, ...]
     gender: str = ""
+    also: tuple[str, ...] = ()
+    handles: tuple[str, ...] = ()
 
     def first(self, kind: str) -> int | None:
         return self.kinds.index(kind) if kind in self.kinds else None
@@ -244,7 +257,7 @@ def fits(person: Person, people: Sequence[Person]) -> list[int]:
             return [n]
     kinds = person.kinds if len(person.words) > 1 else (LONE,)
     form = Form(person.words, kinds, _initials(person))
-    scores = [match[0] if (match := match_form(form, p.words, p.kinds)) else 0 for p in people]
+    scores = [match[0] if (match := match_person(form, p)) else 0 for p in people]
     best = max(scores, default=0)
     return [n for n, score in enumerate(scores) if best and score == best]
 
@@ -338,8 +351,7 @@ class _Among:
     def matches(self, form: Form) -> dict[int, Match]:
         """RETURNS (dict[int, Match]): Place of a person who may have the name -> how it fits them, in order."""
         tried = (
-            (n, match_form(form, self.people[n].words, self.people[n].kinds))
-            for n in self.near(form)
+            (n, match_person(form, self.people[n])) for n in self.near(form)
         )
         return {n: match for n, match in tried if match}
 
@@ -476,5 +488,5 @@ def places_of(mention: Mention, person: Person) -> tuple[int, ...]:
     norms = mention.form.norms
     if norms == person.words and len(set(norms)) == len(norms):
         return tuple(range(len(norms)))
-    match = match_form(mention.form, person.words, person.kinds)
+    match = match_person(mention.form, person)
     return match[1] if match else ()

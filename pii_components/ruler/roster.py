@@ -32,9 +32,9 @@ from spacy.tokens import Doc
 from ..errors import Errors, PiiError, reason_of
 from ..labels import EMAIL, ID_NUM, NAME_STUDENT, USERNAME, is_name
 from ..names.letters import fold, forget, norm
-from ..names.link import is_typo, match_form, nicknames, nicknames_of, one_left
+from ..names.link import Person, is_typo, match_person, nicknames, nicknames_of, one_left
 from ..names.normalize import NormalizedView
-from ..names.parse import FAMILY, GIVEN, LONE, PARTICLES, Form, Word, read_mention
+from ..names.parse import FAMILY, GIVEN, LONE, PARTICLES, Form, read_mention
 from ..names.table import name_table
 from ..names.wordlists import case_style, in_table, is_word_too, words
 from ..spans import ROSTER, SPANS_KEY, Candidate, merge_found, read_spans, write_spans
@@ -136,62 +136,63 @@ def _words_in(cell: str) -> set[str]:
 
 
 class Member(NamedTuple):
-    """A student, folded. words, kinds: As of a `Person`, a hyphen parts words. preferred: Further given names. values: (value, label)."""
+    """A student. person (Person): By their names, a hyphen parts words; what else they are called. values: (value, label), folded."""
 
-    words: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()
-    preferred: tuple[str, ...] = ()
+    person: Person
     values: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, cells: Mapping[str, str]) -> "Member":
-        """cells (Mapping[str, str]): Kind of a column -> what stands there."""
-        first, middle, last = (cells.get(kind, "") for kind in (FIRST, MIDDLE, LAST))
-        parts = (
-            [(first, GIVEN), (middle, GIVEN), (last, FAMILY)]
-            if first or last
-            else [(cells.get(NAME, ""), "")]
-        )
-        named = [
-            (part, kind or word.kind.replace(LONE, GIVEN))
-            for text, kind in parts
-            for part, word in _parts(text)
-        ]
-        preferred = tuple(part for part, _ in _parts(cells.get(PREFERRED, "")))
+    def of(cls, cells: Iterable[tuple[str, str]]) -> "Member":
+        """cells (Iterable[tuple[str, str]]): Kind of a column and what stands there; of two of a kind, both are the same person's."""
+        by_kind: dict[str, list[str]] = {}
+        for kind, cell in cells:
+            by_kind.setdefault(kind, []).append(cell)
+        named = list[tuple[str, str]]()
+        for column, kind in ((FIRST, GIVEN), (MIDDLE, GIVEN), (LAST, FAMILY)):
+            named += [(part, kind) for part, _ in _parts(by_kind.get(column))]
+        whole, *others = by_kind.get(NAME) or [""]
+        more = [*_parts([*others, whole] if named else others)]
+        named = named or [*_parts([whole])]
+        more += [(part, GIVEN) for part, _ in _parts(by_kind.get(PREFERRED))]
+        # Who has a given name and a whole one, "Dash Pryce", has a surname; what is left over is another given name.
+        own = {norm(part) for part, _ in named}
+        more = [(part, kind) for part, kind in more if norm(part) not in own]
+        named += [(part, kind) for part, kind in more if kind == FAMILY or not named]
+        texts, kinds = tuple(part for part, _ in named), tuple(kind for _, kind in named)
+        words = tuple(map(norm, texts))
+        also = tuple(dict.fromkeys(word for part, _ in more if (word := norm(part)) not in words))
         values = [
-            (_key(cells[label], label), label)
+            (_key(value, label), label)
             for label in (EMAIL, ID_NUM, USERNAME)
-            if cells.get(label)
+            for value in by_kind.get(label, ())
         ]
         values += [(value.partition("@")[0], USERNAME) for value, label in values if label == EMAIL]
-        own = {*preferred, *(word for word, _ in named)}
-        kept = [
+        kept = tuple(
             (v, label)
             for v, label in values
-            if len(v) >= (_LEAST_ID if label == ID_NUM else _LEAST_USER) and v not in own
-        ]
-        return cls(tuple(w for w, _ in named), tuple(k for _, k in named), preferred, tuple(kept))
+            if len(v) >= (_LEAST_ID if label == ID_NUM else _LEAST_USER) and v not in words + also
+        )
+        handles = tuple(value for value, label in kept if label == USERNAME)
+        return cls(Person(words, kinds, texts, also=also, handles=handles), kept)
 
     @property
     def given(self) -> tuple[str, ...]:
-        return (
-            *(w for w, kind in zip(self.words, self.kinds, strict=True) if kind != FAMILY),
-            *self.preferred,
-        )
+        first = zip(self.person.words, self.person.kinds, strict=True)
+        return (*(word for word, kind in first if kind != FAMILY), *self.person.also)
 
     @property
     def family(self) -> tuple[str, ...]:
-        return tuple(w for w, kind in zip(self.words, self.kinds, strict=True) if kind == FAMILY)
+        last = zip(self.person.words, self.person.kinds, strict=True)
+        return tuple(word for word, kind in last if kind == FAMILY)
 
 
-def _parts(text: str) -> Iterator[tuple[str, Word]]:
-    """YIELDS (tuple[str, Word]): The folded words of a name, a hyphen parts them, with the word of the mention."""
-    yield from (
-        (norm(part), word)
-        for word in read_mention(text).words
-        for part in word.text.split("-")
-        if norm(part)
-    )
+def _parts(cells: Iterable[str] | None) -> Iterator[tuple[str, str]]:
+    """YIELDS (tuple[str, str]): The words of names, which a hyphen parts, and whether each is a given name."""
+    for cell in cells or ():
+        for word in read_mention(cell).words:
+            for part in word.text.split("-"):
+                if norm(part):
+                    yield part, word.kind.replace(LONE, GIVEN)
 
 
 def _key(value: str, label: str) -> str:
@@ -261,13 +262,13 @@ _SENTENCE_END = re.compile(r"(?:^|[.!?:…\n][\"')\]]*\s*|[\"“(]\s*|[•*-]\s+
 
 
 class Roster:
-    """A class list, indexed. members (Iterable[Member]): Its students. where (str): How a reason begins. people (int), columns (tuple): Rows of
-    the table, and its headers with what is read of each, or nothing. Neither its repr nor an error shows any of it."""
+    """A class list, indexed. members (Iterable[Member]): Its students. where (str): How a reason begins. columns (tuple): Headers of the table
+    with what is read of each, or nothing. Neither its repr nor an error shows any of it."""
 
     def __init__(self, members: Iterable[Member], *, where: str = "on the class list") -> None:
-        self.where, self.people = where, 0
+        self.where = where
         self.columns: tuple[tuple[str, str], ...] = ()  # headers, and what is read of them
-        self.members = tuple(member for member in members if any(member))
+        self.members = tuple(m for m in members if m.person.words or m.values)
         by_word: dict[str, set[int]] = {}
         self._nicks: dict[str, set[int]] = {}
         self._glued: dict[str, bool] = {}
@@ -275,7 +276,7 @@ class Roster:
         self._values: dict[str, str] = {}  # numbers behind "#"
         for n, member in enumerate(self.members):
             given, family = member.given, member.family
-            for word in (*member.words, *member.preferred):
+            for word in (*given, *family):
                 if len(word) > 1:
                     by_word.setdefault(word, set()).add(n)
             others = {
@@ -317,6 +318,17 @@ class Roster:
     def __len__(self) -> int:
         return len(self.members)
 
+    def persons(self) -> tuple[Person, ...]:
+        """RETURNS (tuple[Person, ...]): Those who have names, sorted; of two with the same one, nobody can tell which is meant."""
+        found: dict[tuple[str, ...], Person] = {}
+        for person in sorted(member.person for member in self.members if member.person.words):
+            same = found.setdefault(person.words, person)
+            also, handles = {*same.also, *person.also}, {*same.handles, *person.handles}
+            found[person.words] = same._replace(
+                also=tuple(sorted(also)), handles=tuple(sorted(handles))
+            )
+        return tuple(found.values())
+
     @property
     def kinds(self) -> list[str]:
         """What its columns hold, for people to read: given, family, e-mail."""
@@ -356,24 +368,16 @@ class Roster:
         kinds = _halves(header, list(map(kind_of_header, header)), rows)
         if not any(kinds):
             raise PiiError(Errors.E208, known=", ".join(_SHOWN.values()))
-        members, people = list[Member](), 0
+        members = list[Member]()
         for number, row in enumerate(rows, 1):
             if any(cell.strip() for cell in row[len(kinds) :]):
                 raise PiiError(Errors.E209, row=number, got=len(row), expected=len(kinds))
-            cells: dict[str, str] = {}
-            for kind, cell in zip(kinds, row, strict=False):
-                if not (kind and cell.strip()):
-                    continue
-                if kind in cells or (kind == NAME and {FIRST, LAST} & set(kinds)):
-                    members.append(Member.of({kind: cell}))  # another name or number of the same
-                else:
-                    cells[kind] = cell
-            members.append(Member.of(cells))
-            people += any(members[-1])
+            cells = zip(kinds, row, strict=False)
+            members.append(Member.of((kind, cell) for kind, cell in cells if kind and cell.strip()))
         made = cls(members)
         if not len(made):
             raise PiiError(Errors.E210)
-        made.people, made.columns = people, tuple(zip(header, kinds, strict=True))
+        made.columns = tuple(zip(header, kinds, strict=True))
         return made
 
     def find(self, text: str) -> list[Hit]:
@@ -506,11 +510,7 @@ class _Reading:
         if len(norms) < 2 or all(initials):
             return None
         for n in sorted(frozenset.intersection(*(a.who for a in named))):
-            member = self.roster.members[n]
-            full, kinds = (
-                member.words + member.preferred,
-                member.kinds + (GIVEN,) * len(member.preferred),
-            )
+            person = self.roster.members[n].person
             for kept in (
                 range(len(norms)),
                 [0, *(k for k in range(1, len(norms) - 1) if not initials[k]), len(norms) - 1],
@@ -520,7 +520,7 @@ class _Reading:
                     (GIVEN,) * len(kept),
                     tuple(initials[k] for k in kept),
                 )
-                if len(form.norms) > 1 and match_form(form, full, kinds):
+                if len(form.norms) > 1 and match_person(form, person):
                     return self._judged(i, end, atoms, written=len(form.words))
         return None
 
