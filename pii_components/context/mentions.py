@@ -137,9 +137,10 @@ def whole(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
 def _without_words(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
     """RETURNS (list[Candidate]): Without English words in small letters that the text writes with a capital where they are somebody's name:
     "my friend Jade ... the cup was jade"."""
-    named = [c for c in cands if is_name(c.label) and c.source != ROSTER]
+    named = [c for c in cands if is_name(c.label)]
     titled = {fold(word) for c in named for word in view.words[c.start : c.end] if word.istitle()}
-    lone = {c.start: view.words[c.start] for c in named if c.end - c.start == 1}
+    read = [c for c in named if c.source != ROSTER]
+    lone = {c.start: view.words[c.start] for c in read if c.end - c.start == 1}
     words_only = {
         start
         for start, word in lone.items()
@@ -149,8 +150,10 @@ def _without_words(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]
 
 
 def _full_names(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
-    """RETURNS (list[Candidate]): Lone given names with the surname behind them, which another component left: all of a name goes, or none of it."""
+    """RETURNS (list[Candidate]): Lone given names with the surname behind them, which another component left, or read as a place or a firm: all of a
+    name goes, or none of it."""
     taken = view.marked(c for c in cands if not is_place(view, c))
+    places = {c.start for c in cands if is_place(view, c) and c.end - c.start == 1}
     table, lists, found = name_table(), words(), []
     for c in cands:
         first, last = view.words[c.start], view.words[c.end] if c.end < len(view) else ""
@@ -159,8 +162,7 @@ def _full_names(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
             half
             and not taken[c.end]
             and case_style(first) == case_style(last) == "title"
-            and table.is_given(first)
-            and table.is_surname(last)
+            and (c.end in places or (table.is_given(first) and table.is_surname(last)))
             and not lists.is_common(last)
         ):
             c = replace(c, end=c.end + 1)

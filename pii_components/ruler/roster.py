@@ -550,6 +550,8 @@ class _Reading:
 
     def _alone(self, i: int) -> Hit | None:
         atom = self.atoms[i]
+        if self._is_family(i):
+            return self._hit(atom.start, atom, 0.9, "a family", False)
         if not atom.who:
             return self._glued(atom)
         style, common = case_style(atom.text), is_word_too(atom.means)
@@ -575,6 +577,19 @@ class _Reading:
             )
         score = 0.6 if common or atom.slip or style == "lower" else 0.9
         return self._hit(atom.start, atom, score, "one name", atom.slip) if fits else None
+
+    def _is_family(self, i: int) -> bool:
+        """Whether this is the plural of a surname: "the Pryces"."""
+        word = norm(self.atoms[i].text)
+        stems = {word.removesuffix("s"), word.removesuffix("es")} - {word}
+        return (
+            not stems.isdisjoint(self.roster._families)
+            and i > 0
+            and self.atoms[i - 1].text.lower() == "the"
+            and self.gap(i - 1) == " "
+            and self.atoms[i].text[0].isupper()
+            and not is_word_too(word)
+        )
 
     def _opens(self, atom: _Atom) -> bool:
         return _SENTENCE_END.search(self.text, max(0, atom.start - 8), atom.start) is not None
@@ -713,12 +728,18 @@ class PiiRoster(Pipe):
                 )
         # What a detector read of a name on the list says whose it is; what it read beyond that stays its own.
         names = [k for k in known if is_name(k.label)]
+        inside = {(i, c.label) for c in found for i in range(c.start, c.end)}
         for n, c in enumerate(found):
             read = [k for k in names if k.start < c.end and c.start < k.end and is_name(c.label)]
             found[n] = replace(c, roles=max(read, key=lambda k: k.score).roles) if read else c
-        return merge_found(
-            doc, [k for k in known if not is_name(k.label)], [*cut_names(doc, names, found), *found]
-        )
+        # A user name ends where the list says, not where a model does.
+        details = [
+            k
+            for k in known
+            if not is_name(k.label)
+            and (k.source != "model" or inside.isdisjoint((i, k.label) for i in range(k.start, k.end)))
+        ]
+        return merge_found(doc, details, [*cut_names(doc, names, found), *found])
 
     def set_annotations(self, doc: Doc, found: Iterable[Candidate]) -> None:
         """Write what `find_spans` returned."""

@@ -30,7 +30,7 @@ from ..labels import (
 from ..names.letters import has_sign, like, norm
 from ..names.link import Person, fits, places_of
 from ..names.parse import FAMILY, GIVEN, Mention
-from ..names.people import People, identify
+from ..names.people import People, identify, singular
 from ..names.table import name_table
 from ..offsets import Replacement
 from ..profiles import GENERIC, NEAR, PSEUDONYM, REMOVE, SURROGATE, Profile
@@ -176,6 +176,12 @@ def _renamed(
     names = zip(those.spans, those.mentions, those.owners, those.places, strict=True)
     linked = [Linked(anew[span[:2]], m, o, p) for span, m, o, p in names]
     if everyone.people:
+        known = {word for person in everyone.people for word in person.words}
+        linked = [
+            name._replace(mention=singular(name.mention, text[max(0, at - 4) : at], known))
+            for name in linked
+            for at in (name.item.start,)
+        ]
         return _among(those.persons, linked, everyone)
     shown = _as_shown(text, those.persons, linked) if local else those.persons
     return list(shown), linked

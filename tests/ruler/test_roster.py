@@ -89,7 +89,7 @@ def test_headers_of_exports_are_known_or_named(header, kinds):
     names = header.split(",")
     roster = Roster.from_rows(names, [[f"Lefmo{i}" for i in range(len(names))]] * 3)
     assert [kind or "-" for _, kind in roster.columns] == kinds.split()
-    assert [name for name, _ in roster.columns] == names and roster.people == 3
+    assert [name for name, _ in roster.columns] == names and len(roster) == 3
 
 
 def test_a_bare_name_that_is_whole_stays_whole():
