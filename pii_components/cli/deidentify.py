@@ -303,7 +303,7 @@ class Job:
         if settings.sweep != OFF and self.data is None:
             run.sweep = SweepLog(self.target, self.key.secret, roster=self.roster)
         tell_start(source, self.key, old)
-        tell_roster(self.roster)
+        tell_roster(self.roster, self.scope)
         process(run, resume=settings.resume)
         return self.finish(run, report_path)
 
@@ -587,20 +587,27 @@ def tell_start(source: Source, key: common.Key, old: RunState | None) -> None:
 
 
 def taken_of(roster: "Roster | None") -> dict[str, Any] | None:
-    """For the report: how many people a class list has, what was read of them, and the columns that nobody understood."""
+    """For the report: how many people a class list has and how many have no family name, what was read, and the columns that nobody understood."""
     if roster is None:
         return None
     shown = [
         safe_name(name, i) for i, (name, kind) in enumerate(roster.columns, 1) if name and not kind
     ]
-    return {"people": len(roster), "read": roster.kinds, "not_understood": shown}
+    lacking = sum(not member.family for member in roster.members)
+    read = {"read": roster.kinds, "not_understood": shown, "without_family_name": lacking}
+    return {"people": len(roster)} | read
 
 
-def tell_roster(roster: "Roster | None") -> None:
-    """What was taken of a class list: "24 people: given, family, e-mail"."""
-    if taken := taken_of(roster):
-        tell(f"class list: {taken['people']} people: {', '.join(taken['read'])}")
-    if taken and taken["not_understood"]:
+def tell_roster(roster: "Roster | None", scope: str = "") -> None:
+    """What was taken of a class list: "24 people: given, family, e-mail". scope (str): Of surrogates, if there are some."""
+    if not (taken := taken_of(roster)):
+        return
+    tell(f"class list: {taken['people']} people: {', '.join(taken['read'])}")
+    if scope == CORPUS:
+        tell("each of them has one surrogate in all files (scope = corpus); INPUT is read twice")
+    if n := taken["without_family_name"]:
+        tell(f"people of the class list of whom no family name was read: {n}")
+    if taken["not_understood"]:
         names = ", ".join(taken["not_understood"][:20])
         tell(f"columns of the class list that are not understood, and not used: {names}")
 

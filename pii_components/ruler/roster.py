@@ -56,9 +56,9 @@ _TABLE = {
     "etternavn efternavn efternamn sukunimi nazwisko prijmeni priezvisko prezime vezeteknev csaladnev soyad soyadi soyisim фамилия 姓 성",
     PREFERRED: "preferred preferredname preferredfirstname chosenname chosenfirstname nickname nick called calledname goesby knownas alias "
     "alternatename rufname spitzname apodo nombrepreferido nomepreferido surnom nomdusage prenomusuel roepnaam",
-    NAME: f"{_BARE} fullname completename studentname sortablename shortname displayname lastfirst firstlast namelastfirst vorundnachname vornamenachname "
-    "namevorname vollstandigername nomcomplet nomprenom nometprenom prenomnom nombrecompleto nombreyapellidos apellidosynombre apellidosynombres "
-    "nomecompleto nomeecognome cognomeenome volledigenaam fulltnavn fullstandigtnamn adsoyad 姓名 氏名 성명 student students pupil pupils learner learners "
+    NAME: f"{_BARE} fullname completename studentname sortablename shortname displayname vorundnachname "
+    "namevorname vollstandigername nomcomplet nombrecompleto "
+    "nomecompleto volledigenaam fulltnavn fullstandigtnamn adsoyad 姓名 氏名 성명 student students pupil pupils learner learners "
     "participant participants member members alumno alumnos estudiante estudiantes eleve eleves etudiant etudiants schuler schulerin aluno alunos "
     "studente studenti leerling elev",
     EMAIL: "correo correoelectronico direcciondecorreo direcciondecorreoelectronico courriel adressedecourriel adressecourriel adresseelectronique "
@@ -77,6 +77,10 @@ _WHO = frozenset(
     "student students pupil learner participant member person people legal full display sortable sis university campus banner "
     "required optional s".split()
 )
+# What is put behind a word for both genders or numbers: "Alumno/a", "Schüler:in".
+_BOTH = re.compile(r"(?<=\w)[/(:*·]-?[^\W\d_]{1,5}\)?(?!\w)")
+# An address, a number: of somebody, where a header should stand.
+_VALUE = re.compile(r"\S+@\S+\.\S+|\W*\d{5,}\W*")
 _MAIL = re.compile(r".*mail(?:s|id|add?res\w*)?")
 _SHOWN = {
     FIRST: "given",
@@ -88,7 +92,7 @@ _SHOWN = {
     ID_NUM: "ID",
     USERNAME: "user name",
 }
-_DELIMITERS = (",", ";", "\t", "|")
+_DELIMITERS = ("\t", ";", "|")  # else commas, which headers hold too: "Name, Vorname;Klasse"
 _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 _LEAST_ID, _LEAST_USER, _LEAST_GLUED = 5, 3, 5
 _PARTS = re.compile(r"[^\W_]+")
@@ -107,26 +111,34 @@ _KINDS = {
 
 def kind_of_header(header: str) -> str:
     """RETURNS (str): What a column holds, by its header: a label, or one of `NAME` to `PREFERRED`; empty for what is not known."""
+    if '"' in header:  # of JSON
+        return ""
+    plain = _BOTH.sub("", header)
+    return _kind_of(header) or (_kind_of(plain) if plain != header else "")
+
+
+def _kind_of(header: str) -> str:
     parts = _PARTS.findall(fold(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", header)))
     whole = _in_one_word(parts)
     bare = _in_one_word(part for part in parts if part not in _WHO)
-    if '"' in header:  # of JSON
-        return ""
-    return _KINDS.get(whole) or _KINDS.get(bare) or (EMAIL if _MAIL.fullmatch(bare) else "")
+    # "Last, First", "Nom et prénom": both halves. An English "name" may belong to one of them.
+    halves = {_KINDS.get(part) for part in parts if part not in ("name", "names")}
+    known = all(part in _KINDS or part in _WHO or len(part) <= 3 for part in parts)
+    both = NAME if known and len(halves & {FIRST, LAST, NAME}) > 1 else ""
+    mail = EMAIL if _MAIL.fullmatch(bare) else ""
+    return _KINDS.get(whole) or _KINDS.get(bare) or both or mail
 
 
-def _halves(header: Sequence[str], kinds: list[str], rows: list[Sequence[str]]) -> list[str]:
-    """A bare "Name" beside one half of a name is the other half ("Name, Vorname"), unless most of its cells hold that half, too."""
+def _halves(kinds: list[str], rows: list[Sequence[str]]) -> list[str]:
+    """A "Name" or "Student" beside one half of a name is the other half ("Name, Vorname"), unless most of its cells hold that half, too."""
     for half, other in ((FIRST, LAST), (LAST, FIRST)):
         if half not in kinds or other in kinds:
             continue
         at = kinds.index(half)
-        for i, title in enumerate(header):
+        for i, kind in enumerate(kinds):
             both = [(row[at], row[i]) for row in rows if len(row) > max(at, i)]
             whole = [a for a, b in both if _words_in(a) & _words_in(b)]
-            if _in_one_word(_PARTS.findall(fold(title))) in _BARE.split() and (
-                2 * len(whole) <= len(both)
-            ):
+            if kind == NAME and 2 * len(whole) <= len(both):
                 kinds[i] = other
     return kinds
 
@@ -150,7 +162,8 @@ class Member(NamedTuple):
         named = list[tuple[str, str]]()
         for column, kind in ((FIRST, GIVEN), (MIDDLE, GIVEN), (LAST, FAMILY)):
             named += [(part, kind) for part, _ in _parts(by_kind.get(column))]
-        whole, *others = by_kind.get(NAME) or [""]
+        # "Pryce, Dashiell" tells which is which.
+        whole, *others = sorted(by_kind.get(NAME, [""]), key=lambda cell: "," not in cell)
         more = [*_parts([*others, whole] if named else others)]
         named = named or [*_parts([whole])]
         more += [(part, GIVEN) for part, _ in _parts(by_kind.get(PREFERRED))]
@@ -169,7 +182,7 @@ class Member(NamedTuple):
         values += [(value.partition("@")[0], USERNAME) for value, label in values if label == EMAIL]
         kept = tuple(
             (v, label)
-            for v, label in values
+            for v, label in dict.fromkeys(values)
             if len(v) >= (_LEAST_ID if label == ID_NUM else _LEAST_USER) and v not in words + also
         )
         handles = tuple(value for value, label in kept if label == USERNAME)
@@ -349,7 +362,8 @@ class Roster:
             text = data.decode(
                 next((name for mark, name in _MARKS.items() if data.startswith(mark)), "utf-8")
             )
-            delimiter = max(_DELIMITERS, key=text.strip().partition("\n")[0].count)
+            first = text.strip().partition("\n")[0]
+            delimiter = next((sign for sign in _DELIMITERS if sign in first), ",")
             rows = [
                 row
                 for row in csv.reader(
@@ -365,9 +379,14 @@ class Roster:
     def from_rows(cls, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Self:
         """The same, of a table that is in memory. RAISES (PiiError): E208, if no column is known; E209 for a row; E210, if nobody is on it."""
         rows = list(rows)
-        kinds = _halves(header, list(map(kind_of_header, header)), rows)
-        if not any(kinds):
-            raise PiiError(Errors.E208, known=", ".join(_SHOWN.values()))
+        kinds = _halves(list(map(kind_of_header, header)), rows)
+        # Columns that have no header, and hold something.
+        titles = [
+            title.strip() or f"column {n + 1}" * any("".join(row[n : n + 1]).strip() for row in rows)
+            for n, title in enumerate(header)
+        ]
+        if not any(kinds) or any(map(_VALUE.fullmatch, titles)):
+            raise PiiError(Errors.E208, known=", ".join(_SHOWN.values()), n=len(header))
         members = list[Member]()
         for number, row in enumerate(rows, 1):
             if any(cell.strip() for cell in row[len(kinds) :]):
@@ -377,7 +396,7 @@ class Roster:
         made = cls(members)
         if not len(made):
             raise PiiError(Errors.E210)
-        made.columns = tuple(zip(header, kinds, strict=True))
+        made.columns = tuple(zip(titles, kinds, strict=True))
         return made
 
     def find(self, text: str) -> list[Hit]:
