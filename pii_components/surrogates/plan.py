@@ -150,7 +150,6 @@ def _as_shown(text: str, people: Sequence[Person], linked: Sequence[Linked]) -> 
         for gender in "FM":
             if word in words(f"kin_{gender}"):
                 kin.add(owner)
-            if word in words(f"kin_{gender}") | words(f"titles_{gender}"):
                 # It outweighs a pronoun, which may be somebody else's.
                 votes[owner, gender] += 3
         after = linked[n + 1].item.start if n + 1 < len(linked) else len(text)
