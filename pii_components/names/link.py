@@ -13,7 +13,7 @@ and Jane Smith stay two people whose surrogates share a surname. Where several p
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import NamedTuple
 
@@ -74,55 +74,39 @@ def match_form(form: Form, full: tuple[str, ...], full_kinds: tuple[str, ...]) -
         if word not in full and not _is_like_one_of(word, full):
             return None
     lone = len(norms) == 1
-    places: dict[int, int] = {}
-    score = 0
-    free = list(range(len(full)))
-    for exact in (True, False):
-        for i, word in enumerate(norms):
-            if i in places or initials[i]:
-                continue
-            options = [
-                p
-                for p in free
-                if (full[p] == word if exact else _is_nick(word, full[p], lone=lone))
-            ]
-            if options:
-                same = [p for p in options if full_kinds[p] == kinds[i]]
-                places[i] = (same or options)[0]
-                free.remove(places[i])
-                score += (20 if exact else 8) + (2 if same else 0)
-        if len(places) == len(norms):
-            return score, tuple([places[i] for i in range(len(norms))])
     if not lone and len(norms) == len(full) and all(initials):
         # Initials alone, in the order of the name, whatever kinds they look like: "H.H." is Hoang Hien, and "E.N." "Nikuze, Esther".
         for order in _orders(full_kinds):
             if all(full[p].startswith(letter) for letter, p in zip(norms, order, strict=True)):
                 return len(norms), order
         return None
-    for i, word in enumerate(norms):
-        if i not in places and initials[i]:
-            options = [p for p in free if full[p].startswith(word)]
-            same = [p for p in options if full_kinds[p] == kinds[i]]
-            if options:
+    places: dict[int, int] = {}
+    score = 0
+    free = list(range(len(full)))
+    for of_initials, worth, more, is_one in (
+        (False, 20, 2, str.__eq__),
+        (False, 8, 2, partial(_is_nick, lone=lone)),
+        (True, 1, 0, _begins),
+        (False, 4, 0, partial(is_typo, alone=lone)),
+    ):
+        for i, word in enumerate(norms):
+            if i in places or initials[i] != of_initials:
+                continue
+            if options := [p for p in free if is_one(word, full[p])]:
+                same = [p for p in options if full_kinds[p] == kinds[i]]
                 places[i] = (same or options)[0]
                 free.remove(places[i])
-                score += 1
-    for i, word in enumerate(norms):
-        if i not in places and not initials[i]:
-            slips = [p for p in free if is_typo(word, full[p], alone=lone)]
-            if slips:
-                places[i] = slips[0]
-                free.remove(slips[0])
-                score += 4
+                score += worth + (more if same else 0)
     if len(places) < len(norms):
         return None
-    if (
-        not lone
-        and all(initials)
-        and (places[0], places[len(norms) - 1]) not in [(o[0], o[-1]) for o in _orders(full_kinds)]
-    ):
+    ends = places[0], places[len(norms) - 1]
+    if not lone and all(initials) and ends not in [(o[0], o[-1]) for o in _orders(full_kinds)]:
         return None
     return score, tuple([places[i] for i in range(len(norms))])
+
+
+def _begins(letter: str, word: str) -> bool:
+    return word.startswith(letter)
 
 
 def match_person(form: Form, person: "Person") -> Match | None:
