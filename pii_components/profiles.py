@@ -122,8 +122,9 @@ def _is_behind(before: str, nouns: Container[str]) -> bool:
     if _BEHIND.search(before):
         return True
     parted = _PARTED.search(before)
+    word = parted[1].lower() if parted else ""
     # Not so in "gave her to Acme", "my college Ridgeview".
-    return bool(parted) and parted[1].lower() not in STOP_WORDS and parted[1].lower() not in nouns
+    return bool(word) and word not in STOP_WORDS and word not in nouns
 
 
 def is_sentence_start(before: str) -> bool:

@@ -334,9 +334,7 @@ class _Among:
 
     def matches(self, form: Form) -> dict[int, Match]:
         """RETURNS (dict[int, Match]): Place of a person who may have the name -> how it fits them, in order."""
-        tried = (
-            (n, match_person(form, self.people[n])) for n in self.near(form)
-        )
+        tried = ((n, match_person(form, self.people[n])) for n in self.near(form))
         return {n: match for n, match in tried if match}
 
 

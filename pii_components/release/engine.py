@@ -24,10 +24,10 @@ from ..labels import HEADER, NAME_STUDENT
 from ..names.people import NO_PEOPLE, People, people_of
 from ..offsets import OffsetMap
 from ..profiles import KEEP, Profile
+from ..surrogates.plan import ScopePeople
 from ..vault.vault import Hidden, Release, pack_tokens, record_edits
 from .columns import NO_THREAD, THREAD
 from .review import Decided, apply_decisions, text_hash
-from ..surrogates.plan import ScopePeople
 from .sweep import Surnames, add_swept
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ import csv
 import io
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -382,7 +382,8 @@ class Roster:
         kinds = _halves(list(map(kind_of_header, header)), rows)
         # Columns that have no header, and hold something.
         titles = [
-            title.strip() or f"column {n + 1}" * any("".join(row[n : n + 1]).strip() for row in rows)
+            title.strip()
+            or f"column {n + 1}" * any("".join(row[n : n + 1]).strip() for row in rows)
             for n, title in enumerate(header)
         ]
         if not any(kinds) or any(map(_VALUE.fullmatch, titles)):
@@ -756,7 +757,10 @@ class PiiRoster(Pipe):
             k
             for k in known
             if not is_name(k.label)
-            and (k.source != "model" or inside.isdisjoint((i, k.label) for i in range(k.start, k.end)))
+            and (
+                k.source != "model"
+                or inside.isdisjoint((i, k.label) for i in range(k.start, k.end))
+            )
         ]
         return merge_found(doc, details, [*cut_names(doc, names, found), *found])
 

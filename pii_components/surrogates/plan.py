@@ -55,7 +55,14 @@ from .headers import HEADER_REMOVED, find_headers
 from .keys import SurrogateKey
 from .numbers import id_key, phone_key, surrogate_id_num, surrogate_machine, surrogate_phone
 from .person_names import Forbidden, letters, name_people, render
-from .places import KEPT, is_people, surrogate_address, surrogate_education, surrogate_employer, surrogate_location
+from .places import (
+    KEPT,
+    is_people,
+    surrogate_address,
+    surrogate_education,
+    surrogate_employer,
+    surrogate_location,
+)
 from .style import in_case, randomize_same_shape, words
 from .values import Context, Generator, Item, canonical, distinct
 

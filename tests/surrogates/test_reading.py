@@ -93,7 +93,9 @@ def made(request) -> tuple[str, list[tuple[str, str, list[tuple[str, str, str]]]
     hips, found = HipsSurrogate(profile=PROFILES[request.param]), []
     hips.set_key(KEY)
     for line in SENTENCES:
-        marked = re.sub(r"\{([A-Z])\|", lambda m: "{" + SHORT[m[1]] + "|", line.replace(r"\n", "\n"))
+        marked = re.sub(
+            r"\{([A-Z])\|", lambda m: "{" + SHORT[m[1]] + "|", line.replace(r"\n", "\n")
+        )
         doc = hips(make_doc(marked))
         new, edits = doc._.deidentified, doc._.pii_offsets.edits
         pieces = [
