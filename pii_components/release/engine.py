@@ -24,7 +24,6 @@ from ..labels import HEADER, NAME_STUDENT
 from ..names.people import NO_PEOPLE, People, people_of
 from ..offsets import OffsetMap
 from ..profiles import KEEP, Profile
-from ..surrogates.plan import ScopePeople
 from ..vault.vault import Hidden, Release, pack_tokens, record_edits
 from .columns import NO_THREAD, THREAD
 from .review import Decided, apply_decisions, text_hash
@@ -388,6 +387,7 @@ def use_roster(nlp: "Language", roster: "Roster | None") -> None:
     """Find the names of a class list in all texts, and make no surrogate that is one of them. Where the scope is "corpus", who is on the list has one
     surrogate in all documents."""
     from ..ruler.roster import add_roster
+    from ..surrogates.plan import ScopePeople
 
     if roster is None:
         return

@@ -70,7 +70,7 @@ NO_SURROGATE = "no surrogate"
 # What a word beside a surrogate is called that was made to agree with it: "an" before a vowel, the s of a possessive.
 AGREEMENT = "AGREEMENT"
 _POSSESSIVE = re.compile(r"['’][sS]\Z")
-_NAMED = re.compile(r"[^\W\d_]{3}|[A-Z]{2}")
+_NAMED = re.compile(r"[^\W\d_]{3}|[A-Z]\.?[A-Z]")
 _KIN = re.compile(r"\b([^\W\d_]+),?\s+\Z")
 _OPENS, _CLOSES = re.compile(r"(?<!\w)['‘](?=\w)"), re.compile(r"(?<=\w)['’](?!\w)")
 _PRONOUN = re.compile(r"\b(?:s?he|her|hers|herself|him|his|himself)\b", re.IGNORECASE)
