@@ -33,7 +33,7 @@ from ..llm import CODES
 from ..llm.models import Prices
 from ..llm.pipeline import add_components, read_config
 from ..llm.pipeline import report as llm_report
-from ..profiles import HEADERS, KEEP, Profile
+from ..profiles import CORPUS, HEADERS, KEEP, Profile
 from ..release.columns import KEEP_IDS, NO_THREAD, PSEUDONYM, THREAD, Columns, Ids, ThreadOf
 from ..release.engine import Engine, load_engine, read_roster, use_roster
 from ..release.report import (
@@ -183,7 +183,10 @@ class Job:
             read_config(settings.llm)
             self.prices = Prices.load(settings.prices or None)
         self.roster = read_roster(settings.roster)
-        self.in_threads = (settings.scope or Profile.load(settings.profile).scope) == THREAD
+        scope = settings.scope or Profile.load(settings.profile).scope
+        # Who is on a class list is one person in all files.
+        self.scope = CORPUS if self.roster and not settings.scope and scope != THREAD else scope
+        self.in_threads = self.scope == THREAD
         need(settings.thread, "thread", self.in_threads, "scope = thread")
         self.vault = Path(settings.vault) if settings.vault else None
         self.decided: Path | None = None
@@ -228,7 +231,7 @@ class Job:
             settings.model,
             profile=settings.profile,
             key=self.key.secret,
-            scope=settings.scope,
+            scope=self.scope,
             headers=settings.headers,
             operating_point=settings.operating_point,
             debug=common.global_option("debug"),
@@ -302,7 +305,7 @@ class Job:
             run.sweep = SweepLog(self.target, self.key.secret, roster=self.roster)
         tell_start(source, self.key, old)
         self.tell_way_back(source)
-        tell_roster(self.roster)
+        tell_roster(self.roster, self.scope)
         process(run, resume=settings.resume)
         return self.finish(run, report_path)
 
@@ -368,9 +371,10 @@ class Job:
         return named if is_taken or out in places or named.exists() else plain
 
     def learn(self, engine: Engine) -> None:
-        """First reading of the input: its names, those of each thread, and what is swept. RAISES (PiiError): E570."""
+        """First reading of the input: its names, which no surrogate may be, those of each thread, and what is swept. RAISES (PiiError): E570."""
         hide = self.settings.sweep == HIDE
-        if not (hide or self.thread_of):
+        listed = self.roster is not None and self.scope == CORPUS
+        if not (hide or self.thread_of or listed):
             return
         thread_of = None
         with closing(self.open()) as first:
@@ -615,20 +619,27 @@ def tell_start(source: Source, key: common.Key, old: RunState | None) -> None:
 
 
 def taken_of(roster: "Roster | None") -> dict[str, Any] | None:
-    """For the report: how many people a class list has, what was read of them, and the columns that nobody understood."""
+    """For the report: how many people a class list has and how many have no family name, what was read, and the columns that nobody understood."""
     if roster is None:
         return None
     shown = [
         safe_name(name, i) for i, (name, kind) in enumerate(roster.columns, 1) if name and not kind
     ]
-    return {"people": roster.people, "read": roster.kinds, "not_understood": shown}
+    lacking = sum(not member.family for member in roster.members)
+    read = {"read": roster.kinds, "not_understood": shown, "without_family_name": lacking}
+    return {"people": len(roster)} | read
 
 
-def tell_roster(roster: "Roster | None") -> None:
-    """What was taken of a class list: "24 people: given, family, e-mail"."""
-    if taken := taken_of(roster):
-        tell(f"class list: {taken['people']} people: {', '.join(taken['read'])}")
-    if taken and taken["not_understood"]:
+def tell_roster(roster: "Roster | None", scope: str = "") -> None:
+    """What was taken of a class list: "24 people: given, family, e-mail". scope (str): Of surrogates, if there are some."""
+    if not (taken := taken_of(roster)):
+        return
+    tell(f"class list: {taken['people']} people: {', '.join(taken['read'])}")
+    if scope == CORPUS:
+        tell("each of them has one surrogate in all files (scope = corpus); INPUT is read twice")
+    if n := taken["without_family_name"]:
+        tell(f"people of the class list of whom no family name was read: {n}")
+    if taken["not_understood"]:
         names = ", ".join(taken["not_understood"][:20])
         tell(f"columns of the class list that are not understood, and not used: {names}")
 

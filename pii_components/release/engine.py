@@ -389,21 +389,19 @@ def read_roster(path: str) -> "Roster | None":
 
 
 def use_roster(nlp: "Language", roster: "Roster | None") -> None:
-    """Find the names of a class list in all texts, and make no surrogate that is one of them."""
-    from spacy.tokens import Doc
-    from spacy.vocab import Vocab
-
+    """Find the names of a class list in all texts, and make no surrogate that is one of them. Where the scope is "corpus", who is on the list has one
+    surrogate in all documents."""
     from ..ruler.roster import add_roster
-    from ..spans import Candidate, write_spans
+    from ..surrogates.plan import ScopePeople
 
     if roster is None:
         return
     add_roster(nlp, roster)
-    # Words of the pipeline's own vocabulary would be saved with it.
-    doc = Doc(Vocab(), words=sorted(roster.words))
-    write_spans(doc, [Candidate(i, i + 1, NAME_STUDENT) for i in range(len(doc))])
+    people = roster.persons()
     for name in surrogate_pipes(nlp):
-        nlp.get_pipe(name).observe([doc])  # type: ignore[attr-defined]
+        component: Any = nlp.get_pipe(name)
+        component.corpus_names.add(roster.words)
+        component.listed = ScopePeople(people, (NAME_STUDENT,) * len(people))
 
 
 def load_pipeline(model: str | Path, *, debug: bool = False, **options: Any) -> "Language":
