@@ -31,6 +31,7 @@ from .values import Item
 
 MODEL = "resources/surrogates/headers.json"
 HEADER_REMOVED = "header removed"
+NEVER = {"bias": -1.0}  # weights under which no line is a header
 PART = "\u241e"  # stands between the texts of one record (files.record.JOINT): each has a header of its own
 # What a label tells of a line.
 _GROUPS = {
@@ -185,11 +186,15 @@ def weigh(features: Mapping[str, float], weights: Mapping[str, float]) -> float:
 
 
 def find_headers(
-    text: str, items: Sequence[Item], weights: Mapping[str, float] | None = None
+    text: str,
+    items: Sequence[Item],
+    weights: Mapping[str, float] | None = None,
+    decided: Sequence[tuple[int, int, bool]] = (),
 ) -> list[tuple[int, int]]:
     """Start and end of each header and running head, sorted; no item lies across an edge.
 
     items: Sorted, without overlaps; those that are kept too. weights (Mapping | None): Those that ship, by default.
+    decided (Sequence[tuple[int, int, bool]]): Start and end of lines that go, or stay, whatever they look like; the last word holds.
     """
     weights, found, at = weights or shipped_weights(), list[tuple[int, int]](), 0
     for part in text.split(PART):
@@ -210,6 +215,11 @@ def find_headers(
             for line, gone in zip(lines, chosen, strict=True)
         ):
             chosen = [False] * len(lines)
+        for start, end, goes in decided:
+            chosen = [
+                goes if start < at + line.end and at + line.start < end else was
+                for line, was in zip(lines, chosen, strict=True)
+            ]
         found += [(at + start, at + end) for start, end in stretches(part, inside, lines, chosen)]
         at += len(part) + 1
     return found
