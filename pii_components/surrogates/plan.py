@@ -225,7 +225,7 @@ def plan(
     pools: Mapping[str, Sequence[str]] | None = None,
     everyone: ScopePeople = EMPTY,
     people: People | None = None,
-    lines: Sequence[tuple[int, int, bool]] = (),
+    lines: Sequence[tuple[int, int, bool | None]] = (),
 ) -> list[Replacement]:
     """Decide what stands in the place of each span.
 
@@ -236,7 +236,7 @@ def plan(
     pools (Mapping[str, Sequence[str]] | None): Label -> values of the corpus, for profiles that draw from it.
     everyone (ScopePeople): Who else is in a wider scope.
     people (People | None): Who is named in the items, if that is at hand.
-    lines (Sequence[tuple[int, int, bool]]): Start and end of lines that are headers, or none, whatever is learned.
+    lines (Sequence[tuple[int, int, bool | None]]): Which lines are headers, or none: `decided` of `find_headers`.
     RETURNS (list[Replacement]): One for each item that is not kept, and for each header that is removed, with the items in it.
     """
     if people is None:
@@ -300,7 +300,7 @@ def plan(
             new = _without_key(item, text, profile)
         found.append(_replacement(item, old, new, note))
     found = [*_agreeing(text, found)]
-    if profile.header != REMOVE and not lines:
+    if profile.header != REMOVE and not any(goes for *_, goes in lines):
         return found
     headers = find_headers(text, items, None if profile.header == REMOVE else NEVER, lines)
     return _without_headers(found, headers)

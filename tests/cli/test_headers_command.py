@@ -11,7 +11,7 @@ from pii_components.release.engine import load_engine
 from pii_components.release.review import Review
 from pii_components.release.scale import WorkerConfig, results
 from tests.cli.conftest import KEY, put, report
-from tests.files.made_docx import plain_docx
+from tests.files.made_docx import part, plain_docx, repack, run
 
 HEADER = ("Ina Sorel", "Prof. Odile Prath", "Design Studio 210")
 BODY = "The map of my week\n\nI drew a map of my week, and Buzan says that a map helps everyone who draws one.\n"
@@ -111,3 +111,19 @@ def test_a_removed_line_is_reviewed_and_may_stay(folder, pii_edu):
     assert review.mark(1, True) == 0
     assert "HEADER" not in [span[2] for span in next(review.gold()).spans]
     review.close()
+
+
+def test_cells_and_comments_of_documents_stay(folder, pii_edu):
+    table = "".join(f"<w:tr><w:tc><w:p>{run(cell)}</w:p></w:tc></w:tr>" for cell in HEADER)
+    body = "".join(f"<w:p>{run(line)}</w:p>" for line in BODY.split("\n"))
+    shown = part("document").replace("></w:", f"><w:body><w:tbl>{table}</w:tbl>{body}</w:body></w:")
+    comments = part("comments", *map(run, (HEADER[0], HEADER[2])))
+    put(folder / "in/a.docx", repack(plain_docx(), document=shown, comments=comments))
+    put(folder / "in/b.csv", 'grade,essay\n7,"' + TEXT + '"\n')
+    put(folder / "in/c.json", json.dumps({"essay": TEXT}))
+    put(folder / "in/d.docx", repack(plain_docx(*TEXT.split("\n")), comments=comments))
+    assert pii_edu(f"deidentify in --out out {REMOVE}").exit_code == 0
+    assert header_rows("h.csv") == [("d.docx", "\n".join(HEADER))]
+    for name, times in (("a.docx.txt", 2), ("b.csv", 1), ("c.json.txt", 1), ("d.docx.txt", 1)):
+        text = (folder / "out" / name).read_text("utf8")
+        assert text.count("Design Studio 210") == times and "Sorel" not in text
