@@ -77,6 +77,7 @@ class Record:
     unread (tuple[str, ...]): Kinds of what the document holds and nobody read: "image", which stays; others, which do not.
     thread (str): What it belongs to, where texts of a thread share a scope; empty for nothing.
     encoding (str): Of its file, where nobody named it and it was found by the bytes; else empty.
+    stays (tuple[tuple[int, int], ...]): Start and end of cells, comments and the like, which are no headers of the text.
     """
 
     number: int
@@ -88,6 +89,7 @@ class Record:
     unread: tuple[str, ...] = ()
     thread: str = field(default="", repr=False)
     encoding: str = ""
+    stays: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

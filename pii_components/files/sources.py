@@ -337,7 +337,9 @@ def read_file(
     except PiiError as err:
         return Skip(number, err)
     body, others = (new, (codec, bom), table), (("(file name)", name),)
-    return Record(number, new, table.text(), body, others, unread=unread, encoding=found)
+    text = table.text()
+    stays = ((0, len(text)),)  # a cell is no header
+    return Record(number, new, text, body, others, unread=unread, encoding=found, stays=stays)
 
 
 def decode_text(data: bytes, number: int, name: str, *, encoding: str = "utf-8") -> Record | Skip:

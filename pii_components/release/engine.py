@@ -244,12 +244,16 @@ class Engine:
 
     def _find(self, records: Sequence[Record]) -> "list[Doc]":
         """Documents with what was found or decided, and nothing replaced."""
-        texts = [record.text for record in records]
-        docs = list(
-            self.nlp.pipe(texts, batch_size=max(1, len(texts)), disable=surrogate_pipes(self.nlp))
-        )
-        self._overrule(docs)
-        return docs
+        docs, size = map(self._made, records), max(1, len(records))
+        found = list(self.nlp.pipe(docs, batch_size=size, disable=surrogate_pipes(self.nlp)))
+        self._overrule(found)
+        return found
+
+    def _made(self, record: Record) -> "Doc":
+        """A document that knows which of its lines are no headers."""
+        doc = self.nlp.make_doc(record.text)
+        doc._.pii_lines = [(start, end, None) for start, end in record.stays]
+        return doc
 
     def _overrule(self, docs: "Sequence[Doc]") -> None:
         for doc in docs if self.decisions else ():
@@ -260,8 +264,7 @@ class Engine:
         """Documents that went through the pipeline; with surnames of the whole corpus and who is in the thread, if they are known; and with
         decisions."""
         if self.surnames is None and self.threads is None and not self.decisions:
-            texts = [record.text for record in records]
-            return list(self.nlp.pipe(texts, batch_size=max(1, len(records))))
+            return list(self.nlp.pipe(map(self._made, records), batch_size=max(1, len(records))))
         done: list[Doc] = []
         # One that failed is not among those found: then each is tried alone.
         for record, doc in zip(records, self._find(records), strict=True):

@@ -24,9 +24,9 @@ from ..files.formats.base import LabelledText, is_label
 from ..files.record import Record, Skip, open_binary
 from ..files.sources import open_source
 from ..files.writers import GrowingFile, new_file, writing
-from ..labels import LABELS, ORGANISATION, ROLES, is_name, role_of
+from ..labels import HEADER, LABELS, ORGANISATION, ROLES, is_name, role_of
 from ..offsets import Edit, OffsetMap
-from ..profiles import KEEP, Profile
+from ..profiles import KEEP, REMOVE, Profile
 from .sweep import HIGH, LOW, MEDIUM
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ ORDER = (
     "Most likely mistakes first: each span counts 1 less its score; each place in clear that is, elsewhere, part of what was hidden counts "
     "1, 0.5 or 0.1, as its risk is high, medium or low."
 )
+_LINE = re.compile(r"\S(?:[^\n]*\S)?")
 _AROUND = 40  # characters that are shown on either side of a mention
 _ITEM = ("start", "end", "label", "role", "score", "source", "reason", "action")
 _DECISIONS, _REVIEW, _DECIDED = "pii_edu_decisions", "pii_edu_review", ".decisions.jsonl"
@@ -88,8 +89,8 @@ def _need(fine: bool) -> None:
 
 
 class Decided(NamedTuple):
-    """What a person said of a stretch of a text. verdict (str): One of `VERDICTS`. label (str): Empty if there is nothing personal.
-    role (str): Of a detail, whose it is."""
+    """What a person said of a stretch of a text. verdict (str): One of `VERDICTS`. label (str): Empty if there is nothing personal;
+    HEADER of lines that go, or stay if that was rejected. role (str): Of a detail, whose it is."""
 
     start: int
     end: int
@@ -105,9 +106,11 @@ def apply_decisions(doc: "Doc", decided: Sequence[Decided]) -> None:
 
     cands = read_spans(doc)
     roles: dict[tuple[int, int], str] = {}
+    lines = [(d.start, d.end, d.verdict != REJECT) for d in decided if d.label == HEADER]
+    doc._.pii_lines = [*(doc._.pii_lines or ()), *lines]
     for start, end, label, role, _ in decided:
         span = doc.char_span(start, end, alignment_mode="expand")
-        if not span:  # white space
+        if not span or label == HEADER:  # white space
             continue
         if not label:
             cands = [c for c in cands if not _is_inside(doc, c, start, end)]
@@ -219,12 +222,14 @@ class Decisions:
         yield from (self.actions[i] for i in self.history.get(number, ()) if i not in self.undone)
 
     def decided(self, number: int) -> list[Decided]:
-        """RETURNS (list[Decided]): What holds of a document, in the order in which it was said; of one stretch the last word."""
-        out: dict[tuple[int, int], Decided] = {}
+        """RETURNS (list[Decided]): What holds of a document, in the order in which it was said; of one stretch the last word, and of the
+        line that it is."""
+        out: dict[tuple[int, int, bool], Decided] = {}
         for row in self._done(number):
-            for where in row["at"][number] if row["do"] in VERDICTS else ():
+            for start, end in row["at"][number] if row["do"] in VERDICTS else ():
+                where = start, end, row["label"] == HEADER
                 out.pop(where, None)
-                out[where] = Decided(where[0], where[1], row["label"], row["role"], row["do"])
+                out[where] = Decided(start, end, row["label"], row["role"], row["do"])
         return list(out.values())
 
     def is_reviewed(self, number: int) -> bool:
@@ -330,6 +335,8 @@ class ReviewFile:
         items = [_item(*span[:8], state=FOUND) for span in row["spans"]]
         items += self.suspects(row, swept)
         for start, end, label, role, verdict in decided:
+            if label == HEADER:
+                continue
             if not label:
                 reason = "a person says: nothing personal"
                 blank = _item(start, end, "", "", None, SOURCE, reason, KEEP, state=REJECTED)
@@ -343,7 +350,27 @@ class ReviewFile:
             action = self.profile.action(label, role)
             items = [item for item in items if item["end"] <= start or item["start"] >= end]
             items.append(_item(start, end, label, *about, action, state=verdict))
-        return sorted(items, key=lambda item: (item["start"], item["end"]))
+        return sorted(items, key=_place)
+
+    @staticmethod
+    def with_lines(
+        row: Mapping[str, Any], decided: Sequence[Decided], items: Sequence[dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        """RETURNS (list[dict]): Lines that are removed as headers, each in the place of what stands in it; and the other items."""
+        about = (HEADER, "", None, "headers", "learned: a line of a header", REMOVE)
+        lines = [_item(*where, *about, state=FOUND) for where in row.get("headers", ())]
+        for start, end, label, _, verdict in decided:
+            if label == HEADER:
+                lines = [line for line in lines if not _overlap(line, start, end)]
+                stays = verdict == REJECT
+                about = (HEADER, "", None, SOURCE, _REASON, KEEP if stays else REMOVE)
+                lines.append(_item(start, end, *about, state=REJECTED if stays else verdict))
+        gone = [line for line in lines if line["action"] == REMOVE]
+        rest = [item for item in items if not any(_overlap(item, *_place(line)) for line in gone)]
+        # A line that stays is what stands in it, or else is shown as such.
+        stay = [line for line in lines if line["action"] == KEEP]
+        stay = [line for line in stay if not any(_overlap(line, *_place(item)) for item in rest)]
+        return sorted([*gone, *rest, *stay], key=_place)
 
     @staticmethod
     def missed(row: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> int:
@@ -360,6 +387,21 @@ class ReviewFile:
 def _item(*values: Any, state: str) -> dict[str, Any]:
     """RETURNS (dict): What there is to see at one place."""
     return dict(zip(_ITEM, values, strict=True), state=state)
+
+
+def _place(item: Mapping[str, Any]) -> tuple[int, int]:
+    return item["start"], item["end"]
+
+
+def _overlap(item: Mapping[str, Any], start: int, end: int) -> bool:
+    return bool(item["start"] < end and start < item["end"])
+
+
+def shown_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """YIELDS (tuple[int, int]): The lines that a stretch touches, without blank ones and white space around them."""
+    first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end - 1) % (len(text) + 1)
+    for match in _LINE.finditer(text, first, last):
+        yield match.span()
 
 
 def decisions_path(run: Path) -> Path:
@@ -456,9 +498,15 @@ class Review:
         ]
 
     def state(self, number: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """RETURNS (tuple): The row of a document, and its items (see `ReviewFile.items`)."""
+        """RETURNS (tuple): The row of a document, and its items (see `ReviewFile.items`) with the lines that are removed."""
+        row, decided = self.file.rows[number], self.decisions.decided(number)
+        items = self.file.items(row, decided, self.swept.get(number, ()))
+        return row, self.file.with_lines(row, decided, items)
+
+    def spans(self, number: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """RETURNS (tuple): The row of a document, and its items, those of lines that are removed too."""
         row = self.file.rows[number]
-        return row, self.file.items(row, self.decisions.decided(number), self.swept.get(number, ()))
+        return row, self.file.items(row, self.decisions.decided(number))
 
     def document(self, number: int) -> dict[str, Any]:
         """RETURNS (dict): All that the page shows of a document, with its text. RAISES (KeyError): If there is none."""
@@ -467,27 +515,33 @@ class Review:
             "items": items,
             "edits": row["edits"],
             "reviewed": self.decisions.is_reviewed(number),
-            "missed": self.file.missed(row, items),
+            "missed": self.file.missed(*self.spans(number)),
             "can_undo": bool(self.decisions.last(number)),
         }
 
     def decide(
         self, number: int, verdict: str, start: int, end: int, label: str = "", role: str = ""
     ) -> int:
-        """Keep what a person says of a stretch. label (str): For RELABEL and ADD; ACCEPT keeps what there is, REJECT has none.
-        RETURNS (int): The number of the action. RAISES (PiiError): E580, if that cannot be; E002, E003, E512."""
+        """Keep what a person says of a stretch. label (str): For RELABEL and ADD; ACCEPT keeps what there is, REJECT has none. HEADER
+        takes the lines of the stretch out. RETURNS (int): The number of the action. RAISES (PiiError): E580, if that cannot be; E002, E003, E512."""
         text, (_, items) = self.entries[number].text, self.state(number)
+        if label == HEADER and verdict in (ADD, RELABEL):
+            lines = list(shown_lines(text, start, end)) or [(start, end)]
+            (start, _), (_, end), verdict = lines[0], lines[-1], ADD
         exact = next((item for item in items if (item["start"], item["end"]) == (start, end)), None)
         reason = _why_not(text, items, start, end, is_span=exact is not None or verdict == ADD)
         if exact is not None and verdict == ACCEPT:
             if exact["state"] in (SUSPECT, REJECTED) or not exact["label"]:
                 reason = reason or "it has no label yet; give it one"
             label, role = exact["label"], exact["role"]
+        is_line = exact is not None and exact["label"] == HEADER and exact["action"] == REMOVE
+        if is_line and verdict in (ADD, RELABEL) and label != HEADER:
+            reason = "it is in a line that is removed; reject that first"
         if reason:
             raise PiiError(Errors.E580, start=start, end=end, reason=reason)
         if verdict == REJECT:
-            label = role = ""
-        elif label not in LABELS:
+            label, role = HEADER if is_line else "", ""
+        elif label not in (*LABELS, HEADER):
             raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
         elif verdict != ACCEPT and role and role not in (*ROLES, ORGANISATION):
             raise PiiError(
@@ -503,7 +557,7 @@ class Review:
     def mark(self, number: int, done: bool) -> int:
         """Mark a document as reviewed, or no longer: what is not decided about is right as it is. RETURNS (int): How many protected spans the
         release had left in clear. RAISES (PiiError): E512."""
-        missed = self.file.missed(*self.state(number))
+        missed = self.file.missed(*self.spans(number))
         self.decisions.append(
             REVIEWED if done else REOPENED,
             [self._at(number)],
@@ -528,6 +582,7 @@ class Review:
         start, end = said["at"][number][0]
         spans = self.file.rows[number]["spans"]
         label = next((str(span[2]) for span in spans if (span[0], span[1]) == (start, end)), "")
+        label = HEADER if said["label"] == HEADER else label
         words = self.entries[number].text[start:end].split()
         form = re.compile(
             r"(?<!\w)" + r"\s+".join(map(re.escape, words)) + r"(?!\w)", re.IGNORECASE
@@ -555,15 +610,13 @@ class Review:
         """Whether what was said may hold of another place with the same words."""
         verdict = said["do"]
         action = self.file.profile.action(said["label"], said["role"])
-        hides = verdict in (ADD, RELABEL) and action != KEEP
-        near = [
-            item for item in items if item["start"] < match.end() and match.start() < item["end"]
-        ]
+        hides = verdict in (ADD, RELABEL) and action != KEEP and label != HEADER
+        near = [item for item in items if _overlap(item, *match.span())]
         if not near:
             return hides and as_written
         if len(near) > 1 or (near[0]["start"], near[0]["end"]) != match.span():
             return False
-        if near[0]["state"] == SUSPECT:
+        if near[0]["state"] == SUSPECT and label != HEADER:
             return hides or verdict == REJECT
         return bool(near[0]["state"] == FOUND and near[0]["label"] == label != "")
 
@@ -588,7 +641,7 @@ class Review:
             raise PiiError(Errors.E581)
         for number in numbers:
             entry, spans = self.entries[number], []
-            for item in self.state(number)[1]:
+            for item in self.spans(number)[1]:
                 if item["state"] not in (SUSPECT, REJECTED):
                     spans.append((item["start"], item["end"], item["label"]))
             yield LabelledText(entry.name, entry.text, tuple(spans))

@@ -35,7 +35,7 @@ from ..profiles import KEEP
 from ..vault.vault import Vault
 from .engine import Engine, Result
 from .report import MOST_LISTED, Report
-from .review import review_key, text_hash
+from .review import review_key, shown_lines, text_hash
 from .sweep import HIGH, LOW, MEDIUM, RISKS, Originals, Surnames, names_of
 
 if TYPE_CHECKING:
@@ -354,6 +354,9 @@ class ReviewOut(SidecarFile):
             "edits": result.offsets.edits,
             "length": [len(record.text), len(result.text)],
             "parts": _parts_in_clear(record.text, result),
+            "headers": [
+                line for where in result.headers for line in shown_lines(record.text, *where)
+            ],
         }
         self.write(json.dumps(row).encode("ascii") + b"\n")
 
@@ -369,7 +372,7 @@ def place_from(folder: Path, place: Path) -> str:
 def _parts_in_clear(text: str, result: Result) -> list[tuple[int, int, str]]:
     """Where in the same document something stands in clear that is a part of what is hidden: a surname, a given name, a value."""
     values = _originals_of(text, result, str, surnames=True)
-    known = [(s.start_char, s.end_char) for s in result.spans]
+    known = [*((s.start_char, s.end_char) for s in result.spans), *result.headers]
     return values.find(text, spans=known, exempt=result.names(kept=True).words())
 
 

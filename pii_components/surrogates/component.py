@@ -340,6 +340,7 @@ class HipsSurrogate(Configured, Pipe):
             pools=self.corpus_names.shared() if profile.pool == "corpus" else None,
             everyone=self._everyone or (self.listed if self.scope == CORPUS else EMPTY),
             people=people_of(doc, key, text),
+            lines=doc._.pii_lines or (),
         )
         new, offsets = apply_replacements(text, replacements)
         rows = []

@@ -51,7 +51,7 @@ from .handles import (
     surrogate_url,
     surrogate_username,
 )
-from .headers import HEADER_REMOVED, find_headers
+from .headers import HEADER_REMOVED, NEVER, find_headers
 from .keys import SurrogateKey
 from .numbers import id_key, phone_key, surrogate_id_num, surrogate_machine, surrogate_phone
 from .person_names import Forbidden, letters, name_people, render
@@ -236,6 +236,7 @@ def plan(
     pools: Mapping[str, Sequence[str]] | None = None,
     everyone: ScopePeople = EMPTY,
     people: People | None = None,
+    lines: Sequence[tuple[int, int, bool | None]] = (),
 ) -> list[Replacement]:
     """Decide what stands in the place of each span.
 
@@ -246,6 +247,7 @@ def plan(
     pools (Mapping[str, Sequence[str]] | None): Label -> values of the corpus, for profiles that draw from it.
     everyone (ScopePeople): Who else is in a wider scope.
     people (People | None): Who is named in the items, if that is at hand.
+    lines (Sequence[tuple[int, int, bool | None]]): Which lines are headers, or none: `decided` of `find_headers`.
     RETURNS (list[Replacement]): One for each item that is not kept, and for each header that is removed, with the items in it.
     """
     if people is None:
@@ -314,7 +316,10 @@ def plan(
             new = _without_key(item, text, profile, joined)
         found.append(_replacement(item, old, new, note))
     found = [*_agreeing(text, found)]
-    return _without_headers(text, items, found) if profile.header == REMOVE else found
+    if profile.header != REMOVE and not any(goes for *_, goes in lines):
+        return found
+    headers = find_headers(text, items, None if profile.header == REMOVE else NEVER, lines)
+    return _without_headers(found, headers)
 
 
 def _values(text: str, items: Sequence[Item]) -> dict[str, set[str]]:
@@ -420,10 +425,9 @@ def _is_possessive(text: str, start: int, end: int) -> bool:
 
 
 def _without_headers(
-    text: str, items: Sequence[Item], found: list[Replacement]
+    found: Sequence[Replacement], headers: Sequence[tuple[int, int]]
 ) -> list[Replacement]:
     """With headers removed, each as one replacement in the place of those inside it."""
-    headers = find_headers(text, items)
     rest = [rep for rep in found if not any(start <= rep.start < end for start, end in headers)]
     gone = [Replacement(start, end, "", HEADER, REMOVE, HEADER_REMOVED) for start, end in headers]
     return sorted([*gone, *rest], key=lambda rep: (rep.start, rep.end))

@@ -82,11 +82,12 @@ const open = (number) => work(async () => {
 function show(view) { document.body.dataset.view = view; $("document").hidden = !doc; if (view === "document") scrollTo(0, 0); }
 
 const isOpen = (item) => item.state === "found" || item.state === "suspect";
-const kindOf = (item) => item.state === "suspect" || item.state === "rejected" ? item.state
+const kindOf = (item) => item.label === "HEADER" ? (item.action === "remove" ? "removed" : "rejected") : item.state === "suspect" || item.state === "rejected" ? item.state
   : item.label.startsWith("NAME_") ? item.label.slice(5).toLowerCase() : ["EMAIL", "USERNAME", "ID_NUM", "PHONE_NUM", "URL_PERSONAL", "STREET_ADDRESS"].includes(item.label) ? "detail" : "indirect";
-const tagOf = (item) => item.state === "suspect" ? "in clear?" : item.state === "rejected" ? "not personal ✓"
+const tagOf = (item) => item.state === "suspect" ? "in clear?" : item.state === "rejected" ? (item.label === "HEADER" ? "line stays ✓" : "not personal ✓")
+  : item.label === "HEADER" ? `line removed${isOpen(item) ? "" : " ✓"}`
   : item.label.replace("NAME_", "").replace("_", " ") + (item.role && !item.label.startsWith("NAME_") ? ` · ${item.role}` : "") + (isOpen(item) ? "" : " ✓");
-const fate = (item) => item.state === "suspect" ? "in clear" : item.action === "keep" ? "stays" : `hidden: ${item.action}`;
+const fate = (item) => item.state === "suspect" ? "in clear" : item.action === "keep" ? "stays" : item.label === "HEADER" ? "removed with all in it" : `hidden: ${item.action}`;
 const verdict = { found: "not decided", suspect: "not decided", accept: "accepted", rejected: "rejected", relabel: "relabelled", add: "added" };
 function facts(item) {
   const score = item.score === null || item.score === undefined ? [] : [`score ${item.score.toFixed(2)}`];
@@ -174,7 +175,7 @@ function decide(what, start, end, label = "", role = "") {
     take(answer);
     action = answer.action;
     tell(`${{ accept: "Accepted", reject: "Rejected", relabel: "Relabelled", add: "Added" }[what]}: ${value}`);
-    const next = items.findIndex((item) => item.start >= end && isOpen(item));
+    const next = items.findIndex((item) => item.start >= start && isOpen(item));  // what stands in a line that stays, too
     focus(next >= 0 ? next : items.findIndex((item) => item.start === start));
     offer(value);
   });
@@ -209,7 +210,7 @@ function ask(id, then) {
   dialog.showModal();
 }
 function askLabel(what, start, end, known) {
-  $("labels-title").textContent = what === "add" ? "Hide this as" : "Change the label";
+  $("labels-title").textContent = what === "add" ? "Hide or remove this as" : "Change the label";
   $("labels-value").textContent = text.cut(start, end);
   $("label").value = known.label || (/\d/.test(text.cut(start, end)) ? "ID_NUM" : "NAME_STUDENT");
   $("role").value = known.role && !known.label.startsWith("NAME_") ? known.role : "";
@@ -297,7 +298,7 @@ const KEYS = {
   n: () => step(1), p: () => step(-1),
   a: onSpan((item) => (item.state === "suspect" || item.state === "rejected" ? askLabel("add", item.start, item.end, item) : decide("accept", item.start, item.end))),
   x: onSpan((item) => decide("reject", item.start, item.end)),
-  r: onSpan((item) => askLabel(item.state === "suspect" ? "add" : "relabel", item.start, item.end, item)),
+  r: onSpan((item) => askLabel(item.state === "suspect" || item.label === "HEADER" ? "add" : "relabel", item.start, item.end, item)),
   i: startSelecting, "/": find, g: showOthers,
   u: () => work(async () => {
     const answer = await api(`documents/${doc.number}/undo`, {}), i = current;
