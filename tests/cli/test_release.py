@@ -65,7 +65,7 @@ def test_what_exists_is_replaced_and_what_was_stopped_goes_on(day):
         ({"profil": "crapii"}, "E546"),
         ({"profile": 3}, "E650"),
         ({"operating_point": "all"}, "E519"),
-        ({"profile": "nobody's"}, "E519"),
+        ({"profile": "nobody's"}, "E425"),
     ],
 )
 def test_a_wrong_choice_is_refused_and_the_old_ones_stay(day, given, code):
