@@ -459,6 +459,7 @@ class Job:
             renamed += item.given is not None
             unread.update(item.unread)
         source.close()
+        tell_roster(self.roster)
         common.say(
             f"{n} documents of {words} words would be de-identified and {len(skips)} set aside; {renamed} would get another name"
         )

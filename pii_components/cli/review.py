@@ -78,7 +78,7 @@ def _serve(path: Path, kept: Path, port: int, *, browser: bool) -> None:
         raise PiiError(
             Errors.E005, package=err.name, what="pii-edu review", extra="presidio"
         ) from err
-    with locked(kept), _listen(port) as sock:
+    with locked(kept), listen(port) as sock:
         say("reading INPUT and OUTPUT once")
         # The address has a secret in it, and the arguments of a browser's process are for all to see.
         page = path.with_name(path.name + ".open.html")
@@ -107,7 +107,7 @@ def _serve(path: Path, kept: Path, port: int, *, browser: bool) -> None:
             )
 
 
-def _listen(port: int) -> socket.socket:
+def listen(port: int) -> socket.socket:
     try:
         return socket.create_server(("127.0.0.1", port))
     except OSError as err:

@@ -69,13 +69,29 @@ class Mark(BaseModel):
 
 def create_app(review: Review, token: str, host: str) -> FastAPI:
     """RETURNS (FastAPI): The application. token (str): What the address begins with. host (str): Address and port that it is asked under."""
+    return guarded(_routes(review), token, host)
+
+
+def review_app(review: Review) -> FastAPI:
+    """RETURNS (FastAPI): The review, to be mounted in an application that is guarded."""
+    return _app(_routes(review))
+
+
+def _app(router: APIRouter, prefix: str = "") -> FastAPI:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, telemetry=_TELEMETRY_OFF)  # type: ignore[arg-type]
-    app.include_router(_routes(review), prefix=f"/{token}")
-    hosts = (host, host.replace("127.0.0.1", "localhost"))
+    app.include_router(router, prefix=prefix)
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(*_: Any) -> Response:
         return _refused(PiiError(Errors.E584, reason="its fields"), 400)
+
+    return app
+
+
+def guarded(router: APIRouter, token: str, host: str) -> FastAPI:
+    """RETURNS (FastAPI): Answers one person on this machine, and nobody else."""
+    app = _app(router, f"/{token}")
+    hosts = (host, host.replace("127.0.0.1", "localhost"))
 
     @app.middleware("http")
     async def _guard(

@@ -99,7 +99,7 @@ class RunState:
     replace (bool): Whether an existing OUTPUT may be replaced. report (dict[str, Any]): The counts so far.
     beside (dict[str, int]): Bytes that are safe of each file that grows beside OUTPUT (`Run.BESIDE`). digests (dict[str, str]): Of all
     these bytes, under the key; "output" is the partial file.
-    complete (bool): Whether all is read and written, and only names are to be given, and the report to be made.
+    complete (bool): Whether all is read and written, and only names are to be given, and the report to be made. read (float): Share of INPUT.
     """
 
     settings: dict[str, str]
@@ -111,6 +111,7 @@ class RunState:
     beside: dict[str, int] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
     complete: bool = False
+    read: float = 0.0
 
     def save(self, path: Path) -> None:
         """Write the state so that a crash in between leaves the old one. RAISES (PiiError): E512."""
@@ -485,6 +486,7 @@ class Run:
             for batch, found in self.engine.stream(batches(items, self.batch_size)):
                 self._reading = False
                 self._process(batch, found)
+                self.state.read = self.source.position() / max(self.source.size, 1)
                 self.on_progress(self.source.position())
                 if self._asked_to_stop:
                     raise KeyboardInterrupt
