@@ -1,6 +1,7 @@
 """Our annotations of real and invented texts (docs/explanation/annotation.md): the classifier that learns from them, and scores on the
 sealed fifth, every look counted.
 
+    python -m scripts.annotated agreement
     python -m scripts.annotated score --texts essays_sample.jsonl --part sealed --out metrics/sealed.json
 
 `score` prints totals and never a case. Mentions count as hidden if all of their letters are. Private: students, teachers and connected
@@ -66,6 +67,69 @@ LOOKS = Path("metrics/looks.jsonl")
 KEPT_ROLES = (CITED, CHARACTER)
 DIRECT = tuple(label for label in LABELS if label not in INDIRECT_LABELS)
 PARTS = {"open": (FIRST, SECOND), "first": (FIRST,), "second": (SECOND,), "sealed": (SEALED,)}
+
+
+@app.command()
+def agreement(*, folder: FolderOpt = Path("assets/annotations")) -> None:
+    """Print how far the two readers agree, as docs/explanation/annotation.md has it."""
+    print("\n".join(agreement_table(folder)))
+
+
+def agreement_table(folder: Path) -> list[str]:
+    """RETURNS (list[str]): A row for each source: F1 of the readers (same offsets and label), kappa of roles."""
+    heads = (
+        "source|texts|names|F1|kappa of roles|details|F1|indirect identifiers|F1|marks of one alone"
+    )
+    lines = []
+    for path in sorted(folder.glob("*.jsonl")):
+        rows = [json.loads(line) for line in path.read_text("utf8").splitlines()]
+        pairs = [(_marks(row, "first"), _marks(row, "second")) for row in rows]
+        cells = [path.stem, str(len(rows))]
+        for kind in ("NAME", "detail", "indirect"):
+            cells += _agreed(pairs, kind)
+            if kind == "NAME":
+                cells.append(f"{_kappa(pairs):.3f}")
+        alone = sum(len({*first.items()} ^ {*second.items()}) for first, second in pairs)
+        lines.append([*cells, str(alone)])
+    return lines_of(heads.split("|"), lines)
+
+
+Marks = dict[tuple[int, int], tuple[str, str]]
+
+
+def _marks(row: Any, reader: str) -> Marks:
+    """A reader's marks; null stands for those that were settled."""
+    marks = row["spans"] if row[reader] is None else row[reader]
+    return {(start, end): (label, more) for start, end, label, more in marks}
+
+
+def _kind(label: str) -> str:
+    if label == "NAME":
+        return label
+    return "indirect" if label in INDIRECT_LABELS else "detail"
+
+
+def _agreed(pairs: Sequence[tuple[Marks, Marks]], kind: str) -> list[str]:
+    same = every = 0
+    for first, second in pairs:
+        for found, other in ((first, second), (second, first)):
+            mine = [(place, label) for place, (label, _) in found.items() if _kind(label) == kind]
+            every += len(mine)
+            same += sum(other.get(place, ("", ""))[0] == label for place, label in mine)
+    return [str(every // 2), f"{same / every:.3f}" if every else "–"]
+
+
+def _kappa(pairs: Sequence[tuple[Marks, Marks]]) -> float:
+    """Cohen's kappa of roles, where both readers have the name."""
+    from sklearn.metrics import cohen_kappa_score
+
+    both = [
+        (first[place][1], second[place][1])
+        for first, second in pairs
+        for place in first.keys() & second.keys()
+        if first[place][0] == second[place][0] == "NAME"
+    ]
+    return float(cohen_kappa_score(*zip(*both, strict=True)))
 
 
 @app.command()

@@ -8,8 +8,10 @@ from pii_components.names.letters import fold
 from pii_components.names.table import (
     MIN_POOL,
     REGIONS,
+    NameTable,
     name_table,
 )
+from scripts.build_name_table import TableRow, write_table
 
 
 def test_gender():
@@ -56,3 +58,23 @@ def test_every_region_has_names(region, gender):
 def test_fold():
     names = "José ŁUKASZ Øystein O’Neil".split()
     assert [fold(name) for name in names] == ["jose", "lukasz", "oystein", "o'neil"]
+
+
+def test_table_round_trip(tmp_path):
+    rows = [
+        TableRow("José", "M", ("ES", "MX"), 2, True),
+        TableRow("Jose", "M", ("ES",), 0, False),
+        TableRow("Zoë", "F", ("NL",), 12, True),
+        TableRow("Kim", "", ("KR", "US"), 3, False),
+    ]
+    write_table(tmp_path / "given", rows)
+    write_table(tmp_path / "surnames", [])
+    table = NameTable((tmp_path / "given").read_bytes(), (tmp_path / "surnames").read_bytes())
+    assert table.gender("ZOE") == "F"
+    assert table.regions_of_given("jose") == ("ES",)
+    assert table.regions_of_given("josé") == ("ES",)
+    assert table.gender("Kim") is None
+    assert table._given.names == ["Jose", "José", "Kim", "Zoë"]
+    assert table.pool_size(given=True) == 2
+    write_table(tmp_path / "again", reversed(rows))
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "given").read_bytes()

@@ -12,7 +12,7 @@ import spacy
 from pii_components.errors import PiiError
 from pii_components.files.formats.base import LabelledText
 from pii_components.labels import LABELS, is_name
-from scripts.annotated import measure, table
+from scripts.annotated import agreement_table, measure, table
 from scripts.annotations import (
     FIRST,
     PARTS,
@@ -133,3 +133,22 @@ def test_scores_are_totals_of_mentions():
     assert (names["precision"], names["documents_left_open"]) == (0.5, 1)
     assert made["labels"]["EMAIL"]["recall"] == 0.0 and made["labels"]["EMAIL"]["support"] == 1
     assert "0.500" in table([{"pipeline": "x", "sources": {"all": made}}])[2]
+
+
+def test_agreement_by_hand(tmp_path):
+    both = [[0, 3, "NAME", "STUDENT"], [5, 8, "NAME", "CITED"]]
+    one = [[0, 3, "NAME", "STUDENT"], [5, 8, "NAME", "CONNECTED"], [9, 12, "AGE", ""]]
+    rows = [
+        {"id": "1", "spans": both, "first": None, "second": one},
+        {"id": "2", "spans": one, "first": [], "second": None},
+    ]
+    (tmp_path / "new.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    cells = [cell.strip() for cell in agreement_table(tmp_path)[2].strip("|").split("|")]
+    # names: 2 of both and 2 more of the second; roles agree once of two, by chance once in four
+    assert cells == ["new", "2", "3", "0.667", "0.333", "0", "–", "1", "0.000", "6"]
+
+
+def test_the_page_shows_how_far_readers_agree():
+    page = (ROOT / "docs/explanation/annotation.md").read_text("utf8")
+    shown = page.split("<!-- python -m scripts.annotated agreement -->\n")[1]
+    assert shown.split("\n<!-- end -->")[0].splitlines() == agreement_table(SHIPPED)
