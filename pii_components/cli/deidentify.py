@@ -265,6 +265,7 @@ class Job:
         if not (settings.overwrite or settings.resume):
             mine = (self.target, partial_path(self.target), state_path(self.target))
             common.check_free(*mine, *self.beside.values(), *self.reports)
+        tell_roster(self.roster, self.scope)
         if settings.dry_run:
             return self.rehearse(source)
         labels = LabelsOut(self.beside["labels"]) if "labels" in self.beside else None
@@ -303,7 +304,6 @@ class Job:
         if settings.sweep != OFF and self.data is None:
             run.sweep = SweepLog(self.target, self.key.secret, roster=self.roster)
         tell_start(source, self.key, old)
-        tell_roster(self.roster, self.scope)
         process(run, resume=settings.resume)
         return self.finish(run, report_path)
 

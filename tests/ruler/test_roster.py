@@ -81,6 +81,7 @@ EXPORTS = {
     "Nombres y Apellidos,Alumno/a,Schüler:in": "name name name",
     "First Name,Student,Legal Last": "first name last",
     "First Name,Student": "first last",
+    "[01]First_Name,LastFirst,Display name": "first name name",
     "Full name (last/first),Grade": "name -",
     "OrgDefinedId,Username,End-of-Line Indicator": "ID_NUM USERNAME -",
     "姓,名,学号": "last first ID_NUM",
