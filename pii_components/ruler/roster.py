@@ -134,7 +134,8 @@ def _words_of(header: str) -> list[str]:
 
 
 def _halves(header: Sequence[str], kinds: list[str], rows: list[Sequence[str]]) -> list[str]:
-    """A "Name" or "Student", and no "Display name", beside one half of a name is the other half ("Name, Vorname"), unless most of its cells hold that half, too."""
+    """A "Name" or "Student", not a "Display name", beside one half of a name is the other half ("Name, Vorname"), unless most of its cells hold
+    that half, too."""
     half = next((kind for kind in (FIRST, LAST) if kind in kinds), "")
     if not half or {FIRST, LAST} <= set(kinds):
         return kinds
@@ -142,7 +143,7 @@ def _halves(header: Sequence[str], kinds: list[str], rows: list[Sequence[str]]) 
     for i, kind in enumerate(kinds):
         both = [(row[at], row[i]) for row in rows if len(row) > max(at, i)]
         whole = [a for a, b in both if _words_in(a) & _words_in(b)]
-        is_bare = kind == NAME and len(_words_of(header[i])) == 1
+        is_bare = kind == NAME and len(_words_of(_BOTH.sub("", header[i]))) == 1
         is_half = is_bare and 2 * len(whole) <= len(both)
         found.append({FIRST: LAST, LAST: FIRST}[half] if is_half else kind)
     return found
@@ -173,9 +174,9 @@ class Member(NamedTuple):
         named = named or [*_parts([whole])]
         more += [(part, GIVEN) for part, _ in _parts(by_kind.get(PREFERRED))]
         # Who has a given name and a whole one, "Dash Pryce", has a surname; what is left over is another given name.
-        own = {norm(part) for part, _ in named}
+        own, kinds_of_own = {norm(part) for part, _ in named}, {kind for _, kind in named}
         more = [(part, kind) for part, kind in more if norm(part) not in own]
-        named += [(part, kind) for part, kind in more if kind == FAMILY or not named]
+        named += [pair for pair in more if pair[1] == FAMILY or GIVEN not in kinds_of_own]
         texts, kinds = tuple(part for part, _ in named), tuple(kind for _, kind in named)
         words = tuple(map(norm, texts))
         also = tuple(dict.fromkeys(word for part, _ in more if (word := norm(part)) not in words))

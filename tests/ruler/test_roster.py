@@ -71,6 +71,7 @@ EXPORTS = {
     "Name,Vorname,E-Mail": "last first EMAIL",
     "Nombre,Apellido(s),Número de ID,Dirección de correo": "first last ID_NUM EMAIL",
     "Primer apellido,Segundo apellido,Nombres,Matrícula": "last last first ID_NUM",
+    "Nombre(s),Apellido paterno,Apellido materno": "first last last",
     "Prénom,Nom,Adresse de courriel,Nom d'utilisateur": "first last EMAIL USERNAME",
     "Nome,Sobrenome,Endereço de email,Matrícula": "first last EMAIL ID_NUM",
     "Cognome,Nome,Codice identificativo": "last first ID_NUM",
