@@ -266,6 +266,7 @@ class Job:
         if not (settings.overwrite or settings.resume):
             mine = (self.target, partial_path(self.target), state_path(self.target))
             common.check_free(*mine, *self.beside.values(), *self.reports)
+        tell_roster(self.roster, self.scope)
         if settings.dry_run:
             return self.rehearse(source)
         labels = LabelsOut(self.beside["labels"]) if "labels" in self.beside else None
@@ -305,7 +306,6 @@ class Job:
             run.sweep = SweepLog(self.target, self.key.secret, roster=self.roster)
         tell_start(source, self.key, old)
         self.tell_way_back(source)
-        tell_roster(self.roster, self.scope)
         process(run, resume=settings.resume)
         return self.finish(run, report_path)
 
@@ -459,7 +459,6 @@ class Job:
             renamed += item.given is not None
             unread.update(item.unread)
         source.close()
-        tell_roster(self.roster)
         common.say(
             f"{n} documents of {words} words would be de-identified and {len(skips)} set aside; {renamed} would get another name"
         )

@@ -118,7 +118,7 @@ def kind_of_header(header: str) -> str:
 
 
 def _kind_of(header: str) -> str:
-    parts = _PARTS.findall(fold(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", header)))
+    parts = _words_of(header)
     whole = _in_one_word(parts)
     bare = _in_one_word(part for part in parts if part not in _WHO)
     # "Last, First", "Nom et prénom": both halves. An English "name" may belong to one of them.
@@ -129,18 +129,24 @@ def _kind_of(header: str) -> str:
     return _KINDS.get(whole) or _KINDS.get(bare) or both or mail
 
 
-def _halves(kinds: list[str], rows: list[Sequence[str]]) -> list[str]:
-    """A "Name" or "Student" beside one half of a name is the other half ("Name, Vorname"), unless most of its cells hold that half, too."""
-    for half, other in ((FIRST, LAST), (LAST, FIRST)):
-        if half not in kinds or other in kinds:
-            continue
-        at = kinds.index(half)
-        for i, kind in enumerate(kinds):
-            both = [(row[at], row[i]) for row in rows if len(row) > max(at, i)]
-            whole = [a for a, b in both if _words_in(a) & _words_in(b)]
-            if kind == NAME and 2 * len(whole) <= len(both):
-                kinds[i] = other
-    return kinds
+def _words_of(header: str) -> list[str]:
+    return _PARTS.findall(fold(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", header)))
+
+
+def _halves(header: Sequence[str], kinds: list[str], rows: list[Sequence[str]]) -> list[str]:
+    """A "Name" or "Student", not a "Display name", beside one half of a name is the other half ("Name, Vorname"), unless most of its cells hold
+    that half, too."""
+    half = next((kind for kind in (FIRST, LAST) if kind in kinds), "")
+    if not half or {FIRST, LAST} <= set(kinds):
+        return kinds
+    at, found = kinds.index(half), list[str]()
+    for i, kind in enumerate(kinds):
+        both = [(row[at], row[i]) for row in rows if len(row) > max(at, i)]
+        whole = [a for a, b in both if _words_in(a) & _words_in(b)]
+        is_bare = kind == NAME and len(_words_of(_BOTH.sub("", header[i]))) == 1
+        is_half = is_bare and 2 * len(whole) <= len(both)
+        found.append({FIRST: LAST, LAST: FIRST}[half] if is_half else kind)
+    return found
 
 
 def _words_in(cell: str) -> set[str]:
@@ -168,9 +174,9 @@ class Member(NamedTuple):
         named = named or [*_parts([whole])]
         more += [(part, GIVEN) for part, _ in _parts(by_kind.get(PREFERRED))]
         # Who has a given name and a whole one, "Dash Pryce", has a surname; what is left over is another given name.
-        own = {norm(part) for part, _ in named}
+        own, kinds_of_own = {norm(part) for part, _ in named}, {kind for _, kind in named}
         more = [(part, kind) for part, kind in more if norm(part) not in own]
-        named += [(part, kind) for part, kind in more if kind == FAMILY or not named]
+        named += [pair for pair in more if pair[1] == FAMILY or GIVEN not in kinds_of_own]
         texts, kinds = tuple(part for part, _ in named), tuple(kind for _, kind in named)
         words = tuple(map(norm, texts))
         also = tuple(dict.fromkeys(word for part, _ in more if (word := norm(part)) not in words))
@@ -379,7 +385,7 @@ class Roster:
     def from_rows(cls, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Self:
         """The same, of a table that is in memory. RAISES (PiiError): E208, if no column is known; E209 for a row; E210, if nobody is on it."""
         rows = list(rows)
-        kinds = _halves(list(map(kind_of_header, header)), rows)
+        kinds = _halves(header, list(map(kind_of_header, header)), rows)
         # Columns that have no header, and hold something.
         titles = [
             title.strip()

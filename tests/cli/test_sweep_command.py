@@ -138,7 +138,7 @@ def test_what_detection_left_of_a_class_list_is_told(listed, pii_edu, monkeypatc
 def test_what_was_taken_of_a_class_list_is_told(listed, pii_edu):
     put(listed / "class.csv", "given,family,Ilse Okoro,Clan,\nHope,Adeyink,1,x,5\nWill,,2,y,6\n")
     lines = ("2 people: given, family", "not understood, and not used: column 3, Clan, column 5")
-    for command in (RUN, "detect in.jsonl"):
+    for command in (f"{RUN} --dry-run", RUN, "detect in.jsonl"):
         run = pii_edu(f"{command} --roster class.csv")
         assert run.exit_code == 0 and all(line in run.stderr for line in lines), run.output
         assert "no family name was read: 1" in run.stderr
