@@ -397,6 +397,16 @@ def _overlap(item: Mapping[str, Any], start: int, end: int) -> bool:
     return bool(item["start"] < end and start < item["end"])
 
 
+def _is_removed_line(item: Mapping[str, Any]) -> bool:
+    return item.get("label") == HEADER and item["action"] == REMOVE
+
+
+def whole_lines(text: str, start: int, end: int) -> tuple[int, int]:
+    """RETURNS (tuple[int, int]): A stretch, grown to the whole of its first and last line."""
+    lines = list(shown_lines(text, start, end)) or [(start, end)]
+    return lines[0][0], lines[-1][1]
+
+
 def shown_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """YIELDS (tuple[int, int]): The lines that a stretch touches, without blank ones and white space around them."""
     first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end - 1) % (len(text) + 1)
@@ -526,17 +536,15 @@ class Review:
         takes the lines of the stretch out. RETURNS (int): The number of the action. RAISES (PiiError): E580, if that cannot be; E002, E003, E512."""
         text, (_, items) = self.entries[number].text, self.state(number)
         if label == HEADER and verdict in (ADD, RELABEL):
-            lines = list(shown_lines(text, start, end)) or [(start, end)]
-            (start, _), (_, end), verdict = lines[0], lines[-1], ADD
+            (start, end), verdict = whole_lines(text, start, end), ADD
         exact = next((item for item in items if (item["start"], item["end"]) == (start, end)), None)
-        reason = _why_not(text, items, start, end, is_span=exact is not None or verdict == ADD)
+        is_span = exact is not None or verdict == ADD
+        reason = _why_not(text, items, start, end, is_span=is_span, label=label)
         if exact is not None and verdict == ACCEPT:
             if exact["state"] in (SUSPECT, REJECTED) or not exact["label"]:
                 reason = reason or "it has no label yet; give it one"
             label, role = exact["label"], exact["role"]
-        is_line = exact is not None and exact["label"] == HEADER and exact["action"] == REMOVE
-        if is_line and verdict in (ADD, RELABEL) and label != HEADER:
-            reason = "it is in a line that is removed; reject that first"
+        is_line = _is_removed_line(exact or {})
         if reason:
             raise PiiError(Errors.E580, start=start, end=end, reason=reason)
         if verdict == REJECT:
@@ -648,7 +656,13 @@ class Review:
 
 
 def _why_not(
-    text: str, items: Sequence[Mapping[str, Any]], start: int, end: int, *, is_span: bool
+    text: str,
+    items: Sequence[Mapping[str, Any]],
+    start: int,
+    end: int,
+    *,
+    is_span: bool,
+    label: str,
 ) -> str:
     """RETURNS (str): Why nothing can be decided about a stretch; nothing, if it can."""
     if not 0 <= start < end <= len(text) or not text[start:end].strip():
@@ -658,6 +672,8 @@ def _why_not(
     for item in items:
         counts = item["label"] and item["state"] != REJECTED
         touches = start < item["end"] and item["start"] < end
+        if touches and label not in ("", HEADER) and _is_removed_line(item):
+            return "it is in a line that is removed; reject that first"
         if counts and touches and (item["start"] < start or item["end"] > end):
             return "it cuts through a span; reject that one first"
     return ""

@@ -116,20 +116,30 @@ def read_lines(text: str, items: Sequence[Item]) -> list[Line]:
         blank = False
     if rows:
         rows[-1].features["blank after"] = 1
+    _add_places(rows)
+    return rows
+
+
+def _add_places(rows: Sequence[Line]) -> None:
+    """Add what is seen of a line's place: of the lines before and after it, and where lines alike stand."""
     own = [dict(row.features) for row in rows]
     lengths = [seen.get("words", 0) for seen in own]
     sums, below, places = [0, *accumulate(lengths)], False, defaultdict[str, list[int]](list)
     for n, row in enumerate(rows):
         places[row.form].append(n)
+    apart = {
+        form: min((sums[b] - sums[a + 1] for a, b in pairwise(same)), default=-1.0)
+        for form, same in places.items()
+    }
     for n, row in enumerate(rows):
         seen = row.features
         near = [i for i in range(max(0, n - _NEAR), min(len(rows), n + _NEAR + 1)) if i != n]
         seen["long around"] = sum(lengths[i] >= _LONG for i in near) / max(1, len(near))
         if below:  # running text, where a line that comes again may be a running head
-            gaps = [sums[b] - sums[a + 1] for a, b in pairwise(places[row.form])]
+            gap = apart[row.form]
             seen |= {f"below {name}": own[n][name] for name in _SEEN if name in own[n]}
-            seen["below again" if gaps else "below once"] = 1.0
-            seen["again apart"] = min([1, *(gap / 3 for gap in gaps)]) if gaps else 0.0
+            seen["below once" if gap < 0 else "below again"] = 1.0
+            seen["again apart"] = min(1.0, max(0.0, gap / 3))
         below = below or "many words" in own[n]
         seen["near top"] = 1 / (1 + n)
         seen["from top"] = math.log1p(n) / 4
@@ -139,7 +149,6 @@ def read_lines(text: str, items: Sequence[Item]) -> list[Line]:
         for side in (-1, 1):
             other = own[n + side] if 0 <= n + side < len(rows) else {"none": 1.0}
             seen |= {f"{side:+} {name}": other[name] for name in _SEEN if name in other}
-    return rows
 
 
 def _look(line: str, rest: str, inside: Sequence[Item]) -> dict[str, float]:
@@ -251,7 +260,10 @@ def find_headers(
             if at <= item.start < at + len(part)
         ]
         lines = read_lines(part, inside)
-        said = [[one[2] for one in decided if _touches(line, *one[:2], at)] for line in lines]
+        said = [
+            [goes for a, b, goes in decided if a < at + line.end and at + line.start < b]
+            for line in lines
+        ]
         own = [n for n, words in enumerate(said) if None not in words]
         texts = [part[lines[n].start : lines[n].end] for n in own]
         gone = dict(zip(own, _learned(texts, [lines[n] for n in own], weights), strict=True))
@@ -259,10 +271,6 @@ def find_headers(
         found += [(at + start, at + end) for start, end in stretches(part, inside, lines, chosen)]
         at += len(part) + 1
     return found
-
-
-def _touches(line: Line, start: int, end: int, at: int) -> bool:
-    return start < at + line.end and at + line.start < end
 
 
 def _learned(

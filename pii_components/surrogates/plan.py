@@ -316,10 +316,7 @@ def plan(
             new = _without_key(item, text, profile, joined)
         found.append(_replacement(item, old, new, note))
     found = [*_agreeing(text, found)]
-    if profile.header != REMOVE and not any(goes for *_, goes in lines):
-        return found
-    headers = find_headers(text, items, None if profile.header == REMOVE else NEVER, lines)
-    return _without_headers(found, headers)
+    return _without_headers(text, items, found, lines, learned=profile.header == REMOVE)
 
 
 def _values(text: str, items: Sequence[Item]) -> dict[str, set[str]]:
@@ -425,9 +422,17 @@ def _is_possessive(text: str, start: int, end: int) -> bool:
 
 
 def _without_headers(
-    found: Sequence[Replacement], headers: Sequence[tuple[int, int]]
+    text: str,
+    items: Sequence[Item],
+    found: list[Replacement],
+    lines: Sequence[tuple[int, int, bool | None]],
+    *,
+    learned: bool,
 ) -> list[Replacement]:
     """With headers removed, each as one replacement in the place of those inside it."""
+    if not learned and not any(goes for *_, goes in lines):
+        return found
+    headers = find_headers(text, items, None if learned else NEVER, lines)
     rest = [rep for rep in found if not any(start <= rep.start < end for start, end in headers)]
     gone = [Replacement(start, end, "", HEADER, REMOVE, HEADER_REMOVED) for start, end in headers]
     return sorted([*gone, *rest], key=lambda rep: (rep.start, rep.end))
