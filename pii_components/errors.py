@@ -27,7 +27,6 @@ class Errors(metaclass=_Codes):
     E001 = "Span [{start}, {end}) cannot be used: {reason}."
     E002 = "Label '{label}' is unknown; use one of {allowed}."
     E005 = '{package} is needed for {what}; install it with: pip install "en_pii_edu[{extra}]"'
-    E010 = "The packaged pipeline has {size} bytes; at most {most} may ship."
     E011 = (
         "The text has {length} characters, and {limit} are read at once (nlp.max_length); split it."
     )
@@ -51,15 +50,12 @@ class Errors(metaclass=_Codes):
     E204 = "Pattern '{id}' has {field} = '{value}'; use {allowed}."
     E206 = "There is no country '{region}' for phone_regions; use codes of two letters, such as US or GB."
     E207 = "Class list {path} cannot be read ({reason}); save it as CSV in UTF-8, with a header, and every quote closed."
-    E208 = "No column of the class list is known by its header; give some of these in its first row: {known}."
+    E208 = "None of the {n} columns of the class list is known by its header, or there is no header; give some of these in its first row: {known}."
     E209 = "Row {row} of the class list has {got} cells where the header has {expected}; put what holds a comma in quotes."
     E210 = "There is nobody on the class list; give a header and a row for each student."
     E211 = "A class list is never saved or copied, into another process neither; call set_roster there, or use one process."
     # 3 pii_context
     E304 = "The {what} of pii_context cannot be read, or does not fit; make it again: weasel run {task}"
-    E306 = (
-        "There is no person to train pii_context's classifier on; give essays with labelled names."
-    )
     # 4 surrogates
     E401 = "Key file {path} cannot be read ({reason}); give a file with at least {least} bytes, made by: pii-edu keygen, or any random bytes."
     E402 = 'The key from {source} has {length} bytes, {different} different; use {least} of chance: python -c "import secrets; print(secrets.token_hex(32))"'
@@ -78,14 +74,14 @@ class Errors(metaclass=_Codes):
     E456 = "Vault {path} was not closed, or cut off in record {record}: a run failed, or its end was removed. Use --resume or pii-edu vault verify --repair."
     E457 = "Vault {path} was changed at record {record}: altered, removed, added or moved. Use a copy from before."
     E458 = "Document {document} is in no record of the vault: its text was changed since its release, or it belongs to another vault."
-    E460 = "The text of document {document} was released for {n} different originals; give the ids they were released with (--id-column)."
+    E460 = "The text of document {document} was released for {n} originals; give all of them, in their order, or with the ids of the release (id_column)."
     E461 = "Document {document} cannot be restored: what comes out is not what was hidden."
     E462 = "'{path}' is in use by another run; wait until that one has ended, or give another name."
     E464 = "There is no key for {what}; give a key file, or set {env} (pii-edu keygen makes a key; one made for a single run is not enough)."
     E465 = "{first} and {second} are both given; give one of them."
     E467 = "Head {head} is not in the vault: records were removed from its end since it was noted, or it is of another vault."
     E469 = "The vault is {state}; open it for {needed}."
-    E470 = "Spans of document {document} do not lead from its new text back to the old one; nothing was put into the vault."
+    E470 = "What document {document} becomes would not lead back to its text; nothing of it was put into the vault or released."
     E471 = "Keys and vaults are not saved with other objects; open them where they are needed."
     E472 = "The {what} would lie on, in or around {other}; keep it apart from what is read and what is released."
     E473 = "{option} goes with {needed}; give that too, or leave it out."
@@ -106,7 +102,7 @@ class Errors(metaclass=_Codes):
     E517 = "Model '{model}' could not be loaded ({reason}); install the spaCy that it was made for, or give the path of another pipeline."
     E518 = "Model '{model}' has no component {factory}, so it cannot {what}; use en_pii_edu."
     E519 = "'{value}' is no {what}; use {allowed}."
-    E520 = "Record {number} (0 is the header) cannot be read as {encoding}; save it as UTF-8, or name its encoding: --config encoding=cp1252."
+    E520 = "Record {number} cannot be read as {encoding}; save it as UTF-8, or name its encoding: --config encoding=cp1252."
     E521 = "Record {number} is no JSON object, or has a field twice (line {line}); repair it."
     E522 = "Record {number} has no field '{name}', or nothing stands there."
     E524 = "Record {number}, on line {line}, is broken ({reason}); it was left out. Check its quotes and delimiters."
@@ -150,7 +146,6 @@ class Errors(metaclass=_Codes):
     E570 = "Scope 'thread' needs records that tell their thread: by --config thread=COLUMN (of a table or JSON, not dropped), or a folder for each thread."
     # 6 corpus
     E601 = "{where} is not of the format ({problem}); see assets/ESSAY_FORMAT.md, for chats assets/README.md."
-    E603 = "{path} holds no essays; give a folder with essays/*.txt and fragments/*.txt."
     E604 = "{path} holds no {what}; make it with: weasel run {task}"
     E621 = (
         "The form of {what} cannot be told from its name; name it with --from or --to: {allowed}."
@@ -168,53 +163,34 @@ class Errors(metaclass=_Codes):
     E656 = "Record {number} is encrypted (or, if it ends in .docx, an old .doc; in .xlsx, an old .xls); save it anew, without a password."
     E657 = "Record {number} is no {kind} that can be read ({reason})."
     E658 = "Record {number} is a PDF without text; scanned pages need text recognition (OCR) first."
-    E659 = "Record {number} is not in the wanted language '{wanted}' but '{found}' ('un': none was recognised)."
-    E660 = "Record {number} has {words} words; {least} are needed."
-    E661 = "Record {number} is a near-duplicate, in group {group}."
-    E662 = "Record {number} has an anomalous distribution of characters."
-    E663 = "Record {number} is not the one submission of its student that is kept."
     E664 = "Anomalous characters were not looked for: {documents} documents, but the covariance of {columns} columns needs {needed}."
     # 7 measuring
     E701 = "Span [{start}, {end}) of document {document} cannot be used: {reason}."
     E705 = "{file} does not fit the gold ({reason}); both must hold the same documents."
-    E709 = "Two systems are named '{name}'; give one another name: NAME=SYSTEM."
-    E729 = "Row {number} of {file} cannot be used ({reason})."
-    E740 = "System '{got}' is unknown; use one of: {known}; or the path of a spaCy pipeline, or the name of an installed one."
-    E743 = "System '{name}' cannot be loaded: {how}."
+    E743 = "'{name}' cannot be loaded: {how}."
     E746 = "{name} needs these environment variables: {missing}."
     E747 = "'{endpoint}' is no address that texts are sent to; use https://, or http:// for 127.0.0.1, ::1 and localhost."
-    E748 = "Azure AI Language refused {what} (status {status}, {code}) after {tries} tries; nothing is scored on part of the texts."
-    E762 = "{what} holds no {needed}, so there is nothing to measure; give another gold corpus, or a higher --limit."
-    E764 = "System '{system}' ended with code {code} in a process of its own ({reason}); does `pii-edu detect` run with it?"
-    E781 = "Encoder '{name}' cannot be compared: {reason}."
+    E748 = "{service} refused {what} (status {status}, {reason}). Check its key, address, model and limits; nothing is scored on part of the texts."
     # 8 Presidio
     E808 = "The text is of type {type}; give a string (bytes: decode them first)."
     E809 = 'The text holds half of a surrogate pair at character {offset}; decode it anew, with errors="replace".'
     # operators from 830, presidio_source from 840
-    E833 = "Operator 'hips' sees one span at a time, so it cannot {what}; use PiiEduAnonymizer, or hips_operators for each text."
-    E836 = "Operator '{operator}' has no vault; bind an open one with register_operators(..., vault=vault)."
+    E833 = "Operator 'hips' sees one span at a time, so it cannot {what}; use PiiEduAnonymizer."
     E837 = "A value of type {entity} stands for {n} originals in the vault; give the id of its document, or the whole text to PiiEduDeanonymizer."
     E839 = "A hidden value lies across the edge of characters [{start}, {end}) of the released text; use the spans that the anonymizer gave."
     E844 = "Recognizer '{name}' cannot be made ({reason}); use the name and settings of one of Presidio's, or patterns of your own."
     E845 = "Presidio's recognizers failed on a document ({reason})."
-    E853 = "Presidio would download a pipeline: give the analyzer's file a section nlp_configuration ('analyzer' ships)."
-    E855 = "There was no answer within {seconds} seconds; send fewer or shorter texts, or start the server with a higher time_limit."
+    E855 = "A pattern needed more than {seconds} seconds; send a shorter text, or start the server with a higher REGEX_TIMEOUT_SECONDS."
     # 9 language models
     E900 = "'{file}' is no {kind} of ours ({reason}); compare with the one that ships, or that a command wrote."
-    E903 = "A context of {length} tokens is too short for the instructions and {needed} characters of text; use a model with a longer one."
     E911 = "Text would leave this machine for {host}, which nobody has allowed; give --config allow_remote=true."
-    E913 = "{host} refuses the key, the model or the address (HTTP {status}); check them before more is sent."
     E914 = "The model gave no usable answer."
     E915 = "The model declined to answer, or what it said was filtered."
-    E918 = "The component '{name}' uses a model that does not say where texts go; use {allowed}."
     E919 = "An answer was not computed: this is a dry run."
-    E920 = "There is no price for model '{model}' in {file}; known are: {known}. Give its own with --config prices=FILE."
     E930 = "The model rewrote a passage; marks in it are not trusted."
     E931 = "The model's copy breaks off; it has not read the rest."
     E932 = "A mark of the model has no place in the text."
-    E933 = "An answer was neither T nor F."
     E934 = "The text steers the model: it calls an invented student's name not personal."
-    E943 = "{path} names no component with the factory 'llm'; see docs/how-to/llm.md."
 
 
 class Warnings(metaclass=_Codes):

@@ -115,6 +115,15 @@ class OffsetMap(_OffsetMap):
             return (here[0].new_start, here[-1].new_end) if here else (at, at)
         return self.to_new(start), self.to_new(end, end=True)
 
+    def part_to_new(self, start: int, end: int) -> tuple[int, int]:
+        """RETURNS (tuple[int, int]): As `span_to_new`, with what appeared from nothing at the edges: of a text between separators."""
+        first, last = self.span_to_new(start, end)
+        near = slice(bisect_left(self._starts, start), bisect_right(self._starts, end))
+        for edit in self.edits[near]:
+            if edit.start == edit.end:
+                first, last = min(first, edit.new_start), max(last, edit.new_end)
+        return first, last
+
     def span_to_old(self, start: int, end: int) -> tuple[int, int]:
         """RETURNS (tuple[int, int]): The stretch of the old text that `[start, end)` of the new one stands for."""
         return self.inverse().span_to_new(start, end)

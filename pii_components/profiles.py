@@ -11,7 +11,7 @@ tells a little about the original.
 import hashlib
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import resources
 from numbers import Real
@@ -21,13 +21,33 @@ from typing import Any
 from .errors import Errors, PiiError
 from .labels import LABELS, ORGANISATION, ROLES
 
-_DETERMINER = re.compile(
-    r"\b(?:the|a|an|my|your|his|her|its|our|their|this|that|every|each|any|no|some)\s+$",
+_OWN = "the|an?|my|your|his|her|its|our|their"
+_LEADING = re.compile(rf"^(?:{_OWN})\s+", re.IGNORECASE)
+_NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+_ORDINALS = "first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|next|\\d+(?:st|nd|rd|th)?"
+# What stands before a noun that has no article of its own: another determiner, a number, a possessive ("it's" is none), an adjective by its ending.
+_BEHIND = re.compile(
+    rf"(?:\b(?:{_OWN}|this|that|these|those|every|each|any|no|some|another|which|whose|what|{_NUMBERS}|{_ORDINALS})"
+    r"|(?<!\bit)(?<!\bhe)(?<!\bshe)(?<!\bthat)(?<!\bthere)(?<!\bwhat)(?<!\bwho)['’]s|\w\ws['’]|\b[a-z]{2,}(?:ous|ful|ish|[ai]ble|ic|al))"
+    r"\s+[\"“‘(]*$",
     re.IGNORECASE,
 )
-_LEADING = re.compile(r"^(?:the|a|an|my|your|his|her|its|our|their)\s+", re.IGNORECASE)
+# A determiner, and one word more.
+_PARTED = re.compile(rf"\b(?:{_OWN}|every|another|whose)\s+([a-z]+)\s+[\"“‘(]*$", re.IGNORECASE)
 _SENTENCE_START = re.compile(r"(?:^|[.!?][\"')\]]*\s+|\n\s*)$")
 _POSSESSIVE = re.compile(r"['’]s$")
+# Sounds that letters do not tell: "a European", "an hour", "an FBI agent", "an 18-year-old".
+_CONSONANT = re.compile(r"eu|ew|uni(?!n|m)|us[aei]|uk|ut[aeio]|one\b|once", re.IGNORECASE)
+_VOWEL = re.compile(r"[aeiou]|hour|honou?r|honest|heir|8|1[18](?!\d)", re.IGNORECASE)
+_SPELT = re.compile(r"[AEFHILMNORSX](?=[A-Z]+\b)(?![A-Z]*[AEIOU])")
+
+
+def takes_an(text: str) -> bool:
+    """RETURNS (bool): Whether "an" stands before a text, rather than "a"."""
+    text = text.lstrip("[\"'“‘(#@")
+    return bool(_SPELT.match(text)) or (
+        _VOWEL.match(text) is not None and _CONSONANT.match(text) is None
+    )
 
 
 def tag(label: str) -> str:
@@ -67,30 +87,44 @@ def legacy_sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf8", "surrogatepass")).hexdigest()
 
 
-def generic(noun: str | Sequence[str], *, before: str = "", original: str = "") -> str:
+def generic(
+    noun: str | Sequence[str], *, before: str = "", original: str = "", joined: bool = False
+) -> str:
     """A generic noun that fits into its sentence (ETS's procedure, step 3: "and add the appropriate determiner, if needed").
 
     noun (str | Sequence[str]): With its determiner, "the university". Of several, the longest one whose noun the original holds
         ("the high school" for "Ridgeview High School"), else the first.
-    before (str): The text before it; where that ends with a determiner, the noun's own is left out.
+    before (str): The text before it; where that holds the determiner ("my third"), the noun's own is left out.
     original (str): What it replaces; if that brings its own determiner, the noun keeps one; a possessive stays.
+    joined (bool): Whether another name of a place, a school or a firm stands right before it: then it needs no determiner.
     RETURNS (str): The noun, with a capital at the start of a sentence.
     """
-    if not isinstance(noun, str):
-        fit = [
-            n
-            for n in noun
-            if re.search(rf"\b{re.escape(_LEADING.sub('', n))}\b", original, re.IGNORECASE)
-        ]
-        noun = max(fit, key=len) if fit else noun[0]
+    nouns = {_LEADING.sub("", n): n for n in ([noun] if isinstance(noun, str) else noun)}
+    fit = [n for n in nouns if re.search(rf"\b{re.escape(n)}\b", original, re.IGNORECASE)]
+    bare = max(fit, key=len) if fit else next(iter(nouns))
     own, ending = _LEADING.match(original), _POSSESSIVE.search(original)
-    if _DETERMINER.search(before[-20:]) and not own:
-        noun = _LEADING.sub("", noun)
-    elif own and own.group().strip().lower() not in ("the", "a", "an"):
-        noun = own.group().lower() + _LEADING.sub("", noun)
-    noun += ending.group() if ending else ""
-    noun = noun.upper() if original.isupper() and " " in original else noun
-    return noun[:1].upper() + noun[1:] if is_sentence_start(before) else noun
+    lead = own.group().strip().lower() if own else ""
+    if joined or _is_behind(before[-40:], nouns):
+        new = bare
+    elif lead in ("a", "an"):
+        new = f"{'an' if takes_an(bare) else 'a'} {bare}"
+    else:
+        new = f"{lead} {bare}" if lead not in ("", "the") else nouns[bare]
+    new += ending.group() if ending else ""
+    new = new.upper() if original.isupper() and " " in original else new
+    return new[:1].upper() + new[1:] if is_sentence_start(before) else new
+
+
+def _is_behind(before: str, nouns: Container[str]) -> bool:
+    """Whether a noun stands behind its determiner: "my", "my third", "the prestigious"."""
+    from spacy.lang.en.stop_words import STOP_WORDS
+
+    if _BEHIND.search(before):
+        return True
+    parted = _PARTED.search(before)
+    word = parted[1].lower() if parted else ""
+    # Not so in "gave her to Acme", "my college Ridgeview".
+    return bool(word) and word not in STOP_WORDS and word not in nouns
 
 
 def is_sentence_start(before: str) -> bool:
@@ -112,7 +146,7 @@ KEEP, SURROGATE, TAG, REDACT, MASK, PSEUDONYM, GENERIC, REMOVE, LEGACY_SHA256 = 
 # Another name for an action: hiding in plain sight.
 ALIASES = {"hips": SURROGATE}
 # Within what the same value gets the same surrogate: one document, all, or those of one thread or author (`doc._.pii_scope`).
-SCOPES = ("document", "corpus", "thread")
+SCOPES = (_, CORPUS, _) = ("document", "corpus", "thread")
 HEADERS = ("keep", "remove")
 # What a value that comes again becomes: the same. Saved pipelines name it.
 STRATEGIES = (CONSISTENT,) = ("consistent",)

@@ -320,7 +320,7 @@ def install_extensions() -> None:
             Span.set_extension(name, default=default)
     if not Span.has_extension("pii_person"):
         Span.set_extension("pii_person", getter=_get_person, setter=_set_person)
-    for name in ("deidentified", "pii_scope", "pii_failed", "llm_notes"):
+    for name in ("deidentified", "pii_scope", "pii_lines", "pii_failed", "llm_notes"):
         if not Doc.has_extension(name):
             Doc.set_extension(name, default=None)
     if not Doc.has_extension("pii_offsets"):

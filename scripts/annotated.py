@@ -1,8 +1,8 @@
-"""Our annotations of real and invented texts (docs/explanation/annotation.md): how far their readers agree, and scores on the sealed
-fifth, every look counted.
+"""Our annotations of real and invented texts (docs/explanation/annotation.md): the classifier that learns from them, and scores on the
+sealed fifth, every look counted.
 
+    python -m scripts.annotated agreement
     python -m scripts.annotated score --texts essays_sample.jsonl --part sealed --out metrics/sealed.json
-    python -m scripts.annotated unify --texts essays_sample.jsonl
 
 `score` prints totals and never a case. Mentions count as hidden if all of their letters are. Private: students, teachers and connected
 people; kept: cited people and characters. `proposed` is what the detector and the rules propose, `found` what is protected in the end; the
@@ -11,7 +11,6 @@ classifier gives away. With --part sealed each run adds a line to metrics/looks.
 """
 
 import json
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,32 +23,29 @@ import typer
 from spacy.tokens import Doc
 
 from pii_components.cli.common import guard
-from pii_components.corpus.annotated import (
-    FIRST,
-    ORGANISATION,
-    SEALED,
-    SECOND,
-    AnnotatedText,
-    read_annotated,
-    texts_by_hash,
-)
-from pii_components.corpus.templates import end_of_age
 from pii_components.evaluate.metrics import rate, resample
-from pii_components.evaluate.report import plain
+from pii_components.evaluate.report import lines_of, plain
 from pii_components.evaluate.systems import load_pipeline
-from pii_components.evaluate.tables import lines_of
 from pii_components.labels import (
-    AGE,
     CHARACTER,
     CITED,
-    EDUCATION,
     INDIRECT_LABELS,
     LABELS,
     is_name,
     role_of,
 )
 from pii_components.spans import SPANS_KEY
-from pii_components.training.classifier import (
+from pii_components.training.package import make_pipeline, read_weights, shipped_vocabulary
+from scripts import common
+from scripts.annotations import (
+    FIRST,
+    ORGANISATION,
+    SEALED,
+    SECOND,
+    AnnotatedText,
+    read_annotated,
+)
+from scripts.classifier import (
     PersonExample,
     ThingExample,
     collect,
@@ -60,8 +56,6 @@ from pii_components.training.classifier import (
     fit_things,
     tally,
 )
-from pii_components.training.two_heads import make_pipeline, read_weights, shipped_vocabulary
-from scripts import common
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 FolderOpt = Annotated[Path, typer.Option(help="Folder with the annotations.")]
@@ -136,72 +130,6 @@ def _kappa(pairs: Sequence[tuple[Marks, Marks]]) -> float:
         if first[place][0] == second[place][0] == "NAME"
     ]
     return float(cohen_kappa_score(*zip(*both, strict=True)))
-
-
-# A course code, a grade, a year of study or a class: no school, no degree.
-_CLASS = re.compile(
-    r"(?!(?:school|p\.?s\.?) )(?:"
-    r"[A-Z][A-Z/&]{1,9}[- .]?\d{2,4}[A-Z]{0,2}(?:-\d+)?(?:\b.*)?"  # NUR 3310, SOC2043 Migration
-    r"|[A-Z]+\.? \d{1,3}[A-Z]{0,2}(?: Honors)?|\d{1,3} ?[A-Z]{1,3}|\d+/\d+|AP .*"
-    r"|(?:\d{1,2}(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|eighth?|ninth|tenth|eleventh|twelfth|last)"
-    r"(?: (?:grade[rsd]*|semester|hour|year(?: of (?:high school|university|graduation))?))?"
-    r"|(?:gr(?:ade)?|class|year)\.? ?\d+.*|(?:freshm[ae]n|sophomore|junior|senior)(?: year(?: in high school)?)?"
-    r"|cohort \S+|(?:block|section|group|period) [A-Z])",
-    re.IGNORECASE,
-)
-
-
-@app.command()
-def unify(
-    *,
-    folder: FolderOpt = Path("assets/annotations"),
-    texts: TextsOpt = None,
-    debug: common.DebugOpt = False,
-) -> None:
-    """Bring the settled marks and both readers' to the guideline, and print counts before and after.
-
-    Ages get their unit, course codes and grades go; what a form cannot tell was read and stands in readings.json: [start, end, label]
-    goes, [start, end, label, from, to] is cut. A second run changes nothing. Texts that are not given stay as they are.
-    """
-    with guard(debug):
-        known = texts_by_hash(common.those_there(texts))
-        readings = json.loads((folder / "readings.json").read_text("utf8"))
-        counts: dict[str, Counter[str]] = {}
-        for path in sorted(folder.glob("*.jsonl")):
-            rows = [json.loads(line) for line in path.read_text("utf8").splitlines()]
-            for row in rows:
-                text = row.get("text", known.get(row["sha256"]))
-                if text is None:
-                    continue
-                made = {}
-                for reader in ("spans", "first", "second"):
-                    marks = row["spans"] if row[reader] is None else row[reader]
-                    made[reader] = unify_marks(marks, text, readings.get(row["id"], ()))
-                    for when, these in (("before", marks), ("after", made[reader])):
-                        count = counts.setdefault(f"{path.stem}, {reader}, {when}", Counter())
-                        count.update(mark[3] if mark[2] == "NAME" else mark[2] for mark in these)
-                row["spans"] = made["spans"]
-                for reader in ("first", "second"):
-                    row[reader] = None if made[reader] == row["spans"] else made[reader]
-            lines = [json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows]
-            path.write_text("".join(f"{line}\n" for line in lines), "utf8")
-        for name, count in counts.items():
-            print(name, json.dumps(dict(sorted(count.items()))))
-
-
-def unify_marks(
-    marks: Sequence[Sequence[Any]], text: str, readings: Sequence[Sequence[Any]]
-) -> list[list[Any]]:
-    """RETURNS (list[list[Any]]): One reader's marks of a text as the guideline has them."""
-    read = {tuple(reading[:3]): reading[3:] for reading in readings}
-    found = {}
-    for start, end, label, more in marks:
-        at = read.get((start, end, label))
-        if at == [] or (label == EDUCATION and not at and _CLASS.fullmatch(text[start:end])):
-            continue
-        start, end = at or (start, end_of_age(text, end) if label == AGE else end)
-        found[start, end, label] = more
-    return [[*mark, more] for mark, more in found.items()]
 
 
 @app.command()

@@ -27,7 +27,7 @@ import typer
 
 from pii_components.corpus.people import CULTURES, GENDERS, SURNAMES
 from pii_components.names.letters import fold
-from pii_components.names.table import REGION_OF, TableRow, write_table
+from pii_components.names.table import REGION_OF
 
 HERE = Path(__file__).parent
 DATA = tomllib.loads((HERE / "build_names.toml").read_text("utf8"))
@@ -46,6 +46,34 @@ _FINAL = (
     r"(?:i?ang?|i?ong|i?ao|[ae]i|ian?|ie|ou|en|eng|ing?|iu|u|ua|ua[in]|uang|uo|ui|un|a|o|e|i|ee)"
 )
 CHINESE_GIVEN = re.compile(rf"(?:(?:[bpmfdtnlgkhjqxrzcsyw]|[zcs]h|ts){_FINAL}){{1,2}}")
+
+
+class TableRow(NamedTuple):
+    """One name as it is written. gender (str): "F", "M" or empty. countries (tuple[str, ...]): Two-letter codes, the most likely first.
+    rarity (int): 0 for the most frequent; one more for every doubling of the rank in its region. good (bool): It may be a surrogate."""
+
+    name: str
+    gender: str
+    countries: tuple[str, ...]
+    rarity: int
+    good: bool
+
+
+def write_table(path: Path, rows: Iterable[TableRow]) -> None:
+    """Write rows sorted and front-coded: each line gives how many letters it shares with the line before, then the rest; equal tables are
+    equal files."""
+    lines, before = [], ""
+    for row in sorted(rows, key=lambda r: (fold(r.name), r.name)):
+        shared = 0
+        while shared < min(len(before), len(row.name), 9) and before[shared] == row.name[shared]:
+            shared += 1
+        mark = {"": "x", "F": "f", "M": "m"}[row.gender]
+        rarity = chr(ord("0") + min(row.rarity, 9))
+        lines.append(
+            f"{shared}{row.name[shared:]}\t{mark.upper() if row.good else mark}{rarity}{''.join(row.countries)}\n"
+        )
+        before = row.name
+    path.write_bytes(gzip.compress("".join(lines).encode("utf8"), compresslevel=9, mtime=0))
 
 
 # Names per list: what Fiji, the only country of Oceania in the source, has of both genders; equal for all, so that no group is

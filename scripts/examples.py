@@ -33,7 +33,6 @@ from spacy.tokens import Doc
 
 from pii_components import labels
 from pii_components.cli.common import guard
-from pii_components.corpus.annotated import FIRST, SECOND, read_annotated
 from pii_components.corpus.build import RECIPES, Tally, from_carriers, from_essays, to_doc
 from pii_components.corpus.noise import Filled
 from pii_components.corpus.people import given_names, surnames
@@ -45,8 +44,9 @@ from pii_components.names.parse import read_tokens
 from pii_components.names.table import name_table
 from pii_components.names.wordlists import words
 from pii_components.ner.layers import CASE_STEP, case_of, encoded_data
-from pii_components.training.two_heads import shipped_start
+from pii_components.training.package import shipped_start
 from scripts import common
+from scripts.annotations import FIRST, SECOND, read_annotated
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 SOURCES = (

@@ -34,9 +34,8 @@ from pii_components.evaluate.metrics import (
     recall_by_group,
     resample,
 )
-from pii_components.evaluate.report import plain
+from pii_components.evaluate.report import cell, lines_of, plain
 from pii_components.evaluate.systems import System, make_system
-from pii_components.evaluate.tables import cell, lines_of
 from pii_components.labels import NAME_STUDENT
 from pii_components.names.table import NameTable, name_table
 from pii_components.profiles import Profile
@@ -138,7 +137,7 @@ def _chats(folder: Path, limit: int) -> list[GroupText]:
 
 
 def _essays(assets: Path, limit: int) -> list[GroupText]:
-    """RAISES (PiiError): E603, if there are none."""
+    """RAISES (PiiError): E552, if there are none."""
     templates, blocks = authored_parts(assets)
     named = []
     for template in templates:
@@ -202,13 +201,13 @@ def found_names(
 def measure_fairness(
     system: System, texts: Sequence[GroupText], protects: Protects
 ) -> dict[str, Any]:
-    """Recall of students' names by gender and by culture, each against the rest. RAISES (PiiError): E762, without names."""
+    """Recall of students' names by gender and by culture, each against the rest. RAISES (PiiError): E552, without names."""
     rows: list[tuple[GroupText, tuple[bool, ...]]] = []
     all_found = system.entities([text.document for text in texts])
     for text, predicted in zip(common.track("fairness", texts), all_found, strict=True):
         rows += [(text, found) for found in found_names(text, predicted, protects)]
     if not rows:
-        raise PiiError(Errors.E762, what="The texts", needed="student's name")
+        raise PiiError(Errors.E552, what="The texts", reason="no student's name")
     whole = by_group(rows)
     asked = {}
     for category in ("gender", "culture"):

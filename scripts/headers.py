@@ -12,6 +12,7 @@ are bootstraps over documents.
 import json
 import re
 from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -63,7 +64,9 @@ def main(
     with guard():
         common.early(out)
         if learn:
-            rows = [line.features for text in essays(assets) for line in no_headers(text)]
+            texts = essays(assets)
+            rows = [line.features for text in texts for line in no_headers(text)]
+            rows += [line.features for line in set_in(texts)]
             made = fit(read_texts(pipeline, "open"), rows)
             shown = json.dumps(made, indent=0, sort_keys=True, ensure_ascii=False)
             Path("pii_components", MODEL).write_text(shown + "\n", "utf8")
@@ -125,14 +128,43 @@ def marked(text: str, lines: Sequence[Line], spans: Spans) -> list[bool]:
 
 def no_headers(text: Text) -> list[Line]:
     """Lines of an essay that are no header, beyond doubt: running text; what stands alone, signs the
-    essay, or stands below the top and names no student."""
+    essay, or stands below the top and names no student; or that names others only."""
     found = []
     for n, line in enumerate(text.lines):
         shown = text.text[line.start : line.end].strip()
         running = len(shown.split()) > RUNNING and shown.endswith((".", "!", "?"))
         below = n >= TOP and "student" not in line.features
-        if running or len(text.lines) == 1 or text.gold[n] or below:
+        others = not line.features.keys().isdisjoint(("public", "connected"))
+        others = others and line.features.keys().isdisjoint(("student", "instructor"))
+        if running or len(text.lines) == 1 or text.gold[n] or below or others:
             found.append(line)
+    return found
+
+
+def set_in(texts: Sequence[Text]) -> list[Line]:
+    """Lines of a list, a table, a chat or a play that stands in an essay: no header, whatever they look like. Behind a line of
+    each essay that is long enough, another text is set in that has little running text."""
+    running = {text.id: sum("many words" in line.features for line in text.lines) for text in texts}
+    hosts = [text for text in texts if running[text.id] >= max(4, 0.6 * len(text.lines))]
+    guests = [
+        text for text in texts if len(text.lines) > 3 and running[text.id] < 0.6 * len(text.lines)
+    ]
+    found = list[Line]()
+    for guest, host in zip(guests, cycle(hosts)):  # noqa: B905
+        rng = rng_for(SEED, guest.id + host.id)
+        long = [line.end for line in host.lines if "many words" in line.features]
+        at = rng.choice(long)
+        if any(item.start < at < item.end for item in host.items):
+            continue
+        shown = "\n" + guest.text.strip("\n") + "\n"
+        by = 1 - len(guest.text) + len(guest.text.lstrip("\n"))
+        spans = [item[:3] for item in host.items if item.end <= at]
+        spans += [(a + at + by, b + at + by, label) for a, b, label, _ in guest.items]
+        spans += [
+            (a + len(shown), b + len(shown), label) for a, b, label, _ in host.items if a >= at
+        ]
+        one = text_of("", host.text[:at] + shown + host.text[at:], spans)
+        found += [line for line in one.lines if at <= line.start < at + len(shown)]
     return found
 
 

@@ -22,8 +22,7 @@ from pii_components.cli.common import DONE, DONE_WITH_SKIPS, guard
 from pii_components.corpus.split import CRAPII_DOCUMENTS, paper_split
 from pii_components.errors import Errors, PiiError
 from pii_components.evaluate import metrics
-from pii_components.evaluate.gold import FOUR_LABELS, Entity
-from pii_components.evaluate.predictions import TYPES
+from pii_components.evaluate.gold import FOUR_LABELS, TYPES, Entity
 from pii_components.evaluate.report import FORMAT, group_row, versions
 from pii_components.files.formats.base import show_label
 from pii_components.files.formats.spans import read_entities
@@ -153,7 +152,7 @@ class Peers(NamedTuple):
 def read_peers(folder: Path) -> Peers:
     """Read the folder with true_entities.csv and the seven files of predictions; those on TSCC may be missing.
 
-    RAISES (PiiError): E501 for missing files, E729 for a row that cannot be used, E705 for predictions of other documents.
+    RAISES (PiiError): E501 for missing files, E900 for a row that cannot be used, E705 for predictions of other documents.
     """
     files = ("true_entities.csv", *SYSTEMS.values())
     if missing := [file for file in files if not (folder / file).is_file()]:
@@ -176,10 +175,11 @@ def read_peers(folder: Path) -> Peers:
 
 
 def read_rows(path: Path) -> Iterator[Entity]:
-    """Each row, with our label for its type. RAISES (PiiError): E729, E002, and what opening may raise."""
+    """Each row, with our label for its type. RAISES (PiiError): E900, E002, and what opening may raise."""
     for row in read_entities(path):
         if isinstance(row, Skip):
-            raise PiiError(Errors.E729, number=row.number, file=path.name, reason=row.code)
+            reason = f"row {row.number}: {row.code}"
+            raise PiiError(Errors.E900, file=path.name, kind="file of entities", reason=reason)
         # Where words and offsets differ in length, the words are what the system gave: only they are compared by text.
         end = row.end if row.end > row.start else row.start + len(row.words)
         label = TYPES.get(row.label.upper())

@@ -24,11 +24,10 @@ from pii_components.cli.common import guard
 from pii_components.evaluate import metrics
 from pii_components.evaluate.gold import Entity, GoldDocument, Run
 from pii_components.evaluate.metrics import rate, resample
-from pii_components.evaluate.report import plain
+from pii_components.evaluate.report import cell, lines_of, plain
 from pii_components.evaluate.systems import parse_systems, run_spec
-from pii_components.evaluate.tables import cell, lines_of
 from pii_components.labels import CHARACTER, CITED, NAME_STUDENT, role_of
-from pii_components.llm.cost import TOKENS_A_WORD, Prices
+from pii_components.llm.models import TOKENS_A_WORD, Prices
 from pii_components.profiles import Profile
 from scripts import common
 from scripts.robustness import authored_essays, take

@@ -258,10 +258,10 @@ def attack_report(
 def release_report(
     documents: Sequence[Document], *, n_resamples: int = N_RESAMPLES
 ) -> dict[str, Any]:
-    """All numbers on a release. RAISES (PiiError): E762, with too few documents."""
+    """All numbers on a release. RAISES (PiiError): E552, with too few documents."""
     if sum(bool(doc.items) for doc in documents) < 4:
-        needed = "four documents with a surrogate or a leak"
-        raise PiiError(Errors.E762, what="The release", needed=needed)
+        reason = "four documents with a surrogate or a leak are needed"
+        raise PiiError(Errors.E552, what="The release", reason=reason)
     items = [item for doc in documents for item in doc.items]
     leaks = Counter(item.leak for item in items if item.leak)
     weights = resample(len(documents), n_resamples=n_resamples)

@@ -31,8 +31,7 @@ from pii_components.evaluate import metrics
 from pii_components.evaluate.gold import Entity, GoldDocument
 from pii_components.evaluate.metrics import N_RESAMPLES, SEED, gap_of, rate, resample
 from pii_components.evaluate.report import plain
-from pii_components.evaluate.systems import System, crapii_label, make_system
-from pii_components.evaluate.tables import split_list
+from pii_components.evaluate.systems import System, crapii_label, make_system, split_list
 from pii_components.files.formats.base import LabelledText
 from pii_components.labels import INDIRECT_LABELS, LABELS
 from pii_components.names.normalize import is_invisible
@@ -98,10 +97,10 @@ def print_robustness(report: Mapping[str, Any], to: Console) -> None:
 
 
 def authored_parts(assets: Path) -> tuple[list[Template], dict[str, list[Any]]]:
-    """Templates and fragments of the test split. RAISES (PiiError): E603, if there are no templates."""
+    """Templates and fragments of the test split. RAISES (PiiError): E552, if there are no templates."""
     templates, blocks = of_split("test", read_templates(assets), read_fragments(assets))
     if not templates:
-        raise PiiError(Errors.E603, path=assets.name)
+        raise PiiError(Errors.E552, what=f"'{assets.name}'", reason="no essays/*.txt")
     return templates, blocks
 
 
@@ -287,7 +286,7 @@ def measure(
     protects: Protects,
     long_essays: int = LONG_ESSAYS,
 ) -> dict[str, Any]:
-    """Run a system on essays as they are and under each perturbation. RAISES (PiiError): E762, if there is nothing to hide."""
+    """Run a system on essays as they are and under each perturbation. RAISES (PiiError): E552, if there is nothing to hide."""
 
     def find(texts: Sequence[LabelledText]) -> list[list[Entity]]:
         documents = [GoldDocument(essay.id, essay.text) for essay in texts]
@@ -300,7 +299,8 @@ def measure(
     found = find(essays)
     unperturbed = count(essays, [range(len(essay.spans)) for essay in essays], found, protects)
     if not unperturbed[:, metrics.ENTITIES].any():
-        raise PiiError(Errors.E762, what="The gold corpus", needed="label that must be hidden")
+        reason = "no label that must be hidden"
+        raise PiiError(Errors.E552, what="The gold corpus", reason=reason)
     report: dict[str, Any] = {}
     classes: dict[str, numpy.ndarray] = defaultdict(
         lambda: numpy.zeros((2, *unperturbed.shape), dtype="i8")

@@ -13,7 +13,6 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,17 +38,6 @@ LIMITS = {
     "lines of README.md": 130,
 }
 _DECISIONS = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.IfExp)
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """Lines, statements and decisions of some modules."""
-
-    modules: int
-    lines: int
-    statements: int
-    decisions: int
 
 
 def decisions_of(tree: ast.AST) -> int:
@@ -65,33 +53,25 @@ def decisions_of(tree: ast.AST) -> int:
     return found
 
 
-def size_of(paths: list[Path]) -> Size:
-    """RETURNS (Size): Of some modules together."""
-    texts = [path.read_text("utf8") for path in paths]
-    trees = [ast.parse(text) for text in texts]
-    return Size(
-        modules=len(paths),
-        lines=sum(len(text.splitlines()) for text in texts),
-        statements=sum(isinstance(node, ast.stmt) for tree in trees for node in ast.walk(tree)),
-        decisions=sum(map(decisions_of, trees)),
-    )
+def size_of(paths: list[Path]) -> tuple[int, int, int, int]:
+    """RETURNS (tuple[int, int, int, int]): Modules, lines, statements and decisions of some modules together."""
+    trees = [ast.parse(path.read_text("utf8")) for path in paths]
+    statements = sum(isinstance(node, ast.stmt) for tree in trees for node in ast.walk(tree))
+    return len(paths), lines_in(*paths), statements, sum(map(decisions_of, trees))
 
 
 def functions_over(paths: list[Path]) -> Iterator[tuple[Path, str, int]]:
     """YIELDS (tuple[Path, str, int]): Module, name and decisions of each function with too many."""
     for path in paths:
         for node in ast.walk(ast.parse(path.read_text("utf8"))):
-            if isinstance(node, _FUNCTIONS) and decisions_of(node) > MOST_DECISIONS:
+            is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            if is_function and decisions_of(node) > MOST_DECISIONS:
                 yield path, node.name, decisions_of(node)
 
 
-def rooms() -> dict[str, list[Path]]:
-    """RETURNS (dict[str, list[Path]]): The modules of each room, those at the root first."""
-    found: dict[str, list[Path]] = {"(root)": sorted(PACKAGE.glob("*.py"))}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if path.parent != PACKAGE:
-            found.setdefault(path.relative_to(PACKAGE).parts[0], []).append(path)
-    return found
+def room_of(path: Path) -> str:
+    """RETURNS (str): The folder of a module, "(root)" for those beside the folders."""
+    return "(root)" if path.parent == PACKAGE else path.relative_to(PACKAGE).parts[0]
 
 
 def commands_and_options() -> tuple[int, int]:
@@ -118,38 +98,24 @@ def lines_in(*paths: Path) -> int:
 
 def measure() -> dict[str, int]:
     """RETURNS (dict[str, int]): Each of `LIMITS`, as it is."""
-    modules = sorted(PACKAGE.rglob("*.py"))
-    others = [path for path in modules if path.relative_to(PACKAGE).parts[0] not in DETECTION]
-    package = size_of(modules)
+    paths = sorted(PACKAGE.rglob("*.py"))
+    modules, lines, statements, decisions = size_of(paths)
+    others = [path for path in paths if room_of(path) not in DETECTION]
     resources = (PACKAGE / "resources").rglob("*")
-    tables = [p for p in resources if p.is_file() and p.parent.name != "names"]
-    extras = re.search(
-        r"^\[options\.extras_require\]\n(.*?)^\[", _setup(), re.DOTALL | re.MULTILINE
-    )
-    commands, options = commands_and_options()
-    return {
-        "lines of pii_components": package.lines,
-        "statements": package.statements,
-        "decisions": package.decisions,
-        f"functions over {MOST_DECISIONS} decisions outside detection": len(
-            [*functions_over(others)]
-        ),
-        "modules": package.modules,
-        "commands": commands,
-        "options": options,
-        "error codes": len(
-            re.findall(r"^    [EW]\d{3}\b", (PACKAGE / "errors.py").read_text("utf8"), re.M)
-        ),
-        "extras": len(re.findall(r"^\w+ =$", extras[1] if extras else "", re.MULTILINE)),
-        "lines of resources without name tables": lines_in(*tables),
-        "lines of tests": lines_in(*(ROOT / "tests").rglob("*.py")),
-        "lines of scripts": lines_in(*(ROOT / "scripts").rglob("*.py")),
-        "lines of README.md": lines_in(ROOT / "README.md"),
-    }
-
-
-def _setup() -> str:
-    return (ROOT / "setup.cfg").read_text("utf8")
+    setup = (ROOT / "setup.cfg").read_text("utf8")
+    extras = setup.partition("[options.extras_require]")[2].partition("\n[")[0]
+    errors = (PACKAGE / "errors.py").read_text("utf8")
+    found = [lines, statements, decisions, len([*functions_over(others)]), modules]
+    found += commands_and_options()
+    found += [
+        len(re.findall(r"^    [EW]\d{3}\b", errors, re.M)),
+        len(re.findall(r"^\w+ =$", extras, re.M)),
+        lines_in(*(p for p in resources if p.is_file() and p.parent.name != "names")),
+        lines_in(*(ROOT / "tests").rglob("*.py")),
+        lines_in(*(ROOT / "scripts").rglob("*.py")),
+        lines_in(ROOT / "README.md"),
+    ]
+    return dict(zip(LIMITS, found, strict=True))
 
 
 def allowed_statements() -> int:
@@ -160,18 +126,18 @@ def allowed_statements() -> int:
 
 def main() -> int:
     """RETURNS (int): 1 if the package grew without a row in the ledger, or a limit is not kept with --strict."""
+    paths = sorted(PACKAGE.rglob("*.py"))
     print(f"{'room':12} {'modules':>7} {'lines':>7} {'statements':>10} {'decisions':>9}")
-    for room, paths in rooms().items():
-        size = size_of(paths)
-        print(f"{room:12} {size.modules:7} {size.lines:7} {size.statements:10} {size.decisions:9}")
+    for room in sorted({room_of(path) for path in paths}):
+        mine = size_of([path for path in paths if room_of(path) == room])
+        print("{:12} {:7} {:7} {:10} {:9}".format(room, *mine))
     found = measure()
     over = [name for name, limit in LIMITS.items() if found[name] > limit]
     print()
     for name, limit in LIMITS.items():
         print(f"{name:45} {found[name]:6} of {limit:6}{'  TOO MUCH' if name in over else ''}")
-    if "--functions" in sys.argv:
-        for path, name, count in functions_over(sorted(PACKAGE.rglob("*.py"))):
-            print(f"{path.relative_to(ROOT)} {name} {count}")
+    for path, name, count in functions_over(paths) if "--functions" in sys.argv else ():
+        print(f"{path.relative_to(ROOT)} {name} {count}")
     allowed = allowed_statements()
     grown = found["statements"] > allowed
     if grown:

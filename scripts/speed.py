@@ -2,7 +2,6 @@
 
     python -m scripts.speed --out metrics/speed.json
     python -m scripts.speed --saved metrics/speed.json      # the table again
-    python -m scripts.speed --soak 2000                     # `pii-edu serve`: errors, memory, words a CPU second
 
 Numbers of different runs cannot be compared, so systems take turns (A B C A B C), each time in a
 fresh process, and what counts are ratios within a turn: a busy machine slows all of them. Memory is
@@ -11,13 +10,11 @@ invented people; training has seen most of them, which changes no speed.
 """
 
 import json
-import os
 import re
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from itertools import cycle, islice
 from math import isnan, log, nan
 from pathlib import Path
@@ -72,7 +69,7 @@ def probe(system: str, stages: Mapping[str, Sequence[str]]) -> dict[str, Any]:
 
 
 def fresh_process(spec: str, stages: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """What `probe` tells in a process of its own. RAISES (PiiError): E764, if that does not end well."""
+    """What `probe` tells in a process of its own. RAISES (PiiError): E743, if that does not end well."""
     from pii_components.errors import Errors, PiiError
 
     command = [sys.executable, "-m", "scripts.speed", "--probe"]
@@ -82,7 +79,8 @@ def fresh_process(spec: str, stages: Mapping[str, Sequence[str]]) -> dict[str, A
         kind, _, message = (done.stderr.strip().splitlines() or [""])[-1].partition(": ")
         # A traceback's last line may hold text; only our own coded line is passed on.
         reason = message if message.startswith("[E") else kind[:80]
-        raise PiiError(Errors.E764, system=spec, code=done.returncode, reason=reason)
+        how = f"a process of its own ended with code {done.returncode} ({reason})"
+        raise PiiError(Errors.E743, name=spec, how=how)
     return dict(json.loads(done.stdout.strip().splitlines()[-1]))
 
 
@@ -128,7 +126,7 @@ def numbers(answer: Mapping[str, Any], data: Mapping[str, Mapping[str, int]]) ->
 
 
 def measure(systems: Sequence[str], essays: Sequence[str], turns: int) -> dict[str, Any]:
-    """All numbers of some systems. RAISES (PiiError): E740 to E751, E764."""
+    """All numbers of some systems. RAISES (PiiError): E519, E743 to E747."""
     from scripts import common
 
     stages = {ESSAYS: list(essays)}
@@ -153,7 +151,7 @@ def measure(systems: Sequence[str], essays: Sequence[str], turns: int) -> dict[s
 
 def table(report: Mapping[str, Any]) -> list[str]:
     """A row of Markdown per system: medians, in brackets the ratio with the least and the most."""
-    from pii_components.evaluate.tables import lines_of
+    from pii_components.evaluate.report import lines_of
 
     rows = []
     for name, found in report["systems"].items():
@@ -170,80 +168,12 @@ def table(report: Mapping[str, Any]) -> list[str]:
     return [*lines_of(["system", *COLUMNS.values(), "exponent by length"], rows), "", about]
 
 
-SOAK_WORDS, AT_ONCE, PARTS = 300, 8, 8
-
-
-def soak(essays: Sequence[str], requests: int, *serve: str) -> dict[str, Any]:
-    """Ask `pii-edu serve` for `requests` analyses of 300 words, 8 at once, in 8 parts.
-
-    RETURNS (dict[str, Any]): Errors by status, words a second and a CPU second of its processes, slowest answers, and
-        their memory after each part, in megabytes.
-    """
-    import httpx
-
-    texts = cut(essays, SOAK_WORDS, SOAK_WORDS * requests)
-    command = [sys.executable, "-m", "pii_components.cli", "serve", "--port", "0", *serve]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    try:
-        lines = iter(process.stderr or ())
-        url = next(m[1] for line in lines if (m := re.search(r"running on (http://\S+)", line)))
-        with httpx.Client(base_url=url, timeout=120) as client:
-            found = asked(lambda text: answer_of(client, text), texts, process.pid)
-    finally:
-        process.terminate()
-        process.wait()
-    words, cpu = SOAK_WORDS * requests, found.pop("cpu_seconds")
-    rates = {"words_per_second": words / found["seconds"], "words_per_cpu_second": words / cpu}
-    return {"requests": requests, "at_once": AT_ONCE, "words": SOAK_WORDS} | found | rates
-
-
-def answer_of(client: Any, text: str) -> tuple[int, float]:
-    """Status, and seconds."""
-    start = perf_counter()
-    response = client.post("/analyze", json={"text": text, "language": "en"})
-    return response.status_code, perf_counter() - start
-
-
-def asked(
-    ask: Callable[[str], tuple[int, float]], texts: Sequence[str], pid: int
-) -> dict[str, Any]:
-    """What the answers were, and what a process and its children used."""
-    answers: list[tuple[int, float]] = []
-    used, (_, before), start = [], usage(pid), perf_counter()
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        for part in range(PARTS):
-            answers += pool.map(ask, texts[part::PARTS])
-            used.append(usage(pid))
-    seconds = sorted(time for _, time in answers)
-    return {
-        "errors": sum(status != 200 for status, _ in answers),
-        "seconds": perf_counter() - start,
-        "cpu_seconds": used[-1][1] - before,
-        "median_seconds": median(seconds),
-        "slowest_seconds": seconds[-1],
-        "megabytes": [round(megabytes) for megabytes, _ in used],
-    }
-
-
-def usage(pid: int) -> tuple[float, float]:
-    """Megabytes that a process and its children hold now, and their CPU seconds, by /proc."""
-    place = Path(f"/proc/{pid}")
-    resident = int((place / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
-    times = (place / "stat").read_text().rpartition(")")[2].split()[11:13]
-    cpu = sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
-    for child in (place / "task" / str(pid) / "children").read_text().split():
-        more = usage(int(child))
-        resident, cpu = resident + more[0], cpu + more[1]
-    return resident, cpu
-
-
 def main(
     *,
     systems: Annotated[str, typer.Option(help="With commas; ratios are to the last.")] = SYSTEMS,
     assets: Annotated[Path, typer.Option(help="Folder with essays/.")] = Path("assets"),
     turns: Annotated[int, typer.Option(min=1, help="How often all are measured.")] = 5,
     saved: Annotated[Path | None, typer.Option(help="Show this metrics file instead.")] = None,
-    soaked: Annotated[int, typer.Option("--soak", help="Ask serve so often instead.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Metrics file (JSON).")] = None,
 ) -> None:
     """Words per second, seconds to load, memory and size, as ratios to the last system."""
@@ -252,12 +182,6 @@ def main(
 
     with guard():
         common.early(out)
-        if soaked:
-            report = common.publish(
-                "speed", common.head() | soak(authored(assets), soaked), out, None
-            )
-            common.console().print_json(data=report)
-            return
         if saved:
             report = json.loads(saved.read_text("utf8"))
         else:

@@ -58,9 +58,13 @@ def package(
     ] = None,
 ) -> None:
     """Write a whole pipeline, rules and all, beside the one that ships."""
-    from pii_components.training.package import assemble
+    from pii_components.training.package import (
+        assemble,
+        make_pipeline,
+        read_weights,
+        shipped_vocabulary,
+    )
     from pii_components.training.package import package as write
-    from pii_components.training.two_heads import make_pipeline, read_weights, shipped_vocabulary
 
     with guard(debug=True):
         if model:

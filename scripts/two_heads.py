@@ -6,7 +6,7 @@ Needs only torch and numpy, so that it runs on a GPU machine where nothing else 
 `python -m scripts.examples` writes both inputs. Head A gives BIO over `TYPES` for each token. Head B
 gives one of five roles or "no person" for each person, and for each place, school, firm, date or age
 whether it is somebody's or the world's. With `--part 1` the texts of the second half of the
-annotations are left out, and `--eval` scores them: totals, never a case.
+annotations are left out.
 
 Four in ten examples are cut to a few sentences. In three of ten all names are one placeholder, so that
 head B reads the text around them. In two of three the people get other names: some private people the
@@ -602,67 +602,6 @@ def train(args: argparse.Namespace) -> None:
             parameter.copy_(average[name])
     save(model, args.out / "model.npz")
     print(f"pieces read: {seen / 1e6:.1f}M", flush=True)
-    if args.eval and args.part:
-        evaluate(model.eval(), data, 3 - args.part, device)
-
-
-@torch.no_grad()
-def evaluate(model: TwoHeads, data: Data, part: int, device: str) -> None:
-    """Print shares of mentions that would be hidden, on annotated texts of `part`, names given.
-
-    A row: the texts; mentions of private people and of cited people and characters; share of the
-    private that head A finds at .1; at each threshold the share of private and of kept ones hidden.
-    """
-    rng = random.Random(5)
-    for kind in ("whole", "snippets"):
-        rows = []
-        for first, n, _, _, m, n_m, k, n_k, source, of_part in data.docs.tolist():
-            if of_part != part:
-                continue
-            mentions, items = data.mentions[m : m + n_m], data.items[k : k + n_k]
-            named = [int(row[0]) for row in mentions if row[3] < NO_PERSON]
-            stretches = [(0, n)]
-            if kind == "snippets":
-                ends = np.flatnonzero(data.ends[first : first + n]) + 1
-                stretches = [
-                    sentences_around(ends, at, n, before=0, behind=rng.choice((0, 1, 2)))
-                    for at in rng.sample(named, min(4, len(named)))
-                ]
-            for start, end in stretches:
-                example = build(data, first, start, end, mentions, items, most=64)
-                if example is not None and example["mentions"]:
-                    rows += _predicted(model, on_device(collate([example]), device), source)
-        table = np.array(rows)
-        for name, chosen in (
-            ("all", table[:, 0] >= 0),
-            ("real", table[:, 0] == 0),
-            ("invented", table[:, 0] == 3),
-        ):
-            _print_row(f"{kind} {name}", table[chosen])
-
-
-def _predicted(model: TwoHeads, batch: Batch, source: int) -> list[list[float]]:
-    tokens, docs = model(batch)
-    named = model.what(tokens).softmax(-1)[:, 1:3].sum(1)
-    private = model.roles(tokens, docs, batch).softmax(-1)[:, :N_PRIVATE].sum(1)
-    return [
-        [source, int(batch["role"][p]), float(private[p]), float(named[a:b].min())]
-        for a, b, p in batch["mentions"].tolist()
-    ]
-
-
-def _print_row(name: str, rows: np.ndarray) -> None:
-    role, chance = rows[:, 1], rows[:, 2]
-    private, kept = role < N_PRIVATE, (role >= N_PRIVATE) & (role < NO_PERSON)
-    shares = " ".join(
-        f"{t}: {np.mean(chance[private] >= t):.3f} {np.mean(chance[kept] >= t):.3f}"
-        for t in (0.1, 0.2, 0.3, 0.4, 0.5)
-    )
-    found = np.mean(rows[private, 3] >= 0.1)
-    print(
-        f"{name}: {private.sum()} private, {kept.sum()} kept, found {found:.3f} | {shares}",
-        flush=True,
-    )
 
 
 def main() -> None:
@@ -691,7 +630,6 @@ def main() -> None:
     parser.add_argument("--head_rate", type=float, default=1e-3)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--log", type=int, default=200)
-    parser.add_argument("--eval", action="store_true")
     train(parser.parse_args())
 
 

@@ -32,9 +32,8 @@ from pii_components.corpus.people import Person
 from pii_components.corpus.templates import Slot, Template, parse_parts, read_templates
 from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.metrics import rate, resample
-from pii_components.evaluate.report import plain
+from pii_components.evaluate.report import lines_of, plain
 from pii_components.evaluate.systems import load_pipeline
-from pii_components.evaluate.tables import lines_of
 from pii_components.labels import INDIRECT_LABELS, LABELS, is_name, role_of
 from pii_components.names.table import name_table
 from pii_components.profiles import Profile

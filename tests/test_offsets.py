@@ -131,3 +131,16 @@ def test_there_and_back_a_span_keeps_what_it_covered(case, data, from_new):
         if not any(e.start < x < e.end for e in one_way.edits for x in (start, end)):
             assert again == (start, end)
     assert len(new) == offsets.new_length
+
+
+@given(edited_texts(), st.data())
+def test_parts_beside_a_separator_are_all_of_the_new_text(case, data):
+    """What is inserted at the edge of a part belongs to it."""
+    text, replacements = case
+    new, offsets = apply_replacements(text, replacements)
+    touched = {i for e in offsets.edits for i in range(e.start, e.end)}
+    if free := [i for i in range(len(text)) if i not in touched]:
+        i = data.draw(st.sampled_from(free))
+        before, after = ((0, i), (i + 1, len(text)))
+        parts = [new[slice(*offsets.part_to_new(*part))] for part in (before, after)]
+        assert text[i].join(parts) == new

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,30 @@ def docs(sample):
             "ignore", "\\[W402\\]", PiiWarning
         )  # a web address that is a bare site gets its tag
         return list(nlp.pipe(text for _, text, _ in sample))
+
+
+CONTENT = (ROOT / "tests/data/headers/content.txt").read_text("utf8").split("=== ")[1:]
+# A title, and years below it.
+REMOVED = {"obituary of a goldfish": ["Admiral", "2019-2023"]}
+
+
+@pytest.fixture(scope="module")
+def without_headers():
+    nlp = spacy.load("en_pii_edu")
+    hips = nlp.get_pipe("hips_surrogate")
+    hips.set_key(KEY.encode())
+    hips.profile = replace(hips.profile, header="remove")
+    return dict(zip(CONTENT, nlp.pipe(one.partition("\n")[2] for one in CONTENT), strict=True))
+
+
+@pytest.mark.parametrize("one", CONTENT, ids=lambda one: one.partition("\n")[0])
+def test_no_line_of_content_is_a_header(one, without_headers):
+    """Chats, tables, poems, letters, plays and so on; names are hidden in them, lines stay."""
+    name, _, text = one.partition("\n")
+    made, gone = without_headers[one]._, list[str]()
+    for (start, end, *_), row in zip(made.pii_offsets.edits, made.surrogate_spans, strict=True):
+        gone += text[start:end].split("\n") if row["label"] == "HEADER" else []
+    assert [line for line in gone if line] == REMOVED.get(name, [])
 
 
 def test_saved_profile_is_the_default():

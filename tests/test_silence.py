@@ -46,15 +46,14 @@ from pii_components.presidio.recognizer import StudentPiiRecognizer
 from presidio_analyzer import AnalyzerEngine
 from presidio_analyzer.nlp_engine import SpacyNlpEngine
 import spacy
-from pii_components.presidio.answers import Services, answer
-from pii_components.presidio.serve import create_app
+from pii_components.presidio.serve import Services, answer, create_app
 from pii_components.presidio.settings import ServeSettings
 engine = SpacyNlpEngine(models=[{"lang_code": "en", "model_name": "en_pii_edu"}])
 engine.nlp = {"en": spacy.load("en_pii_edu")}
 analyzer = AnalyzerEngine(nlp_engine=engine, supported_languages=["en"])
 analyzer.registry.add_recognizer(StudentPiiRecognizer())
 assert {"PERSON", "EMAIL_ADDRESS", "URL"} <= {found.entity_type for found in analyzer.analyze(TEXT, "en")}
-create_app(ServeSettings(service="analyzer"), worker=object())
+create_app(ServeSettings(service="analyzer"), Services(analyzer))
 assert answer(Services(analyzer), "/recognizers", "en")[0] == 200
 """,
 }

@@ -17,7 +17,7 @@ from ..files.writers import replace_file
 from ..labels import DETAIL_LABELS, LABELS
 from ..profiles import KEEP, Profile, shipped_profiles
 from ..release.engine import load_engine
-from . import common, corpus, deidentify, detect, evaluate, llm, reidentify, review, serve
+from . import common, corpus, deidentify, detect, evaluate, llm, reidentify, release, review, serve
 from .settings import MODEL, RunSettings, read_settings, run_file
 
 # Everyone may know what the people in our own essay become.
@@ -70,6 +70,7 @@ def options(
     context.call_on_close(reset)
 
 
+app.command("release", epilog=release.EPILOG)(release.release)
 app.command("deidentify", epilog=deidentify.EPILOG)(deidentify.deidentify)
 app.command("detect", epilog=detect.EPILOG)(detect.detect)
 app.command("review", epilog=review.EPILOG)(review.review)

@@ -1,4 +1,4 @@
-"""`pii-edu corpus …`: labelled corpora, read, written, cleaned, checked, split and made."""
+"""`pii-edu corpus …`: labelled corpora, read, written, cleaned, split and made."""
 
 import json
 from collections import Counter
@@ -35,10 +35,9 @@ from .settings import ABOVE_0, Limit, Settings, key, read_settings
 _READING = "text_column, id_column, encoding, text_source (texts of entities with offsets alone; joined by id)"
 _BUILD_EPILOG = (
     "Settings for --config: seed, scale (share of fillings and carriers), carriers (times as many to train on), "
-    "uncut (whole texts, for a last pass), crapii and scenes (whether they go in), perturbed (share of filled essays). "
+    "scenes (whether short texts go in). "
     "Exit codes: 0 done; 2 refused, nothing was written; 130 interrupted."
 )
-_CHECK_EPILOG = "Exit codes: 0 every essay can be used; 1 an essay is broken or says what another one says; 2 there are none."
 _CONVERT_EPILOG = (
     f"Settings for --config: {_READING}, strict. "
     "Exit codes: 0 all done; 1 done, but records were skipped (they are listed in the report); 2 refused, nothing was written; "
@@ -234,9 +233,8 @@ class Cleaning:
         if self.removed and not self.kept and all(item.step == "text" for item in self.removed):
             reason = f"{len(self.removed)} records, the first: {self.removed[0].code}"
             raise PiiError(Errors.E552, what=f"'{self.path}'", reason=reason)
-        found = {"duplicates": (whole.copies, "E661"), "anomalies": (whole.anomalous, "E662")}
-        for step, (places, code) in found.items():
-            self.removed += [steps.Removed(*self.kept[i], step, code) for i in places]
+        for step, places in (("duplicates", whole.copies), ("anomalies", whole.anomalous)):
+            self.removed += [steps.Removed(*self.kept[i], step, "") for i in places]
         self.removed.sort(key=lambda item: item.number)
         return whole
 
@@ -245,11 +243,10 @@ class Cleaning:
         chosen, source = self._chosen(), self.source
         for self.total, item in enumerate(source, 1):
             on_progress(source.position(), source.size)
-            skip = steps.check_record(item, self.options, chosen)
-            if skip is not None or isinstance(item, Skip):
-                code = skip.code if skip is not None else ""
-                removed = steps.Removed(item.number, self._name_of(item), steps.step_of(code), code)
-                self.removed.append(removed)
+            step = steps.check_record(item, self.options, chosen)
+            if step or isinstance(item, Skip):
+                code = item.code if isinstance(item, Skip) else ""
+                self.removed.append(steps.Removed(item.number, self._name_of(item), step, code))
                 continue
             self.kept.append((item.number, item.id))
             lines.write(as_line(item, source).encode("utf-8") + b"\n")
@@ -281,7 +278,7 @@ class Cleaning:
         return source.files[item.number - 1] if is_folder else ""  # type: ignore[attr-defined]
 
     def as_json(self, whole: steps.WholeCorpus) -> dict[str, Any]:
-        """The report: settings, the table, numbers and ids of records with codes; no text. The same run gives the same bytes."""
+        """The report: settings, the table, numbers and ids of records with their step; no text. The same run gives the same bytes."""
         found = whole.duplicates
         groups = [[self.kept[i][0] for i in group] for group in found.groups] if found else []
         group_of = {number: index for index, group in enumerate(groups) for number in group}
@@ -385,10 +382,6 @@ def build(
 
     with common.guard():
         options = asdict(read_settings(BuildSettings, config))
-        if perturbed := options.pop("perturbed"):
-            from ..corpus.noise import training_change
-
-            options["change"] = training_change(perturbed)
         stats, _ = build_corpus(assets, out, **options)
         for name, counts in stats.items():
             common.tell(f"{name}: {counts['documents']} documents, {counts['tokens']} tokens")
@@ -396,49 +389,12 @@ def build(
 
 @dataclass(frozen=True, kw_only=True)
 class BuildSettings(Settings):
-    """See `build_corpus`. perturbed (float): Share of the filled essays that are perturbed."""
+    """See `build_corpus`."""
 
     seed: int = key(46)
     scale: float = key(1.0, limit=ABOVE_0)
     carriers: float = key(1.0, limit=(lambda value: value >= 0, "a number from 0"))
-    uncut: bool = key(False)
-    crapii: bool = key(True)
     scenes: bool = key(True)
-    perturbed: float = key(0.0, limit=(lambda value: 0 <= value <= 1, "a number from 0 to 1"))
-
-
-@corpus_app.command(epilog=_CHECK_EPILOG)
-def check(
-    *,
-    assets: AssetsArg = Path("assets"),
-    names: bool = Option(
-        False, "--names", help="List what looks like a name or a contact detail outside slots."
-    ),
-) -> None:
-    """Check authored essays: format, slots without a label, near-duplicates; count labels and roles."""
-    from ..corpus.templates import check as check_essays
-
-    with common.guard():
-        found = check_essays(assets)
-        screen = common.console()
-        for err in found.broken:
-            screen.print(str(err), markup=False)
-        for first, second, share in found.near:
-            screen.print(
-                f"{first} and {second} share {share:.0%} of the shorter one's word trigrams",
-                markup=False,
-            )
-        if not common.global_option("quiet"):
-            screen.print(
-                f"{found.essays} essays, {found.clean} of them without private people and details",
-                highlight=False,
-            )
-            rows = ((label, found.labels[label], n) for label, n in sorted(found.slots.items()))
-            screen.print(common.table_of(rows, "label", "essays", "slots"))
-        if names:
-            for ident, values in found.names.items():
-                screen.print(f"{ident}: {' | '.join(values)}", markup=False)
-    raise typer.Exit(common.exit_code(found.failed))
 
 
 @dataclass(frozen=True, kw_only=True)

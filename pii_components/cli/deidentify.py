@@ -26,13 +26,14 @@ from typer import Argument, Option
 from .. import __version__
 from ..errors import Errors, PiiError
 from ..files.record import Record, Skip, Source, safe_name
-from ..files.sources import REPORT_NAME, FolderSource, open_source, suffix_of_output
+from ..files.sources import REPORT_NAME, FolderSource, kind_of, open_source, suffix_of_output
+from ..files.tables import broken_rows
 from ..files.writers import check_column, open_writer, partial_path
 from ..llm import CODES
-from ..llm.cost import Prices
+from ..llm.models import Prices
 from ..llm.pipeline import add_components, read_config
 from ..llm.pipeline import report as llm_report
-from ..profiles import HEADERS, KEEP, Profile
+from ..profiles import CORPUS, HEADERS, KEEP, Profile
 from ..release.columns import KEEP_IDS, NO_THREAD, PSEUDONYM, THREAD, Columns, Ids, ThreadOf
 from ..release.engine import Engine, load_engine, read_roster, use_roster
 from ..release.report import (
@@ -182,7 +183,10 @@ class Job:
             read_config(settings.llm)
             self.prices = Prices.load(settings.prices or None)
         self.roster = read_roster(settings.roster)
-        self.in_threads = (settings.scope or Profile.load(settings.profile).scope) == THREAD
+        scope = settings.scope or Profile.load(settings.profile).scope
+        # Who is on a class list is one person in all files.
+        self.scope = CORPUS if self.roster and not settings.scope and scope != THREAD else scope
+        self.in_threads = self.scope == THREAD
         need(settings.thread, "thread", self.in_threads, "scope = thread")
         self.vault = Path(settings.vault) if settings.vault else None
         self.decided: Path | None = None
@@ -227,7 +231,7 @@ class Job:
             settings.model,
             profile=settings.profile,
             key=self.key.secret,
-            scope=settings.scope,
+            scope=self.scope,
             headers=settings.headers,
             operating_point=settings.operating_point,
             debug=common.global_option("debug"),
@@ -262,6 +266,7 @@ class Job:
         if not (settings.overwrite or settings.resume):
             mine = (self.target, partial_path(self.target), state_path(self.target))
             common.check_free(*mine, *self.beside.values(), *self.reports)
+        tell_roster(self.roster, self.scope)
         if settings.dry_run:
             return self.rehearse(source)
         labels = LabelsOut(self.beside["labels"]) if "labels" in self.beside else None
@@ -300,7 +305,7 @@ class Job:
         if settings.sweep != OFF and self.data is None:
             run.sweep = SweepLog(self.target, self.key.secret, roster=self.roster)
         tell_start(source, self.key, old)
-        tell_roster(self.roster)
+        self.tell_way_back(source)
         process(run, resume=settings.resume)
         return self.finish(run, report_path)
 
@@ -366,9 +371,10 @@ class Job:
         return named if is_taken or out in places or named.exists() else plain
 
     def learn(self, engine: Engine) -> None:
-        """First reading of the input: its names, those of each thread, and what is swept. RAISES (PiiError): E570."""
+        """First reading of the input: its names, which no surrogate may be, those of each thread, and what is swept. RAISES (PiiError): E570."""
         hide = self.settings.sweep == HIDE
-        if not (hide or self.thread_of):
+        listed = self.roster is not None and self.scope == CORPUS
+        if not (hide or self.thread_of or listed):
             return
         thread_of = None
         with closing(self.open()) as first:
@@ -446,6 +452,8 @@ class Job:
                 continue
             if item.encoding:
                 common.say(_read_as(source, item.number, item.encoding))
+            for row in broken_rows(item):
+                skips(replace(row, id=source.name_of(item)))
             n += 1
             words += len(item.text.split())
             renamed += item.given is not None
@@ -460,8 +468,23 @@ class Job:
             without = self.thread_of.without
         for line in _not_read(unread, without):
             common.say(line)
+        self.tell_way_back(source)
         common.say(f"nothing was written; a run would write '{self.target}'")
         return common.exit_code(skips) if n else common.REFUSED
+
+    def tell_way_back(self, source: Source) -> None:
+        """Before anything is written: how the originals come back, and what of them does not."""
+        if not self.vault or self.writes_stdout:
+            return
+        needed = [f"--text-column {source.shown(name)}" for name in self.settings.text_column]
+        if self.settings.encoding != "utf-8":
+            needed.append(f"--config encoding={self.settings.encoding}")
+        command = " ".join(
+            ["pii-edu reidentify", f"'{self.target}' --vault '{self.vault}'", *needed]
+        )
+        tell(f"way back: {command}; a record that would not come back is left out (E470)")
+        for line in not_restored(source):
+            tell(f"does not come back: {line}")
 
     def finish(self, run: Run, report_path: Path) -> int:
         """The report and the summary of a run that came to its end. RETURNS (int): Exit code."""
@@ -495,7 +518,7 @@ class Job:
             tell_sent(head["llm"])
         if lacking:
             common.say(lacking)
-        return common.exit_code(counts.n_skipped or lacking)
+        return common.exit_code(counts.n_skipped or counts.rows_left_out or lacking)
 
     def report_head(self, run: Run) -> dict[str, Any]:
         """What the report says of the settings, and of the files that were written."""
@@ -521,11 +544,24 @@ class Job:
         if run.vault is not None:
             vault = run.vault
             head["vault"] = {"id": vault.vault_id, "documents": vault.documents, "head": vault.head}
+            head["vault"]["not_restored"] = not_restored(source)
         if run.labels is not None:
             head["labels_out"] = run.labels.as_json() | digest(run.labels.out)
         if run.review is not None:
             head["review"] = digest(run.review.out)
         return head
+
+
+def not_restored(source: Source) -> list[str]:
+    """RETURNS (list[str]): What a vault does not lead back to; texts come back as they were read."""
+    in_folder = isinstance(source, FolderSource)
+    names = source.files if isinstance(source, FolderSource) else [str(source.path)]
+    forms = []
+    for name in names:
+        if suffix_of_output(Path(name), in_folder=in_folder) != kind_of(name):
+            forms.append(kind_of(name))
+    lines = [f"the form of {', '.join(sorted(set(forms)))}: their text does"] if forms else []
+    return lines + [f"{len(source.drop)} columns that are dropped"] * bool(source.drop)
 
 
 def process(run: Run, *, resume: bool) -> None:
@@ -583,20 +619,27 @@ def tell_start(source: Source, key: common.Key, old: RunState | None) -> None:
 
 
 def taken_of(roster: "Roster | None") -> dict[str, Any] | None:
-    """For the report: how many people a class list has, what was read of them, and the columns that nobody understood."""
+    """For the report: how many people a class list has and how many have no family name, what was read, and the columns that nobody understood."""
     if roster is None:
         return None
     shown = [
         safe_name(name, i) for i, (name, kind) in enumerate(roster.columns, 1) if name and not kind
     ]
-    return {"people": roster.people, "read": roster.kinds, "not_understood": shown}
+    lacking = sum(not member.family for member in roster.members)
+    read = {"read": roster.kinds, "not_understood": shown, "without_family_name": lacking}
+    return {"people": len(roster)} | read
 
 
-def tell_roster(roster: "Roster | None") -> None:
-    """What was taken of a class list: "24 people: given, family, e-mail"."""
-    if taken := taken_of(roster):
-        tell(f"class list: {taken['people']} people: {', '.join(taken['read'])}")
-    if taken and taken["not_understood"]:
+def tell_roster(roster: "Roster | None", scope: str = "") -> None:
+    """What was taken of a class list: "24 people: given, family, e-mail". scope (str): Of surrogates, if there are some."""
+    if not (taken := taken_of(roster)):
+        return
+    tell(f"class list: {taken['people']} people: {', '.join(taken['read'])}")
+    if scope == CORPUS:
+        tell("each of them has one surrogate in all files (scope = corpus); INPUT is read twice")
+    if n := taken["without_family_name"]:
+        tell(f"people of the class list of whom no family name was read: {n}")
+    if taken["not_understood"]:
         names = ", ".join(taken["not_understood"][:20])
         tell(f"columns of the class list that are not understood, and not used: {names}")
 

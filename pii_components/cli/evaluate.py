@@ -64,120 +64,63 @@ def run(
     """Run one or more systems on GOLD and score them: every number of the papers, with 95 % intervals; the first is compared with
     each other one in pairs."""
     with guard():
-        job = Job(gold, out, read_settings(ScoreSettings, config))
-        done = job.run_systems(systems, save)
-        names = ",".join(one.name for one in done)
-        job.finish(done, f"evaluate run {job.path.name} --systems {names}")
-
-
-def score(
-    *,
-    gold: GoldArg,
-    predictions: Annotated[
-        str,
-        Argument(
-            metavar="PREDICTIONS",
-            help="What detect --out or --save-predictions wrote, file_idx CSV, or a corpus.",
-        ),
-    ],
-    against: Annotated[str, Option(help="Other predictions, for a paired comparison.")] = "",
-    out: MetricsOutOpt = "",
-    config: ConfigOpt = None,
-) -> None:
-    """Score PREDICTIONS of any system against GOLD; with --against, two of them in pairs."""
-    with guard():
-        job = Job(gold, out, read_settings(ScoreSettings, config))
-        files = [Path(file) for file in (predictions, against) if file]
-        names = [file.stem for file in files]
-        if len(set(names)) < len(names):
-            names = [f"{file.parent.name}/{file.name}" for file in files]
-        done = [job.read(file, name) for file, name in zip(files, names, strict=True)]
-        shown = " --against ".join(file.name for file in files)
-        job.finish(done, f"evaluate score {job.path.name} {shown}")
-
-
-class Job:
-    """Gold and profile of one command, read and checked, and what becomes of its results.
-
-    RAISES (PiiError): E501, E512 for an output that cannot be written, E7xx, E002 for labels that are not ours.
-    """
-
-    def __init__(self, gold: str, out: str, settings: ScoreSettings) -> None:
         from ..evaluate import gold as golds
-        from ..evaluate.predictions import check_labels
-        from ..evaluate.report import check_gold, check_place
+        from ..evaluate import report as reports
+        from ..evaluate.metrics import SEED
         from ..files.formats.base import ReadStats
         from ..profiles import Profile
 
-        self.path, self.out, self.settings = Path(gold), out, settings
+        settings, path = read_settings(ScoreSettings, config), Path(gold)
         if out:
-            check_place(Path(out))
-        self.profile = Profile.load(settings.profile)
-        tally = ReadStats()
+            reports.check_place(Path(out))
+        profile, tally = Profile.load(settings.profile), ReadStats()
         texts = Path(settings.text_source) if settings.text_source else None
-        documents = golds.read_gold(self.path, form=settings.form, text_source=texts, tally=tally)
-        self.masked = check_gold(tally)
+        documents = golds.read_gold(path, form=settings.form, text_source=texts, tally=tally)
         labels = (entity.label for doc in documents for entity in doc.entities)
-        check_labels(labels, what=self.path.name)
-        self.documents = golds.choose_splits(documents, settings.splits)
-        self.about: dict[str, Any] = {
-            "protects": self.profile.protects,
-            "data_sha256": golds.file_sha256(self.path),
-        }
-
-    def read(self, file: Path, name: str) -> Any:
-        """RETURNS (Run): Predictions of a system, under a name."""
-        from ..evaluate.predictions import read_predictions
-
-        return read_predictions(file, self.documents, name=name, **self.about)
-
-    def run_systems(self, systems: str, save: str) -> list[Any]:
-        """What each system finds. They are loaded one after the other: memory is what runs out first.
-
-        save (str): Folder for their predictions, if any.
-        RETURNS (list[Run]): One for each system.
-        """
-        from ..evaluate.predictions import write_run
-        from ..evaluate.systems import parse_spec, parse_systems, run_spec
-        from ..evaluate.tables import progress_bar
-
-        done = []
-        for spec in parse_systems(systems) or [parse_spec(systems)]:
-            with progress_bar(spec.name, len(self.documents)) as advance:
-                done.append(run_spec(spec, self.documents, progress=advance, **self.about))
-        if save:
-            for one in done:
-                place = Path(save) / f"{one.name}.jsonl"
-                write_run(one, place, data_sha256=self.about["data_sha256"])
-        return done
-
-    def finish(self, runs: Sequence[Any], command: str) -> None:
-        """Score, print, write."""
-        from ..evaluate import report as reports
-        from ..evaluate.metrics import SEED
-        from ..evaluate.tables import print_score
-
-        settings, digest = self.settings, self.about["data_sha256"]
+        golds.check_labels(labels, what=path.name)
+        documents = golds.choose_splits(documents, settings.splits)
+        digest = golds.file_sha256(path)
+        runs = _run_systems(systems, documents, profile.protects, digest, save)
+        masked, names = reports.check_gold(tally), ",".join(one.name for one in runs)
         report: dict[str, Any] = {
-            "command": f"pii-edu {command} --config profile={self.profile.name}",
-            "data": reports.describe_data(self.documents, file=self.path.name, sha256=digest),
-            "masked": self.masked,
-            "profile": self.profile.name,
+            "command": f"pii-edu evaluate run {path.name} --systems {names} --config profile={profile.name}",
+            "data": reports.describe_data(documents, file=path.name, sha256=digest),
+            "masked": masked,
+            "profile": profile.name,
         }
-        report |= reports.score_report(
-            runs,
-            self.documents,
-            profile=self.profile,
-            resamples=settings.resamples,
-            seed=settings.seed or SEED,
-        )
+        how: dict[str, Any] = {"resamples": settings.resamples, "seed": settings.seed or SEED}
+        report |= reports.score_report(runs, documents, profile=profile, **how)
         if not global_option("quiet"):
-            print_score(report, to=console())
-        if n := self.masked["count"]:
-            tell(f"{n} gold labels cannot be used; the places where they stand are passed over")
-        if self.out:
-            reports.write_report(report, Path(self.out))
-            say(f"wrote '{self.out}'")
+            reports.print_score(report, to=console())
+        if masked["count"]:
+            tell(
+                f"{masked['count']} gold labels cannot be used; the places where they stand are passed over"
+            )
+        if out:
+            reports.write_report(report, Path(out))
+            say(f"wrote '{out}'")
+
+
+def _run_systems(
+    systems: str, documents: Sequence[Any], protects: Any, digest: str, save: str
+) -> list[Any]:
+    """What each system finds. They are loaded one after the other: memory is what runs out first.
+
+    save (str): Folder for their predictions, if any.
+    RETURNS (list[Run]): One for each system.
+    """
+    from ..evaluate.gold import write_run
+    from ..evaluate.report import progress_bar
+    from ..evaluate.systems import parse_spec, parse_systems, run_spec
+
+    about: dict[str, Any] = {"protects": protects, "data_sha256": digest}
+    done = []
+    for spec in parse_systems(systems) or [parse_spec(systems)]:
+        with progress_bar(spec.name, len(documents)) as advance:
+            done.append(run_spec(spec, documents, progress=advance, **about))
+    for one in done if save else ():
+        write_run(one, Path(save) / f"{one.name}.jsonl", data_sha256=digest)
+    return done
 
 
 def systems() -> None:
@@ -204,14 +147,15 @@ def read_metrics(path: Path) -> dict[str, Any]:
 def table(
     *,
     files: Annotated[
-        list[Path], Argument(metavar="FILE...", help="Metrics files that evaluate wrote.")
+        list[Path], Argument(metavar="FILE...", help="Metrics files that evaluate run wrote.")
     ],
 ) -> None:
-    """Print metrics files as a Markdown table."""
+    """Print metrics files again, as evaluate run printed them."""
     with guard():
-        from ..evaluate.tables import markdown_table
+        from ..evaluate.report import print_score
 
-        print(markdown_table([read_metrics(file) for file in files]))
+        for report in [read_metrics(file) for file in files]:
+            print_score(report, to=console())
 
 
 evaluate_app = typer.Typer(
@@ -221,6 +165,5 @@ evaluate_app = typer.Typer(
     rich_markup_mode=None,
 )
 evaluate_app.command("run", epilog=EPILOG)(run)
-evaluate_app.command("score", epilog=EPILOG)(score)
 evaluate_app.command("systems")(systems)
 evaluate_app.command("table")(table)

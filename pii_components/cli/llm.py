@@ -18,8 +18,8 @@ from ..files.record import Skip, Source
 from ..files.sources import open_source
 from ..files.writers import replace_file
 from ..labels import LABELS
-from ..llm.cost import Prices
-from ..llm.cost import estimate as tokens_of
+from ..llm.models import Prices
+from ..llm.models import estimate as tokens_of
 from ..profiles import Profile
 from ..release.engine import load_engine, surrogate_pipes
 from . import common

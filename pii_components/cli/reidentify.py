@@ -13,11 +13,11 @@ from ..errors import Errors, PiiError
 from ..files.record import Record, Skip, Source
 from ..files.sources import open_source
 from ..files.tables import TOKEN_FIELDS, JsonBody
-from ..files.writers import Writer, open_writer, partial_path, renamed
+from ..files.writers import Writer, open_writer, partial_path, renamed, value_of
+from ..offsets import OffsetMap
 from ..vault import vault as vault_tools
 from ..vault.keys import VaultKey
-from ..vault.vault import Entry, Vault, unpack_tokens
-from ..vault.vault import reidentify as restored
+from ..vault.vault import Entry, Order, Vault, offsets_of, unpack_tokens
 from . import common
 from .settings import RunSettings, need, read_settings
 
@@ -55,7 +55,7 @@ def reidentify(
         key = common.vault_key(place, key_file=key_file)
         book = stack.enter_context(Vault.open(place, key))
         if to_stdout:
-            record, old, _ = next(originals(opened, book))
+            ((record, old, *_),) = list(originals(opened, book))
             codec, bom = record.body[1]
             common.print_bytes(bom + old.encode(codec))
             return
@@ -65,18 +65,27 @@ def reidentify(
         common.tell(f"{n} documents restored, each proved by its digest; wrote '{target}'")
 
 
-def originals(source: Source, vault: Vault) -> Iterator[tuple[Record, str, dict[str, Any]]]:
-    """YIELDS (tuple): A released record, its original text, its tokens where it has some.
+def originals(
+    source: Source, vault: Vault
+) -> Iterator[tuple[Record, str, dict[str, Any], OffsetMap]]:
+    """YIELDS (tuple): A released record, its original text, its tokens where it has some, and how the released text leads there.
 
     RAISES (PiiError): The reason why a record cannot be read; E458 to E461; E529 where tokens cannot be restored.
     """
+    order = Order()
     for item in source:
         if isinstance(item, Skip):
             raise item.error
-        old = restored(item.text, vault, id=item.id, number=item.number)
-        entry = vault.find(item.text, id=item.id, document=item.number)
+        # Without one, it is the number of the record.
+        name = source.id_field
+        has_id = not source.has_columns or (name and value_of(item, source, name) not in (None, ""))
+        ident = item.id if has_id else None
+        entry = vault.find(item.text, id=ident, document=item.number, order=order)
+        old = vault.restore(item.text, entry, item.number)
         record = renamed(item, source, *entry.given) if entry.given else item
-        yield record, old, _fields(source, item, old, entry)
+        back = offsets_of(entry.hidden, len(item.text)).inverse()
+        yield record, old, _fields(source, item, old, entry), back
+    order.check()
 
 
 def _fields(source: Source, record: Record, old: str, entry: Entry) -> dict[str, Any]:
@@ -97,9 +106,9 @@ def _write(source: Source, writer: Writer, vault: Vault) -> int:
     writer.mode = writer.file.mode = 0o600
     try:
         writer.start()
-        for record, old, fields in originals(source, vault):
+        for original in originals(source, vault):
             n += 1
-            writer.write(record, old, fields)
+            writer.write(*original)
         writer.finish()
     finally:
         writer.discard()

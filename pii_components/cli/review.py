@@ -24,7 +24,15 @@ from ..files.labelled import check_places, open_corpus_writer, write_corpus
 from ..files.writers import replace_file
 from ..profiles import KEEP
 from ..release import report as proof
-from ..release.report import digest, find_report, number, page_path, write_report
+from ..release.report import (
+    AT_RANDOM,
+    BY_RISK,
+    digest,
+    find_report,
+    number,
+    page_path,
+    write_report,
+)
 from ..release.review import Review, decisions_path
 from ..release.review import reviewed as marked
 from ..release.run import read_map
@@ -70,7 +78,7 @@ def _serve(path: Path, kept: Path, port: int, *, browser: bool) -> None:
         raise PiiError(
             Errors.E005, package=err.name, what="pii-edu review", extra="presidio"
         ) from err
-    with locked(kept), _listen(port) as sock:
+    with locked(kept), listen(port) as sock:
         say("reading INPUT and OUTPUT once")
         # The address has a secret in it, and the arguments of a browser's process are for all to see.
         page = path.with_name(path.name + ".open.html")
@@ -99,7 +107,7 @@ def _serve(path: Path, kept: Path, port: int, *, browser: bool) -> None:
             )
 
 
-def _listen(port: int) -> socket.socket:
+def listen(port: int) -> socket.socket:
     try:
         return socket.create_server(("127.0.0.1", port))
     except OSError as err:
@@ -159,38 +167,35 @@ def audit(
         place = Path(run)
         path, report = find_report(place)
         seed = secrets.randbelow(10**6) if seed is None else seed
-        skipped, documents = report["skipped"], report["documents"]
-        drawn = []
-        if sample:
-            drawn = proof.sample_records(
-                sample,
-                documents=documents,
-                skipped=[row["record"] for row in skipped["records"]],
-                n_skipped=skipped["count"],
-                seed=seed,
-            )
+        drawn = _draw(report, sample, seed, id_map)
         if drawn and not (review or reviewed):
-            _print_drawn(drawn, id_map)
+            for n, name in drawn.items():
+                print(f"{n}\t{name}" if name else n)
             say(
-                f"{sample} of {documents} records, drawn with --seed {seed}; nothing was stored: note the seed, or the numbers"
+                f"{len(drawn)} of {report['documents']} records, drawn with --seed {seed}; nothing was stored: note the seed, or the numbers"
             )
             return
         missed, there = spans or (None, None)
         if review:
-            reviewed, missed_in, missed, there = _counts(review, drawn)
+            reviewed, missed_in, missed, there = _counts(review, [*drawn])
         if reviewed or missed_in:
-            report["leak_estimate"] = proof.leak_estimate(
+            found = proof.leak_estimate(
                 reviewed=reviewed,
                 missed_in=missed_in,
-                documents=documents,
+                documents=report["documents"],
                 spans_missed=missed,
                 spans_there=there,
             )
+            by_risk = review and not drawn and reviewed < report["documents"]
+            found["documents"]["drawn"] = BY_RISK if by_risk else AT_RANDOM
             if drawn:
-                report["leak_estimate"]["documents"] |= {"sample": sample, "seed": seed}
+                found["documents"] |= {"sample": len(drawn), "seed": seed}
+            _put_estimate(report, found)
         if bound:
             replaced = sum(row["count"] for row in report["spans"] if row["action"] != KEEP)
-            report["review_plan"] = proof.review_plan(bound, documents=documents, spans=replaced)
+            report["review_plan"] = proof.review_plan(
+                bound, documents=report["documents"], spans=replaced
+            )
         now = digest(place) if place != path else report["output"]
         changed = now != report["output"]
         report["output_now"] = now if changed else None
@@ -203,10 +208,38 @@ def audit(
         say(f"wrote '{path}' and '{page_path(path)}'")
 
 
-def _print_drawn(drawn: list[int], id_map: str) -> None:
-    names = [out for _, out in read_map(Path(id_map))] if id_map else []
-    for n in drawn:
-        print(f"{n}\t{names[n - 1]}" if n <= len(names) else n)
+def _draw(report: dict[str, Any], sample: int, seed: int, id_map: str) -> dict[int, str]:
+    """The records of a sample, with their names in OUTPUT. RAISES (PiiError): E576, if the map is of another run; E650."""
+    skipped, documents = report["skipped"], report["documents"]
+    left_out, n_skipped = [row["record"] for row in skipped["records"]], skipped["count"]
+    names: list[str] = []
+    if id_map:
+        names = [out for _, out in read_map(Path(id_map))]
+        if len(names) != documents + n_skipped:
+            raise PiiError(Errors.E576, path=id_map, option="--id-map of this run")
+        blank = [n for n, name in enumerate(names, 1) if not name]
+        left_out = blank if len(blank) == n_skipped else left_out
+        say(f"{len(names)} by the map: {documents} released, {n_skipped} left out")
+    if not sample:
+        return {}
+    drawn = proof.sample_records(
+        sample, documents=documents, skipped=left_out, n_skipped=n_skipped, seed=seed
+    )
+    if sample > documents:
+        say(f"the release has {documents} documents, fewer than {sample}: all are drawn")
+    return {n: names[n - 1] if names else "" for n in drawn}
+
+
+def _put_estimate(report: dict[str, Any], found: dict[str, Any]) -> None:
+    """An estimate from documents that were shown for their risk takes the place of none that were drawn at random."""
+    old = report["leak_estimate"]
+    stays = found["documents"]["drawn"] == BY_RISK and old
+    if stays and old["documents"].get("drawn", AT_RANDOM) != BY_RISK:
+        say(
+            "the documents that are marked as reviewed were shown by risk: they are no random sample, and the estimate from one stays"
+        )
+    else:
+        report["leak_estimate"] = found
 
 
 def _counts(review: str, drawn: list[int]) -> tuple[int, int, int, int]:
@@ -226,6 +259,9 @@ def _counts(review: str, drawn: list[int]) -> tuple[int, int, int, int]:
 
 
 def _show(report: dict[str, Any]) -> None:
+    if found := report["leak_estimate"]:
+        about = found["documents"]
+        say(f"in the report: {about['reviewed']} documents, {about.get('drawn', AT_RANDOM)}")
     for per, found in (report["leak_estimate"] or {}).items():
         seen = found.get("reviewed", found.get("there"))
         leaks = found.get("with_a_miss", found.get("missed"))

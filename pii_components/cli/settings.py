@@ -112,7 +112,7 @@ class RunSettings(Settings):
     )
     scope: str = key(
         "",
-        "Equal values get equal surrogates in a document, a thread or the corpus.",
+        "Equal values get equal surrogates in a document, a thread or the corpus. With a class list: corpus.",
         allowed=SCOPES,
     )
     thread: str = key("", 'Column that names the thread, for scope = "thread".')

@@ -3,7 +3,7 @@
     model.predict(rows)                  # (n_persons, 6), columns as in CLASSES
     model.reason(row, "CITED")           # "cited: a year follows"
 
-A linear softmax over standardised features (`features`), learned from annotated texts (training/classifier.py). Reasons are its own
+A linear softmax over standardised features (`features`), learned from annotated texts (scripts/classifier.py). Reasons are its own
 strongest features.
 """
 

@@ -137,9 +137,10 @@ def whole(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
 def _without_words(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
     """RETURNS (list[Candidate]): Without English words in small letters that the text writes with a capital where they are somebody's name:
     "my friend Jade ... the cup was jade"."""
-    named = [c for c in cands if is_name(c.label) and c.source != ROSTER]
+    named = [c for c in cands if is_name(c.label)]
     titled = {fold(word) for c in named for word in view.words[c.start : c.end] if word.istitle()}
-    lone = {c.start: view.words[c.start] for c in named if c.end - c.start == 1}
+    read = [c for c in named if c.source != ROSTER]
+    lone = {c.start: view.words[c.start] for c in read if c.end - c.start == 1}
     words_only = {
         start
         for start, word in lone.items()
@@ -149,21 +150,29 @@ def _without_words(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]
 
 
 def _full_names(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
-    """RETURNS (list[Candidate]): Lone given names with the surname behind them, which another component left: all of a name goes, or none of it."""
+    """RETURNS (list[Candidate]): Names with the half that another component left, or read as a place or a firm: all of a name goes, or none of it."""
     taken = view.marked(c for c in cands if not is_place(view, c))
+    places = {c.start for c in cands if is_place(view, c) and c.end - c.start == 1}
     table, lists, found = name_table(), words(), []
+
+    def is_one(i: int, half: int) -> bool:
+        """Whether token i and the next may be one name. half: The one of them that is no name yet."""
+        pair = view.words[i : i + 2]
+        are_titles = [case_style(word) for word in pair] == ["title", "title"]
+        return are_titles and view.gap(i) == " " and not lists.is_common(view.words[half])
+
     for c in cands:
-        first, last = view.words[c.start], view.words[c.end] if c.end < len(view) else ""
-        half = is_name(c.label) and c.end - c.start == 1 and view.gap(c.start) == " "
-        if (
-            half
-            and not taken[c.end]
-            and case_style(first) == case_style(last) == "title"
-            and table.is_given(first)
-            and table.is_surname(last)
-            and not lists.is_common(last)
-        ):
-            c = replace(c, end=c.end + 1)
+        behind, before = c.end, c.start - 1
+        lone = is_name(c.label) and c.end - c.start == 1
+        if lone and is_one(c.start, behind) and not taken[behind]:
+            names = table.is_given(view.words[c.start]) and table.is_surname(view.words[behind])
+            if names or behind in places:
+                c = replace(c, end=behind + 1)
+        elif lone and before in places and is_one(before, before):
+            # "In Drogheda Ana met us": a place it is.
+            where = fold(view.words[before - 1]) if before else ""
+            if where not in lists.place_before:
+                c = replace(c, start=before)
         found.append(c)
     return found
 

@@ -26,7 +26,7 @@ from ..labels import DETAIL_LABELS, NAME_CONNECTED, NAME_STUDENT, USERNAME, is_n
 from ..names.table import NameTable, name_table
 from ..ner.loss import ANNOTATED, UNLABELLED_KEY
 from ..spans import SPANS_KEY
-from .noise import Change, DocumentNoise, Noisy, curly, hard_negative, native_sentence
+from .noise import DocumentNoise, Noisy, curly, hard_negative, native_sentence
 from .people import Person, invent_person, is_linked
 from .split import CRAPII_DOCUMENTS, paper_split
 from .templates import (
@@ -346,11 +346,6 @@ RECIPES = {
     "dev": Recipe(fillings=2, clean_share=1.0, carriers=40, clean_carriers=40, whole=True),
     "test": Recipe(fillings=2, clean_share=1.0, carriers=40, clean_carriers=40, whole=True),
 }
-# The dev essays with noise: people whom the classifier of `pii_context` shall know in every script, case and layout.
-NOISY_DEV = "dev_worn"
-NOISY_RECIPE = Recipe(
-    fillings=2, clean_share=1.0, carriers=0, clean_carriers=0, cut=False, noise=0.08, style=0.75
-)
 
 
 def split_of(key: str) -> str:
@@ -416,15 +411,11 @@ def _add_prose_noise(filled: Filled, filler: TemplateFiller, recipe: Recipe) -> 
     return filled.put(sentence, filler.rng.choice(places))
 
 
-def _pieces(
-    filled: Filled, rng: random.Random, recipe: Recipe, change: Change | None = None
-) -> Iterator[Filled]:
+def _pieces(filled: Filled, rng: random.Random, recipe: Recipe) -> Iterator[Filled]:
     if recipe.whole:
         yield filled
         return
     filled = add_layout_noise(filled, rng)
-    if change is not None:
-        filled = change(filled, rng)
     for piece in crop(filled, rng) if recipe.cut else [filled]:
         if piece.text.strip() and (piece.direct or rng.random() < recipe.clean_share):
             yield piece
@@ -448,7 +439,6 @@ def from_essays(
     table: NameTable,
     seed: int,
     tally: Tally | None = None,
-    change: Change | None = None,
 ) -> Iterator[Filled]:
     """YIELDS (Filled): Our own essays, each filled several times.
 
@@ -472,7 +462,7 @@ def from_essays(
             if n or not recipe.whole:
                 header = 0.08 if named else 0.35
                 filled = add_header(filled, filler, blocks, rng, header=header)
-            yield from _pieces(_add_prose_noise(filled, filler, recipe), rng, recipe, change)
+            yield from _pieces(_add_prose_noise(filled, filler, recipe), rng, recipe)
 
 
 def from_carriers(
@@ -564,29 +554,22 @@ def build_corpus(
     *,
     seed: int = 46,
     scale: float = 1.0,
-    uncut: bool = False,
-    crapii: bool = True,
     scenes: bool = True,
     carriers: float = 1.0,
-    change: Change | None = None,
 ) -> tuple[Counts, dict[str, Counts]]:
     """Write train, dev and test as DocBins, `stats.json` and `distribution.json`: how often each label, role, form and region was filled in.
 
     assets (Path): Folder with essays/ and fragments/, and the user's own persuade/ and crapii/. out (Path): Folder for the files.
     seed (int): Of every choice. scale (float): Share of the carriers and of the fillings, above 0.
-    uncut (bool): Whole texts to train on, not stretches of them: slower by the token, and what tells a role often stands far from the name.
-        With them goes dev_worn.spacy, the dev essays with noise on names.
-    crapii (bool): Whether what lies in crapii/ goes in; False where those essays are to be held out later.
     scenes (bool): Whether short texts go in, of which nearly every sentence names somebody.
     carriers (float): Times as many carriers in train: a detector that sees few texts without people sees people everywhere.
-    change (Callable[[Filled, random.Random], Filled] | None): Done to each filled essay of train and dev_worn, never of dev and test.
     RETURNS (tuple[Counts, dict[str, Counts]]): Per split: documents, tokens, documents without spans, spans that were masked since they
         do not lie on token boundaries, spans per label; and per split what was filled in, by kind and value.
-    RAISES (PiiError): E603, if there are no essays.
+    RAISES (PiiError): E552, if there are no essays.
     """
     templates, fragments = read_templates(assets, scenes=scenes), read_fragments(assets)
     if not templates:
-        raise PiiError(Errors.E603, path=str(assets))
+        raise PiiError(Errors.E552, what=f"'{assets.name}'", reason="no essays/*.txt")
     table = name_table()
     nlp = spacy.blank(
         "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
@@ -601,13 +584,12 @@ def build_corpus(
             fillings=max(1, round(base.fillings * scale)),
             carriers=round(base.carriers * of_carriers),
             clean_carriers=round(base.clean_carriers * of_carriers),
-            cut=not uncut,
         )
         mine, blocks = of_split(split, templates, fragments)
-        texts = list(from_essays(mine, blocks, recipe, table, seed, tally, change))
+        texts = list(from_essays(mine, blocks, recipe, table, seed, tally))
         for path in sorted((assets / "persuade").glob("*.jsonl*")):
             texts += from_carriers(path, split, blocks, recipe, seed, tally)
-        for path in sorted((assets / "crapii").glob("*.json*")) if crapii else ():
+        for path in sorted((assets / "crapii").glob("*.json*")):
             texts += from_crapii(path, split)
         docs = [to_doc(nlp, filled) for filled in texts]
         labels = Counter(span.label_ for doc in docs for span in doc.spans[SPANS_KEY])
@@ -622,10 +604,6 @@ def build_corpus(
         logger.info("%s: %s", split, stats[split])
         rng_for(seed, split).shuffle(docs)
         DocBin(docs=docs).to_disk(out / f"{split}.spacy")
-    if uncut:
-        mine, blocks = of_split("dev", templates, fragments)
-        noisy = from_essays(mine, blocks, NOISY_RECIPE, table, seed + 1, change=change)
-        DocBin(docs=[to_doc(nlp, filled) for filled in noisy]).to_disk(out / f"{NOISY_DEV}.spacy")
     for name, counts in (("stats", stats), ("distribution", distribution)):
         (out / f"{name}.json").write_text(json.dumps(counts, indent=1) + "\n", "utf8")
     return stats, distribution

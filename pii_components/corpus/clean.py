@@ -1,10 +1,10 @@
 """From submissions to a corpus: the steps of the CRAPII paper (section 2.1, Table 1), each with its count.
 
     options = CleaningOptions(min_words=50)
-    check_record(record, options)               # None, or the Skip that says why it goes
+    check_record(record, options)               # the step that leaves it out, or nothing
     check_corpus(texts, options).copies         # positions of near-duplicates
 
-Every record that goes has a step, a code and its number; its text is in no report. A threshold of 0 leaves its step out. The paper
+Every record that goes has a step and its number, and a code if it could not be read; its text is in no report. A threshold of 0 leaves its step out. The paper
 leaves out students with several graded submissions (`per_student="only"`); here the latest submission stays. What a step keeps does
 not depend on the order of the records, but for submissions without a time: there the last one is the latest.
 """
@@ -20,21 +20,13 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import blake2b
-from importlib import import_module, resources
+from importlib import resources
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import Errors, PiiError
+from ..errors import Errors, PiiError, imported
 from ..files.record import Record, Skip
-
-
-def _library(module: str, package: str, what: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError as err:
-        raise PiiError(Errors.E005, package=package, what=what, extra="corpus") from err
-
 
 # Texts with an anomalous distribution of characters: mostly PDF that was parsed wrongly (CRAPII paper, section 2.1).
 
@@ -85,7 +77,7 @@ def find_anomalies(
     taken for anomalous, above 0, at most .5. seed (int): Of the random subsets that the robust fit begins with.
     RAISES (PiiError): E664, if there are too few texts for the number of columns; E005.
     """
-    covariance = _library("sklearn.covariance", "scikit-learn", "anomalous characters")
+    covariance = imported("sklearn.covariance", "anomalous characters", "corpus")
     columns = columns_of(counts, pool_below=pool_below)
     documents, width = columns.shape
     if not width or documents < LEAST_PER_COLUMN * width:
@@ -192,7 +184,7 @@ def duplicates_of(
     too; without it, texts whose lengths differ too much are never compared.
     RAISES (PiiError): E005, if scipy is not installed.
     """
-    sparse = _library("scipy.sparse", "scipy", "near-duplicates")
+    sparse = imported("scipy.sparse", "near-duplicates", "corpus")
     equal: dict[
         bytes, tuple[Any, list[int]]
     ] = {}  # trigrams, and where the texts stand that have them
@@ -273,7 +265,7 @@ _REFUSED = re.compile(
 
 
 def _cld2() -> Any:
-    return _library("pycld2", "pycld2", "telling the language")
+    return imported("pycld2", "telling the language", "corpus")
 
 
 def detect_language(text: str) -> str:
@@ -295,18 +287,20 @@ def language_codes() -> frozenset[str]:
 # The steps.
 
 PER_STUDENT = ("latest", "only", "all")
-# Name, line of the table, the setting without which it is left out, the code of what it removes.
+# Name, line of the table, the setting without which it is left out.
 STEPS = (
-    ("records", "Input records", "", ""),
-    ("student", "One submission per student", "", "E663"),
-    ("size", "At most {max_bytes:,} bytes", "max_bytes", "E654"),
-    ("pages", "At most {max_pages} pages", "max_pages", "E655"),
-    ("text", "Readable as text", "", ""),
-    ("language", "In language '{language}'", "language", "E659"),
-    ("words", "{min_words} words or more", "min_words", "E660"),
-    ("duplicates", "Deduplicated (cosine at most {similarity})", "similarity", "E661"),
-    ("anomalies", "Non-anomalous ({contamination:.1%} out)", "contamination", "E662"),
+    ("records", "Input records", ""),
+    ("student", "One submission per student", ""),
+    ("size", "At most {max_bytes:,} bytes", "max_bytes"),
+    ("pages", "At most {max_pages} pages", "max_pages"),
+    ("text", "Readable as text", ""),
+    ("language", "In language '{language}'", "language"),
+    ("words", "{min_words} words or more", "min_words"),
+    ("duplicates", "Deduplicated (cosine at most {similarity})", "similarity"),
+    ("anomalies", "Non-anomalous ({contamination:.1%} out)", "contamination"),
 )
+# Of records that a reader refuses; whatever else it refuses is no readable text.
+_STEP_OF = {"E654": "size", "E655": "pages"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -371,7 +365,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A record that went: its number in the input, its id where one is known, and why."""
+    """A record that went: its number in the input, its id where one is known, the step, and a code if it could not be read."""
 
     number: int
     id: str
@@ -389,32 +383,22 @@ class WholeCorpus(NamedTuple):
     note: str = ""
 
 
-def step_of(code: str) -> str:
-    """RETURNS (str): The step that leaves out records with this code; "text" for whatever could not be read."""
-    return next((name for name, _, _, own in STEPS if own == code), "text")
-
-
 def check_record(
     item: Record | Skip, options: CleaningOptions, chosen: frozenset[int] | None = None
-) -> Skip | None:
-    """RETURNS (Skip | None): Why a record goes, by the steps that need it only: student, size, language, words (pages are the reader's).
+) -> str:
+    """RETURNS (str): The step that leaves a record out, of those that need it only (pages are the reader's); empty if it stays.
 
     chosen (frozenset[int] | None): Numbers of the submissions that `choose_submissions` keeps; None for all.
     """
     if isinstance(item, Skip):
-        return item
-    number = item.number
-    if chosen is not None and number not in chosen:
-        return Skip.of(Errors.E663, number=number)
-    size = len(item.text.encode())
-    if 0 < options.max_bytes < size:
-        return Skip.of(Errors.E654, number=number, size=size, limit=options.max_bytes)
-    if options.language and (found := detect_language(item.text)) != options.language:
-        return Skip.of(Errors.E659, number=number, wanted=options.language, found=found)
-    words = len(item.text.split())
-    if words < options.min_words:
-        return Skip.of(Errors.E660, number=number, words=words, least=options.min_words)
-    return None
+        return _STEP_OF.get(item.code, "text")
+    if chosen is not None and item.number not in chosen:
+        return "student"
+    if 0 < options.max_bytes < len(item.text.encode()):
+        return "size"
+    if options.language and detect_language(item.text) != options.language:
+        return "language"
+    return "words" if len(item.text.split()) < options.min_words else ""
 
 
 def choose_submissions(
@@ -494,7 +478,7 @@ def count_steps(total: int, removed: Iterable[Removed], options: CleaningOptions
     """RETURNS (list[Step]): The table, a line for each of `STEPS`. total (int): Input records."""
     gone = Counter(item.step for item in removed)
     table, remaining, values = [], total, asdict(options)
-    for name, about, setting, _ in STEPS:
+    for name, about, setting in STEPS:
         remaining -= gone[name]
         done = not setting or values[setting]
         table.append(

@@ -9,12 +9,11 @@ import gzip
 import json
 import re
 import tomllib
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
-from itertools import chain, combinations
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from .. import labels
 from ..errors import Errors, PiiError
 from ..files.record import reason_of
 from ..labels import INDIRECT_LABELS, LABELS, ROLES, label_for_role
-from ..names.table import NameTable, name_table
 
 WHO_ROLES = {
     "student": labels.STUDENT,
@@ -64,6 +62,7 @@ CASES = ("", "upper", "lower")
 _SLOT = re.compile(
     r"\{\{(?:(?P<role>[A-Z_]+)=(?P<text>[^{}|]+)|(?P<who>[a-z]+[0-9]*)\.(?P<what>[a-z_]+)(?:\|(?P<case>[a-z]+))?)\}\}"
 )
+PUBLIC_LABELS = frozenset((labels.NAME_CITED, labels.NAME_CHARACTER))
 SEPARATOR = re.compile(r"^%%[ \t]*$", re.MULTILINE)
 _AGE_UNIT = re.compile(
     r"[ \xa0-]{0,3}(?:(?:years?|yrs?|months?|weeks?)\b(?:[\s-]{1,3}(?:olds?|of\s{1,3}age)\b)?|y/?o\b)",
@@ -349,107 +348,3 @@ def read_fragments(folder: Path) -> dict[str, list[tuple[Part, ...]]]:
         ]
         for path in sorted((folder / "fragments").glob("*.txt"))
     }
-
-
-# Check the authored essays: `pii-edu corpus check assets`.
-
-PUBLIC_LABELS = frozenset((labels.NAME_CITED, labels.NAME_CHARACTER))
-# Two different essays of ours share under 2 in 100 of the shorter one's trigrams; one that is another with new names shares most.
-NEAR = 0.2
-LEAST_TRIGRAMS = 30  # a shorter text counts as one of so many
-_PAIR = re.compile(r"(?<![.!?:\n\"] )(?<![\w'])([A-Z][a-z]+) ([A-Z][a-z]+)\b")
-_CONTACT = re.compile(r"[\w.+-]+@[\w-]+\.[a-z]{2,}|\(\d{3}\) ?\d{3}-\d{4}")
-
-
-@dataclass(slots=True)
-class Findings:
-    """What the check found: essays that could be read, those without a slot for a private person or detail, essays and slots of each label,
-    why an essay could not be read, pairs that are alike, and per essay what looks like a name or a contact detail outside slots."""
-
-    essays: int = 0
-    clean: int = 0
-    labels: Counter[str] = field(default_factory=Counter)
-    slots: Counter[str] = field(default_factory=Counter)
-    broken: list[PiiError] = field(default_factory=list)
-    near: list[tuple[str, str, float]] = field(default_factory=list)
-    names: dict[str, list[str]] = field(default_factory=dict)
-
-    @property
-    def failed(self) -> bool:
-        """RETURNS (bool): Whether an essay must be mended before it can be used."""
-        return bool(self.broken or self.near)
-
-
-def _trigrams(template: Template) -> frozenset[tuple[str, ...]]:
-    """Every three words in a row, outside slots, lower case."""
-    words = [
-        word
-        for part in template.parts
-        if isinstance(part, str)
-        for word in re.findall(r"[a-z]+", part.lower())
-    ]
-    return frozenset(zip(words, words[1:], words[2:], strict=False))
-
-
-def find_near(templates: Sequence[Template]) -> list[tuple[str, str, float]]:
-    """RETURNS (list[tuple[str, str, float]]): Ids of essays that share more than `NEAR` of the shorter
-    one's trigrams, most alike first."""
-    grams = [_trigrams(template) for template in templates]
-    holders: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for n, shared in enumerate(grams):
-        for gram in shared:
-            holders[gram].append(n)
-    common = Counter[tuple[int, int]]()
-    for found in holders.values():
-        common.update(combinations(found, 2))
-    pairs = []
-    for (a, b), n in common.items():
-        # Texts of one line share a few trigrams by chance.
-        share = n / max(min(len(grams[a]), len(grams[b])), LEAST_TRIGRAMS)
-        if share > NEAR:
-            pairs.append((templates[a].id, templates[b].id, share))
-    return sorted(pairs, key=lambda pair: (-pair[2], pair))
-
-
-def find_names(template: Template, table: NameTable) -> list[str]:
-    """RETURNS (list[str]): What looks like a private name or a contact detail outside slots, in order."""
-    found = []
-    for part in template.parts:
-        if not isinstance(part, str):
-            continue
-        found += [
-            match[0]
-            for match in _PAIR.finditer(part)
-            if table.is_given(match[1]) and table.is_surname(match[2])
-        ]
-        found += [match[0] for match in _CONTACT.finditer(part)]
-    return found
-
-
-def check(assets: Path) -> Findings:
-    """RETURNS (Findings): Of every essay and fragment in a folder with essays/, scenes/ and fragments/ (assets/ESSAY_FORMAT.md).
-
-    RAISES (PiiError): E603, if there are no essays; E501, E601 for a fragment.
-    """
-    files = essay_files(assets)
-    if not files:
-        raise PiiError(Errors.E603, path=str(assets))
-    list_path = assets / "accepted_names.txt"
-    accepted = set(list_path.read_text("utf8").splitlines() if list_path.is_file() else ())
-    read_fragments(assets)
-    findings, templates = Findings(), []
-    for path in files:
-        try:
-            templates += read_file(path)
-        except PiiError as err:
-            findings.broken.append(err)
-    for template in templates:
-        found = [slot.label for slot in template.slots]
-        findings.slots.update(found)
-        findings.labels.update(set(found))
-        findings.clean += PUBLIC_LABELS.issuperset(found)
-        if names := [name for name in find_names(template, name_table()) if name not in accepted]:
-            findings.names[template.id] = names
-    findings.essays = len(templates)
-    findings.near = find_near(templates)
-    return findings

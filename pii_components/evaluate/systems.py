@@ -16,8 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter, process_time
-from types import SimpleNamespace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import spacy
@@ -33,10 +32,20 @@ from ..labels import (
 )
 from ..presidio.settings import presidio_needed
 from ..profiles import Profile
+from ..release import engine
+from ..release.engine import SURROGATES
 from ..spans import SPANS_KEY
-from .gold import Entity, GoldDocument, Protects, Run, protected_labels
-from .predictions import AZURE_FOUR, PRESIDIO_FOUR, PRESIDIO_WIDE, read_predictions
-from .tables import split_list
+from .gold import (
+    AZURE_FOUR,
+    PRESIDIO_FOUR,
+    PRESIDIO_WIDE,
+    Entity,
+    GoldDocument,
+    Protects,
+    Run,
+    protected_labels,
+    read_predictions,
+)
 
 BATCH_SIZE = 16
 # As Presidio's own conf/default.yaml; without it, every CARDINAL is a warning in the log.
@@ -133,16 +142,11 @@ def spacy_system(nlp: Language, name: str) -> System:
 
 
 def load_pipeline(model: str) -> Language:
-    """Load an installed package or a path, without surrogates: what is compared is detection.
+    """RETURNS (Language): An installed package or a path, without surrogates: what is compared is detection.
 
     RAISES (PiiError): E516 if there is none, E517 if it does not load.
     """
-    if not is_pipeline(model):
-        raise PiiError(Errors.E516, model=Path(model).name)
-    try:
-        return spacy.load(model, exclude=["hips_surrogate"])
-    except (ImportError, OSError, ValueError) as err:
-        raise PiiError(Errors.E517, model=Path(model).name, reason=type(err).__name__) from err
+    return engine.load_pipeline(model, exclude=[SURROGATES])
 
 
 def is_pipeline(model: str) -> bool:
@@ -259,8 +263,9 @@ def find_model(kind: str, size: str) -> str:
     raise PiiError(Errors.E743, name=kind, how=needs)
 
 
-# --- Azure AI Language, through Presidio's own remote recognizer
+# --- Azure AI Language
 
+AZURE = "Azure AI Language"
 ENDPOINT, KEY = "AZURE_AI_ENDPOINT", "AZURE_AI_KEY"
 MAX_DOCUMENTS, MAX_CHARACTERS = 5, 5120  # of a request, of a document in it
 # Characters at each side of a window that are there for context only: findings belong to the window
@@ -314,28 +319,21 @@ def azure_system(
     endpoint (str): https://…; http:// only on this machine.
     wide (bool): Ask for addresses and every number that a person is known by, too.
     options (Any): For the SDK's client, such as `transport`.
-    RAISES (PiiError): E747; E005 without the SDK or Presidio. While it finds: E748.
+    RAISES (PiiError): E747; E005 without the SDK. While it finds: E748.
     """
     check_endpoint(endpoint)
-    package = "presidio-analyzer"
+    package = "azure-ai-textanalytics"
     try:
-        from presidio_analyzer.predefined_recognizers import AzureAILanguageRecognizer
-
-        package = "azure-ai-textanalytics"
-        from azure.ai.textanalytics import TextAnalyticsClient
+        from azure.ai.textanalytics import PiiEntityCategory, TextAnalyticsClient
         from azure.core.credentials import AzureKeyCredential
     except ImportError as err:
         raise PiiError(
             Errors.E005, package=package, what="the Azure baseline", extra="presidio"
         ) from err
     client: Any = TextAnalyticsClient(endpoint, AzureKeyCredential(key), **_CLIENT | options)
-    # Presidio's recognizer gets the answer that is there already, where it would ask the client.
-    answers: list[Any] = []
-    fetched = SimpleNamespace(recognize_pii_entities=lambda *_texts, **_options: answers)
-    recognizer = AzureAILanguageRecognizer(ta_client=cast(Any, fetched))
     labels = dict(AZURE_FOUR)
     if wide:
-        for category in recognizer.supported_entities:
+        for category in (kind.value.upper() for kind in PiiEntityCategory):
             secret = category.startswith(("AZURE", "SQLSERVER"))
             if not secret and category not in _NO_NUMBERS.split():
                 labels.setdefault(category, ID_NUM)
@@ -343,14 +341,17 @@ def azure_system(
 
     def read(window: Window, answer: Any) -> Iterator[Found]:
         if answer.is_error:
-            what, code = f"text {window.number + 1}", answer.error.code
-            raise PiiError(Errors.E748, what=what, status=200, code=code, tries=1)
-        answers[:] = [answer]
-        for result in recognizer.analyze(window.text, list(labels)):
-            start, end = window.start + result.start, window.start + result.end
+            what = f"text {window.number + 1}"
+            raise PiiError(
+                Errors.E748, service=AZURE, what=what, status=200, reason=answer.error.code
+            )
+        for entity in answer.entities:
+            label = labels.get(entity.category.upper())
+            start = window.start + entity.offset
+            end = start + entity.length
             inside = start < end <= window.start + len(window.text)
-            if inside and window.first <= start < window.last:
-                yield Found(start, end, labels[result.entity_type])
+            if label and inside and window.first <= start < window.last:
+                yield Found(start, end, label)
 
     def find(texts: Iterable[str]) -> Iterator[list[Found]]:
         for group in minibatch(enumerate(texts), BATCH_SIZE):
@@ -365,7 +366,6 @@ def azure_system(
     about = {
         "entities": "wide" if wide else "four",
         "remote": True,
-        "presidio": package_version("presidio-analyzer"),
         package: package_version(package),
         "api_version": client._api_version,
     }
@@ -388,7 +388,7 @@ def _ask_azure(client: Any, texts: list[str]) -> list[Any]:
         code = getattr(getattr(err, "error", None), "code", None) or type(err).__name__
         # Not chained: what a server writes into its message is not in our hands.
         raise PiiError(
-            Errors.E748, what="a request", status=status, code=code, tries=RETRIES + 1
+            Errors.E748, service=AZURE, what="a request", status=status, reason=code
         ) from None
 
 
@@ -465,7 +465,7 @@ def _load_azure(spec: Spec, protects: Protects) -> System:
 
 def _load_llm(spec: Spec, protects: Protects) -> System:
     """Our pipeline with language models; a run says what they were asked and what that costs."""
-    from ..llm.cost import Prices
+    from ..llm.models import Prices
     from ..llm.pipeline import load_with, report
 
     nlp = load_with(OURS, spec.argument, allow_remote=spec.kind == "llm-remote")
@@ -496,7 +496,7 @@ WITH_PATH: dict[str, str] = {
     "spacy": _A_PIPELINE,
     "llm": "a config with components of spacy-llm (docs/how-to/llm.md)",
     "llm-remote": "a config with components of spacy-llm that may send texts to its server",
-    STORED: "a file of predictions, as `pii-edu evaluate score` reads it",
+    STORED: "a file of predictions, that `detect --out` or `--save-predictions` wrote, file_idx CSV, or a corpus",
 }
 # A name in front: no path looks like this, and a path may hold "=".
 _NAMED = re.compile(r"([\w.+-]+)=(.+)", re.DOTALL)
@@ -510,7 +510,7 @@ def known_systems() -> list[str]:
 def parse_spec(text: str) -> Spec:
     """Read `[NAME=]SYSTEM[:PATH]`; nothing is loaded.
 
-    RAISES (PiiError): E740, if it is none of `LOADERS`, no path and no installed pipeline.
+    RAISES (PiiError): E519, if it is none of `LOADERS`, no path and no installed pipeline.
     """
     text = text.strip()
     named = _NAMED.fullmatch(text)
@@ -524,7 +524,8 @@ def parse_spec(text: str) -> Spec:
         return Spec(name or kind, kind, argument)
     if is_pipeline(text):
         return Spec(name or Path(text).name or text, "", text)
-    raise PiiError(Errors.E740, got=Path(text).name or text, known=", ".join(known_systems()))
+    allowed = ", ".join((*known_systems(), "the path or name of a spaCy pipeline"))
+    raise PiiError(Errors.E519, value=Path(text).name or text, what="system", allowed=allowed)
 
 
 def check_spec(spec: Spec) -> None:
@@ -553,17 +554,23 @@ def check_spec(spec: Spec) -> None:
         raise PiiError(Errors.E743, name=spec.name, how=how)
 
 
+def split_list(text: str) -> tuple[str, ...]:
+    """RETURNS (tuple[str, ...]): Parts between commas, without white space around them."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
 def parse_systems(text: str) -> list[Spec]:
     """Read specs between commas, in order. Each is checked: the last of them may run hours later.
 
-    RAISES (PiiError): E709 for a name that is there twice; what `check_spec` raises.
+    RAISES (PiiError): E519 for a name that is there twice; what `check_spec` raises.
     """
     specs: list[Spec] = []
     for part in split_list(text):
         spec = parse_spec(part)
         check_spec(spec)
         if spec.name in [other.name for other in specs]:
-            raise PiiError(Errors.E709, name=spec.name)
+            allowed = "another for each system (NAME=SYSTEM)"
+            raise PiiError(Errors.E519, value=spec.name, what="name of its own", allowed=allowed)
         specs.append(spec)
     return specs
 
@@ -574,7 +581,7 @@ def make_system(spec: str | Spec, *, protects: Protects | None = None) -> System
     spec (str | Spec): `[NAME=]SYSTEM[:PATH]`.
     protects (Protects | None): Labels of our pipelines that are hidden; those of profile `kaggle`
         if None.
-    RAISES (PiiError): E740 if there is no such system, E743 to E748 if it lacks something, E005,
+    RAISES (PiiError): E519 if there is no such system, E743 to E748 if it lacks something, E005,
         E516, E517.
     """
     spec = parse_spec(spec) if isinstance(spec, str) else spec

@@ -65,6 +65,9 @@ _SIGNS = {
     "noBreakHyphen": "-",
 }
 _GONE = ("del", "moveFrom", "Fallback", "tracked-changes")
+# What is content, though it may look like a header: cells, comments and notes. Forms of rows or turns.
+_CONTENT = ("tbl", "table", "comments", "cm", "annotation", "footnotes", "endnotes", "note")
+_ROWS = (".json", ".jsonl", ".ndjson", ".vtt", ".srt")
 _PASSED_OVER = (*_PARAGRAPHS, *_GONE, "pPr", "rPr", "note", "annotation", "title", "desc")
 # PDFium ends lines as Windows does, and has signs of its own for a hyphen at a line's end.
 _PDF_SIGNS = (("\r\n", "\n"), ("\r", "\n"), ("\ufffe", "-"), ("\x02", "-"), ("\0", ""))
@@ -84,12 +87,14 @@ _MAIL_HEAD = ("From", "To", "Cc", "Date", "Subject")
 
 
 class Read(NamedTuple):
-    """What was read: the text, kinds of parts that were not, pages, and the encoding if it was found by its bytes."""
+    """What was read: the text, kinds of parts that were not, pages, the encoding if it was found by its bytes, and start and end
+    of what is no header."""
 
     text: str
     unread: tuple[str, ...] = ()
     pages: int = 0
     encoding: str = ""
+    stays: tuple[tuple[int, int], ...] = ()
 
 
 def check_archive(data: bytes, number: int) -> list[str]:
@@ -126,8 +131,14 @@ def _read_office(data: bytes, number: int, kind: str) -> Read:
         if b"encryption-data" in manifest:
             raise PiiError(Errors.E656, number=number)
         parts = [_text_of_part(archive.read(name), kind) for *_, name in sorted(found)]
+    text, stays = "", list[tuple[int, int]]()
+    for part, inside in parts:
+        if part.strip():
+            text += "\n\n" * bool(text)
+            stays += [(start + len(text), end + len(text)) for start, end in inside]
+            text += part
     unread = _unread(set(names) - {name for *_, name in found})
-    return Read("\n\n".join(part for part in parts if part.strip()), unread)
+    return Read(text, unread, stays=tuple(stays))
 
 
 def _unread(names: Iterable[str]) -> tuple[str, ...]:
@@ -138,7 +149,8 @@ def _unread(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(filter(None, kinds)))
 
 
-def _text_of_part(data: bytes, kind: str) -> str:
+def _text_of_part(data: bytes, kind: str) -> tuple[str, list[tuple[int, int]]]:
+    """RETURNS (tuple): The text of a part, and start and end of the paragraphs that are no header."""
     etree = imported("lxml.etree", f"reading {kind}", EXTRA)
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True
@@ -146,8 +158,15 @@ def _text_of_part(data: bytes, kind: str) -> str:
     root = etree.fromstring(data, parser)
     if root.getroottree().docinfo.doctype:
         raise ValueError("a document type definition")
-    lines = ["".join(_signs(p, mixed=kind == ".odt")) for p in _paragraphs(root)]
-    return "\n".join(lines).strip("\n")
+    text, stays = "", list[tuple[int, int]]()
+    for paragraph in _paragraphs(root):
+        line = "".join(_signs(paragraph, mixed=kind == ".odt")) + "\n"
+        line = line if text else line.lstrip("\n")
+        text += line
+        if any(_local(above) in _CONTENT for above in paragraph.iterancestors()):
+            stays.append((len(text) - len(line), len(text)))
+    text = text.strip("\n")
+    return text, [(start, min(end, len(text))) for start, end in stays if start < len(text)]
 
 
 def _paragraphs(element: Any) -> Iterator[Any]:
@@ -356,7 +375,14 @@ def read_document(
     if not text.strip():
         return Skip.of(Errors.E530, number=number)
     return Record(
-        number, name, text, read.pages, others, unread=read.unread, encoding=read.encoding
+        number,
+        name,
+        text,
+        read.pages,
+        others,
+        unread=read.unread,
+        encoding=read.encoding,
+        stays=((0, len(text)),) if kind in _ROWS else read.stays,
     )
 
 

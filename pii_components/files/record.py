@@ -32,10 +32,9 @@ from ..names.wordlists import words
 USUAL_TEXT_FIELDS = ("full_text", "text", "essay", "essay_text", "content", "body")
 # Between the texts of one record: a line of its own, which no name, address or header reaches over.
 FIELD_SEPARATOR = "\n\n\u241e\n\n"
-_JOINED = re.compile("\n{0,2}\u241e\n{0,2}")
 WORD, CAMEL = re.compile(r"[^\W\d_]+"), re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 _NOT_LATIN = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
-# How rare a name may be (see `TableRow`) to be one though it is a word, too (Jose, Smith); to be one alone, without another beside
+# How rare a name may be (see `names.table.Facts`) to be one though it is a word, too (Jose, Smith); to be one alone, without another beside
 # it; and to be one beside another where both have capitals and may be words.
 _ALWAYS, _ALONE, _PAIRED = 1, 8, 8
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
@@ -78,6 +77,7 @@ class Record:
     unread (tuple[str, ...]): Kinds of what the document holds and nobody read: "image", which stays; others, which do not.
     thread (str): What it belongs to, where texts of a thread share a scope; empty for nothing.
     encoding (str): Of its file, where nobody named it and it was found by the bytes; else empty.
+    stays (tuple[tuple[int, int], ...]): Start and end of cells, comments and the like, which are no headers of the text.
     """
 
     number: int
@@ -89,6 +89,7 @@ class Record:
     unread: tuple[str, ...] = ()
     thread: str = field(default="", repr=False)
     encoding: str = ""
+    stays: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,8 @@ class Skip:
 class Source:
     """An input that is open for reading: iterate over it once.
 
-    path (Path): File or folder. kind (str): "csv", "jsonl", "json", "parquet", "folder", "submissions"; of a document its suffix, as "docx".
+    path (Path): File or folder. kind (str): "csv", "jsonl", "json", "parquet", "folder", "submissions"; of a document its suffix, as "docx", of
+    one of JSON "object".
     encoding (str): Of the file, without its byte order mark. bom (bytes): That mark, or nothing.
     text_field, id_field (str): Columns or fields of text and id; empty if there are none. more (tuple[str, ...]): Of further texts.
     drop (frozenset[str]): Columns or fields that are left out of the output.
@@ -196,10 +198,8 @@ class Source:
 
 
 def split_texts(text: str, n: int, number: int) -> list[str]:
-    """The texts that `FIELD_SEPARATOR` joins; a header that was removed may have taken its line breaks along.
-
-    n (int): How many there must be. RAISES (PiiError): E545, if there are more or fewer."""
-    parts = _JOINED.split(text) if n > 1 else [text]
+    """The texts that `FIELD_SEPARATOR` joins. n (int): How many there must be. RAISES (PiiError): E545, if there are more."""
+    parts = text.split(FIELD_SEPARATOR)
     if len(parts) != n:
         raise PiiError(Errors.E545, number=number)
     return parts

@@ -12,10 +12,12 @@ members are read one at a time.
 """
 
 import errno
+import json
 import os
 import stat
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path, PurePath
@@ -32,6 +34,7 @@ from .record import (
     decode,
     detect_encoding,
     open_binary,
+    open_decoded,
     open_regular,
 )
 from .tables import Table, open_csv, open_json, open_parquet
@@ -70,8 +73,23 @@ def suffix_of_output(path: Path, *, in_folder: bool = False) -> str:
     kind = kind_of(path.name)
     if kind == ".xlsx":
         return ".csv"
-    is_table = kind in JSON_SUFFIXES and not in_folder
+    is_table = kind in JSON_SUFFIXES and not (in_folder or is_object(path))
     return ".txt" if kind in DOCUMENTS and not is_table else kind
+
+
+def is_object(path: Path) -> bool:
+    """Whether a .json holds one object over several lines: a document, and no table of records."""
+    if kind_of(path.name) != ".json":
+        return False
+    with suppress(PiiError, ValueError, RecursionError), open_decoded(path, "utf-8") as (file, *_):
+        first = file.readline()
+        if not first.lstrip().startswith("{"):
+            return False
+        with suppress(ValueError):
+            json.loads(first)
+            return False
+        return isinstance(json.loads(first + file.read()), dict)
+    return False
 
 
 def name_in_output(name: str) -> str:
@@ -319,7 +337,9 @@ def read_file(
     except PiiError as err:
         return Skip(number, err)
     body, others = (new, (codec, bom), table), (("(file name)", name),)
-    return Record(number, new, table.text(), body, others, unread=unread, encoding=found)
+    text = table.text()
+    stays = ((0, len(text)),)  # a cell is no header
+    return Record(number, new, text, body, others, unread=unread, encoding=found, stays=stays)
 
 
 def decode_text(data: bytes, number: int, name: str, *, encoding: str = "utf-8") -> Record | Skip:
@@ -369,9 +389,9 @@ def open_source(
         source.hidden = source.archive.hidden
         source.set_files(source.archive.members)
         return source
-    if suffix in DOCUMENTS and suffix not in JSON_SUFFIXES:
+    if suffix in DOCUMENTS and (suffix not in JSON_SUFFIXES or is_object(path)):
         check_encoding(encoding)
-        kind = suffix[1:]
+        kind = "object" if suffix in JSON_SUFFIXES else suffix[1:]
         return FileSource(path=path, kind=kind, encoding=encoding, size=1, others=["(file name)"])
     options: dict[str, Any] = {
         "text_field": text_field,

@@ -38,6 +38,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..errors import Errors, PiiError, imported
+from ..offsets import OffsetMap
 from .documents import sheet_rows
 from .record import (
     FIELD_SEPARATOR,
@@ -52,7 +53,6 @@ from .record import (
     open_decoded,
     open_text,
     reason_of,
-    split_texts,
 )
 
 # Fields of CRAPII that repeat the text or depend on its tokens; they are replaced with it, never
@@ -62,6 +62,7 @@ TOKEN_FIELDS = ("tokens", "trailing_whitespace", "labels")
 HALF_ESCAPE = "text, since an escape stands for half a character"
 # Objects that are looked at for the names of their fields.
 _LOOKED_AT = 500
+_OPEN_QUOTES = "its quotes do not close"
 _SPACE = re.compile(r"[ \t\n\r]*")
 
 
@@ -373,27 +374,40 @@ def without_questions(
 class Table:
     """A whole table as one text: its header, then each cell behind the name of its column.
 
-    rows (list[list[str]]): The header, and what stands below. delimiter (str): As in the file.
+    rows (list[list[str]]): The header, and what stands below. delimiter (str): As in the file. broken (tuple[int, ...]): Lines of rows that
+    are left out.
     """
 
     rows: list[list[str]]
     delimiter: str = ","
+    broken: tuple[int, ...] = ()
 
     @classmethod
     def read(cls, text: str, number: int, suffix: str) -> "Table":
-        """RETURNS (Table): What a .csv or .tsv holds. RAISES (PiiError): E524."""
+        """RETURNS (Table): What a .csv or .tsv holds. RAISES (PiiError): E524, if its header is broken, or all below it is."""
         csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT))
         delimiter, _ = _sniff(_lines_of_first_record(StringIO(text, newline="")), "", suffix)
-        rows = []
+        rows, broken = [], []
         for _, line, row in without_questions(numbered_rows(StringIO(text, newline=""), delimiter)):
             if isinstance(row, Skip):
-                reason = "its quotes do not close"
-                raise PiiError(Errors.E524, number=number, line=line, reason=reason)
-            rows.append(row)
-        return cls(rows, delimiter)
+                broken.append(line)
+            else:
+                rows.append(row)
+        if broken and (len(rows) < 2 or broken[0] == 1):
+            raise PiiError(Errors.E524, number=number, line=broken[0], reason=_OPEN_QUOTES)
+        return cls(rows, delimiter, tuple(broken))
 
     def text(self) -> str:
-        return FIELD_SEPARATOR.join(self._parts())
+        return "".join(self.pieces()[:-1])
+
+    def pieces(self) -> list[str]:
+        """RETURNS (list[str]): The text in pieces: each cell, what stands before it, and a separator behind it."""
+        found = []
+        for row in self._named():
+            for name, cell in row:
+                if cell.strip():
+                    found += [*((name, ": ") if name else ()), cell, FIELD_SEPARATOR]
+        return found
 
     def _named(self) -> Iterator[list[tuple[str, str]]]:
         """YIELDS (list[tuple[str, str]]): For each row the names of the columns, and the cells."""
@@ -402,26 +416,33 @@ class Table:
         for row in rows:
             yield list(zip_longest(head, row, fillvalue=""))[: len(row)]
 
-    def _parts(self) -> Iterator[str]:
-        for row in self._named():
-            for name, cell in row:
-                if cell.strip():
-                    yield f"{name}: {cell}" if name else cell
-
-    def with_text(self, text: str, number: int) -> "Table":
-        """RETURNS (Table): With what became of the text. RAISES (PiiError): E545."""
-        parts = iter(split_texts(text, sum(1 for _ in self._parts()), number))
-        out = []
+    def with_text(self, text: str, offsets: OffsetMap) -> "Table":
+        """RETURNS (Table): With what became of its text. offsets (OffsetMap): From that to the new one."""
+        out, at = [], 0
         for row in self._named():
             cells = []
             for name, cell in row:
                 if cell.strip():
-                    cell = next(parts)
-                    if name:  # it may hold a colon itself
-                        cell = cell.split(": ", 1 + name.count(": "))[-1]
+                    at += len(f"{name}: ") if name else 0
+                    start, end = offsets.part_to_new(at, at + len(cell))
+                    at += len(cell) + len(FIELD_SEPARATOR)
+                    cell = text[start:end]
                 cells.append(cell)
             out.append(cells)
         return Table(out, self.delimiter)
+
+
+def table_of(record: Record) -> Table | None:
+    """RETURNS (Table | None): Of a file in a folder, if it is one."""
+    found = record.body[2] if isinstance(record.body, tuple) and len(record.body) > 2 else None
+    return found if isinstance(found, Table) else None
+
+
+def broken_rows(record: Record) -> list[Skip]:
+    """RETURNS (list[Skip]): Rows of a table in a folder that are left out."""
+    table = table_of(record)
+    about: dict[str, Any] = {"number": record.number, "id": record.id, "reason": _OPEN_QUOTES}
+    return [Skip.of(Errors.E524, line=line, **about) for line in table.broken] if table else []
 
 
 def _is_formula(cell: str) -> bool:
@@ -519,7 +540,7 @@ def open_csv(path: Path, *, encoding: str = "utf-8", **columns: Any) -> CsvSourc
     if not "".join(lines).strip():
         raise PiiError(Errors.E503)
     if is_no_text("".join(lines)):
-        raise PiiError(Errors.E520, number=0, encoding=codec)
+        raise PiiError(Errors.E520, number="0 (the header)", encoding=codec)
     source = CsvSource(path, "csv", codec, bom, size=path.stat().st_size, **columns)
     source.converted, source.unread = converted, unread
     source.written_in = "utf-8" if is_recognised(codec, encoding) else ""

@@ -22,12 +22,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from ..errors import Errors, PiiError
-from .record import Record, Source, check_fields, reason_of, split_texts
-from .sources import files_below, suffix_of_output
-from .tables import CsvSource, JsonBody, JsonSource, ParquetSource, Table, safe_cell, to_csv
+from ..offsets import OffsetMap
+from .record import FIELD_SEPARATOR, Record, Skip, Source, check_fields, reason_of, split_texts
+from .sources import decode_text, files_below, read_file, suffix_of_output
+from .tables import CsvSource, JsonBody, JsonSource, ParquetSource, safe_cell, table_of, to_csv
 
 # Rows of a Parquet file that are written together, and how many times as many make a group of them.
 _ROWS, _BATCHES = 500, 40
@@ -154,6 +155,18 @@ class GrowingFile:
         self.path.unlink(missing_ok=True)
 
 
+class NewText(NamedTuple):
+    """What a record becomes: its text, new values of other fields, and how the text of the record leads there."""
+
+    text: str
+    fields: Mapping[str, Any] | None = None
+    offsets: OffsetMap | None = None
+
+    def moved(self, record: Record) -> OffsetMap:
+        """RETURNS (OffsetMap): Of the two texts; without one each character stays where it is. RAISES (PiiError): E411."""
+        return self.offsets or OffsetMap(len(record.text), len(self.text))
+
+
 class Output:
     """What grows as `<OUT>.partial`, and takes the name OUT when all is there. All methods raise E512. mode (int): Who may read it."""
 
@@ -211,31 +224,71 @@ class Writer(Output):
         self.source, self.bom = source, source.bom
         self.encoding = source.written_in or source.encoding
 
-    def form(self, record: Record, text: str, fields: Mapping[str, Any]) -> str:
-        return text
+    def form(self, record: Record, new: NewText) -> str:
+        return new.text
 
-    def texts(self, record: Record, text: str) -> dict[str, str]:
+    def texts(self, record: Record, new: NewText) -> list[tuple[str, str]]:
+        """RETURNS (list[tuple[str, str]]): The text of each column, old and new. RAISES (PiiError): E545."""
+        if not self.source.more:
+            return [(record.text, new.text)]
+        found, at, offsets = [], 0, new.moved(record)
+        for old in split_texts(record.text, len(self.source.text_fields), record.number):
+            start, end = offsets.part_to_new(at, at + len(old))
+            found.append((old, new.text[start:end]))
+            at += len(old) + len(FIELD_SEPARATOR)
+        return found
+
+    def changed(self, record: Record, new: NewText) -> dict[str, str]:
         """The new text of each column whose text has changed. RAISES (PiiError): E545."""
-        names = self.source.text_fields
-        both = zip(
-            *(split_texts(whole, len(names), record.number) for whole in (record.text, text)),
-            strict=True,
-        )
-        return {name: new for name, (old, new) in zip(names, both, strict=True) if new != old}
+        both = zip(self.source.text_fields, self.texts(record, new), strict=True)
+        return {name: text for name, (old, text) in both if text != old}
 
-    def write(self, record: Record, text: str, fields: Mapping[str, Any] | None = None) -> None:
+    def write(
+        self,
+        record: Record,
+        text: str,
+        fields: Mapping[str, Any] | None = None,
+        offsets: OffsetMap | None = None,
+    ) -> None:
         """Add a record with its new text, and new values of other fields (tokens, labels).
 
+        offsets (OffsetMap | None): From the text of the record to the new one; not needed where there is one text.
         RAISES (PiiError): E538, if the encoding has no such characters; E545, if texts cannot be
             told apart; nothing is written then. E512, if the disk refuses.
         """
+        self.put(record, self.encoded(record, NewText(text, fields, offsets)))
+
+    def encoded(self, record: Record, new: NewText) -> bytes:
+        """RETURNS (bytes): What is written of a record. RAISES (PiiError): E538, E545."""
         # That of the file it goes to.
         encoding = self.encoding if self.source.has_columns else str(record.body[1][0])
         try:
-            data = self.form(record, text, fields or {}).encode(encoding)
+            return self.form(record, new).encode(encoding)
         except UnicodeError as err:
             raise PiiError(Errors.E538, number=record.number, encoding=encoding) from err
-        self.put(record, data)
+
+    def reread(self, record: Record, text: str, offsets: OffsetMap) -> list[tuple[str, str]]:
+        """What a reader of OUTPUT will read as the text of a record.
+
+        RETURNS (list[tuple[str, str]]): Its pieces, as they were read and as they will be.
+        RAISES (PiiError): E470, if it would not be read; E538, E545.
+        """
+        new = NewText(text, None, offsets)
+        if self.source.has_columns:
+            pairs = self.texts(record, new)
+            return [both for pair in pairs for both in (pair, (FIELD_SEPARATOR,) * 2)][:-1]
+        (name, (_, bom), *_), table = record.body, table_of(record)
+        read = read_file if table else decode_text
+        data = bom + self.encoded(record, new)
+        item = read(data, record.number, name, encoding=self.source.encoding)
+        if isinstance(item, Skip) or not item.text.strip():
+            raise PiiError(Errors.E470, document=record.number)
+        again = table_of(item)
+        if not (table and again):
+            return [(record.text, item.text)]
+        if len(table.pieces()) != len(again.pieces()):
+            raise PiiError(Errors.E470, document=record.number)
+        return list(zip(table.pieces()[:-1], again.pieces()[:-1], strict=True))
 
     def put(self, record: Record, data: bytes) -> None:
         self.file.write(data)
@@ -281,10 +334,10 @@ class CsvWriter(Writer):
     def head(self) -> bytes:
         return self._line(self.source.fields).encode(self.encoding, "surrogateescape")
 
-    def form(self, record: Record, text: str, fields: Mapping[str, Any]) -> str:
+    def form(self, record: Record, new: NewText) -> str:
         row = list(record.body)
-        for name, new in self.texts(record, text).items():
-            row[self.source.fields.index(name)] = new
+        for name, text in self.changed(record, new).items():
+            row[self.source.fields.index(name)] = text
         return self._line(row)
 
     def _line(self, cells: list[str]) -> str:
@@ -295,9 +348,9 @@ class CsvWriter(Writer):
 class JsonlWriter(Writer):
     """One object per line, with a new text."""
 
-    def form(self, record: Record, text: str, fields: Mapping[str, Any]) -> str:
-        new = {**self.texts(record, text), **fields}
-        return str(record.body.to_json(new, self.source.drop)) + "\n"
+    def form(self, record: Record, new: NewText) -> str:
+        values = {**self.changed(record, new), **(new.fields or {})}
+        return str(record.body.to_json(values, self.source.drop)) + "\n"
 
 
 class JsonWriter(JsonlWriter):
@@ -315,9 +368,9 @@ class JsonWriter(JsonlWriter):
     def tail(self) -> bytes:
         return "\n]\n".encode(self.encoding)
 
-    def form(self, record: Record, text: str, fields: Mapping[str, Any]) -> str:
+    def form(self, record: Record, new: NewText) -> str:
         comma = "\n" if self._empty else ",\n"
-        return comma + super().form(record, text, fields).removesuffix("\n")
+        return comma + super().form(record, new).removesuffix("\n")
 
     def put(self, record: Record, data: bytes) -> None:
         super().put(record, data)
@@ -336,9 +389,15 @@ class ParquetWriter(Writer):
     def head(self) -> bytes:
         return bytes(self.source.schema.serialize())
 
-    def write(self, record: Record, text: str, fields: Mapping[str, Any] | None = None) -> None:
+    def write(
+        self,
+        record: Record,
+        text: str,
+        fields: Mapping[str, Any] | None = None,
+        offsets: OffsetMap | None = None,
+    ) -> None:
         row = record.body
-        for name, new in self.texts(record, text).items():
+        for name, new in self.changed(record, NewText(text, fields, offsets)).items():
             row = with_value(row, name, new)
         self._rows.append(row)
         if len(self._rows) >= _ROWS:
@@ -420,11 +479,11 @@ class FolderWriter(Writer):
     def _digest(self, data: bytes) -> str:
         return hmac.new(self.file.key, data, "sha256").hexdigest()
 
-    def form(self, record: Record, text: str, fields: Mapping[str, Any]) -> str:
-        table = record.body[2] if len(record.body) > 2 else None
-        if not isinstance(table, Table):
-            return text
-        table = table.with_text(text, record.number)
+    def form(self, record: Record, new: NewText) -> str:
+        table = table_of(record)
+        if table is None:
+            return new.text
+        table = table.with_text(new.text, new.moved(record))
         return to_csv(table.rows, table.delimiter)
 
     def put(self, record: Record, data: bytes) -> None:

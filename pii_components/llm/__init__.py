@@ -48,7 +48,7 @@ class Reply(str):
 
 
 # Of notes: what was not trusted, not read, or not answered.
-CODES = ("E914", "E915", "E919", "E930", "E931", "E932", "E933", "E934")
+CODES = ("E914", "E915", "E919", "E930", "E931", "E932", "E934")
 
 
 class Note(NamedTuple):

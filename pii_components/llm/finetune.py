@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import Errors, PiiError
 from ..files.formats.base import LabelledText
 from . import Prompt
-from .align import free_marks, mark
-from .marker import SHARD, MarkerTask, shards_of
+from .marker import SHARD, MarkerTask, free_marks, mark, shards_of
 from .models import ChatModel
 from .verifier import FALSE, TRUE, VerifierTask, verdict
 

@@ -1,4 +1,4 @@
-"""Models for spacy-llm's `[components.llm.model]`: any server that speaks OpenAI's chat API, and several together.
+"""Models for spacy-llm's `[components.llm.model]`: any server that speaks OpenAI's chat API, and several together; and what they cost.
 
     @llm_models = "pii_edu.OpenAICompatible.v1"
     name = "gpt-4o-mini"
@@ -8,25 +8,146 @@
 The client is OpenAI's own; llama.cpp, Ollama and vLLM on this machine speak the same API. An answer that does not come is an
 empty `Reply` with a code, so that it spoils no other document; what makes every call fail (a wrong key) is an error at
 once. Nothing is cached or logged. A server on another machine is refused unless `allow_remote` is true.
+
+    total(usages, Prices.load(), words=30_000)      # what was sent, where to, US dollars: like Table 8 of the JEDM paper
 """
 
 import ipaddress
 import os
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from itertools import islice
+from pathlib import Path
 from typing import Any, Iterable  # noqa: UP035 - spacy-llm compares these very types
 from urllib.parse import urlsplit
 
 from ..errors import Errors, PiiError, PiiStop
-from . import Prompt, Reply
-from .cost import Usage, estimate
+from . import Prompt, Reply, read_toml
 
 DRY = "E919"
 # A wrong key, model or address.
 _FATAL = (401, 403, 404)
+
+
+CHARACTERS_A_TOKEN = 4  # of English, for an estimate
+TOKENS_A_WORD = 4 / 3  # of English; Table 8 counts a corpus in tokens
+
+
+def estimate(characters: int) -> int:
+    """RETURNS (int): Tokens, estimated from a number of characters."""
+    return -(-characters // CHARACTERS_A_TOKEN)
+
+
+@dataclass(slots=True)
+class Usage:
+    """What one model was asked.
+
+    host (str): Where texts went.
+    local (bool): Whether they stayed on this machine.
+    guessed (bool): Whether tokens are estimated since the server did not count them.
+    errors (Counter[str]): Answers that did not come, by code.
+    """
+
+    model: str
+    host: str
+    local: bool
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    characters: int = 0
+    guessed: bool = False
+    errors: Counter[str] = field(default_factory=Counter)
+
+    def add(
+        self,
+        *,
+        tokens_in: int,
+        tokens_out: int,
+        characters: int,
+        guessed: bool = False,
+        error: str = "",
+    ) -> None:
+        """Count one call. characters (int): Of the prompt."""
+        self.calls += 1
+        self.tokens_in += tokens_in
+        self.tokens_out += tokens_out
+        self.characters += characters
+        self.guessed |= guessed
+        if error:
+            self.errors[error] += 1
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """A dated table. models: Start of a model's name -> US dollars for a million tokens "in" and "out"."""
+
+    models: Mapping[str, Mapping[str, float]]
+    date: str
+    file: str
+
+    @classmethod
+    def load(cls, path: str | Path | None = None) -> "Prices":
+        """From a TOML file; the one that ships if there is none. RAISES (PiiError): E900."""
+        data, name = read_toml("prices.toml", path), Path(path or "prices.toml").name
+        models = data.get("models", {})
+        try:
+            for price in models.values():
+                if min(*price.values(), price["in"], price["out"]) < 0:
+                    raise ValueError
+        except (AttributeError, KeyError, TypeError, ValueError):
+            reason = "models need in and out, numbers of 0 or more"
+            raise PiiError(Errors.E900, file=name, kind="table of prices", reason=reason) from None
+        return cls(models, str(data.get("date", "")), name)
+
+    def cost(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
+        """RETURNS (float | None): US dollars; None, if the table has no such model."""
+        known = max((name for name in self.models if model.startswith(name)), key=len, default=None)
+        if known is None:
+            return None
+        price = self.models[known]
+        return (tokens_in * price["in"] + tokens_out * price["out"]) / 1e6
+
+
+def total(usages: Iterable[Usage], prices: Prices, *, words: int) -> dict[str, Any]:
+    """The report of a run.
+
+    words (int): Of the corpus.
+    RETURNS (dict): Per model what was sent and its price, None where nobody knows one; the sum, and the sum per million
+        tokens of the corpus, estimated from its words. A model on this machine costs nothing.
+    """
+    rows = []
+    usd: float | None = 0.0
+    for usage in usages:
+        cost: float | None = 0.0
+        if not usage.local:
+            cost = prices.cost(usage.model, usage.tokens_in, usage.tokens_out)
+        usd = None if usd is None or cost is None else usd + cost
+        rows.append(
+            {
+                "model": usage.model,
+                "host": usage.host,
+                "left_this_machine": not usage.local and usage.calls > 0,
+                "calls": usage.calls,
+                "characters_sent": usage.characters,
+                "tokens_in": usage.tokens_in,
+                "tokens_out": usage.tokens_out,
+                "tokens_estimated": usage.guessed,
+                "errors": dict(sorted(usage.errors.items())),
+                "usd": cost,
+            }
+        )
+    tokens = words * TOKENS_A_WORD
+    return {
+        "models": rows,
+        "prices": prices.date,
+        "usd": usd,
+        "corpus_tokens": round(tokens),
+        "usd_per_million_tokens": usd / tokens * 1e6 if usd is not None and tokens else None,
+    }
 
 
 class ChatModel:
@@ -122,7 +243,7 @@ class OpenAIModel(ChatModel):
     timeout (float): Seconds for one try.
     concurrency (int): Calls at a time.
     context_length (int): Tokens for prompt and answer together.
-    RAISES (PiiError): E005, without openai; E910 to E912.
+    RAISES (PiiError): E005, E746, E747, E911.
     """
 
     def __init__(
@@ -161,7 +282,7 @@ class OpenAIModel(ChatModel):
         )
 
     def answer(self, prompts: list[str]) -> list[Reply]:
-        """Up to `concurrency` calls at a time. RAISES (PiiError): E913, for what would fail every call."""
+        """Up to `concurrency` calls at a time. RAISES (PiiError): E748, for what would fail every call."""
         with ThreadPoolExecutor(self._concurrency) as pool:
             answers = pool.map(self._one, prompts)  # an error calls off what has not begun
             return [
@@ -181,7 +302,10 @@ class OpenAIModel(ChatModel):
         except Exception as err:  # its message may quote the text
             status = getattr(err, "status_code", None)
             if status in _FATAL:
-                raise PiiStop(Errors.E913, host=self.host, status=status) from None
+                reason = "its key, its model or its address"
+                raise PiiStop(
+                    Errors.E748, service=self.host, what="a text", status=status, reason=reason
+                ) from None
             is_filtered = getattr(err, "code", None) == "content_filter"
             return Reply(code="E915" if is_filtered else "E914"), None
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Errors, PiiError, reason_of
-from .cost import Prices, total
+from .models import Prices, total
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -50,7 +50,7 @@ def llm_parts(nlp: "Language") -> Iterator[tuple[str, Any]]:
 
 
 def read_config(path: str | Path) -> dict[str, Any]:
-    """RAISES (PiiError): E501, if it cannot be read; E943, if there is no component with the factory "llm"."""
+    """RAISES (PiiError): E501, if it cannot be read; E900, if there is no component with the factory "llm"."""
     from confection import Config
 
     try:
@@ -58,7 +58,8 @@ def read_config(path: str | Path) -> dict[str, Any]:
     except (OSError, ValueError) as err:
         raise PiiError(Errors.E501, what=f"'{Path(path).name}'", reason=reason_of(err)) from None
     if not any(map(_is_llm, config.get("components", {}).values())):
-        raise PiiError(Errors.E943, path=Path(path).name)
+        reason = 'no component with the factory "llm"; see docs/how-to/llm.md'
+        raise PiiError(Errors.E900, file=Path(path).name, kind="config", reason=reason)
     return config
 
 
@@ -76,7 +77,7 @@ def add_components(
     dry (bool): Whether nothing is sent, only counted.
     alone (bool): Whether the config's other components are passed over.
     RETURNS (list[str]): Names of the components.
-    RAISES (PiiError): E005, without spacy-llm; E501, E519, E943; E911, E918, if a text would leave; E517, with the type of
+    RAISES (PiiError): E005, without spacy-llm; E501, E519, E900; E911, E519, if a text would leave; E517, with the type of
         what else went wrong.
     """
     if find_spec("spacy_llm") is None:
@@ -121,7 +122,7 @@ def _add(
 def _allowed(
     model: dict[str, Any], component: str, *, allow_remote: bool, dry: bool
 ) -> dict[str, Any]:
-    """RETURNS (dict): The config of a model, with what the user allowed. RAISES (PiiError): E918."""
+    """RETURNS (dict): The config of a model, with what the user allowed. RAISES (PiiError): E519."""
     kind = model.get("@llm_models")
     if kind == PANEL:
         inner = {}
@@ -129,7 +130,8 @@ def _allowed(
             inner[name] = _allowed(one, component, allow_remote=allow_remote, dry=dry)
         return model | {"models": inner}
     if kind != SERVER:
-        raise PiiError(Errors.E918, name=component, allowed=f"{SERVER}, {PANEL}")
+        what = f"model of component '{component}' that says where texts go"
+        raise PiiError(Errors.E519, value=kind, what=what, allowed=f"{SERVER}, {PANEL}")
     return model | {"allow_remote": allow_remote} | ({"key_env": ""} if dry else {})
 
 

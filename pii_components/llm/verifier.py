@@ -182,7 +182,7 @@ class VerifierTask(Task):
         for vote, check in zip(votes, checks, strict=True):
             answer = verdict(vote, reasoning=self.reasoning)
             if answer is None:
-                codes.append(getattr(vote, "code", "") or "E933")
+                codes.append(getattr(vote, "code", "") or "E914")
             elif answer == TRUE:
                 continue
             elif check is not None and verdict(check, reasoning=self.reasoning) != TRUE:

@@ -13,7 +13,7 @@ and Jane Smith stay two people whose surrogates share a surname. Where several p
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import NamedTuple
 
@@ -74,55 +74,49 @@ def match_form(form: Form, full: tuple[str, ...], full_kinds: tuple[str, ...]) -
         if word not in full and not _is_like_one_of(word, full):
             return None
     lone = len(norms) == 1
-    places: dict[int, int] = {}
-    score = 0
-    free = list(range(len(full)))
-    for exact in (True, False):
-        for i, word in enumerate(norms):
-            if i in places or initials[i]:
-                continue
-            options = [
-                p
-                for p in free
-                if (full[p] == word if exact else _is_nick(word, full[p], lone=lone))
-            ]
-            if options:
-                same = [p for p in options if full_kinds[p] == kinds[i]]
-                places[i] = (same or options)[0]
-                free.remove(places[i])
-                score += (20 if exact else 8) + (2 if same else 0)
-        if len(places) == len(norms):
-            return score, tuple([places[i] for i in range(len(norms))])
     if not lone and len(norms) == len(full) and all(initials):
         # Initials alone, in the order of the name, whatever kinds they look like: "H.H." is Hoang Hien, and "E.N." "Nikuze, Esther".
         for order in _orders(full_kinds):
             if all(full[p].startswith(letter) for letter, p in zip(norms, order, strict=True)):
                 return len(norms), order
         return None
-    for i, word in enumerate(norms):
-        if i not in places and initials[i]:
-            options = [p for p in free if full[p].startswith(word)]
-            same = [p for p in options if full_kinds[p] == kinds[i]]
-            if options:
+    places: dict[int, int] = {}
+    score = 0
+    free = list(range(len(full)))
+    for of_initials, worth, more, is_one in (
+        (False, 20, 2, str.__eq__),
+        (False, 8, 2, partial(_is_nick, lone=lone)),
+        (True, 1, 0, _begins),
+        (False, 4, 0, partial(is_typo, alone=lone)),
+    ):
+        for i, word in enumerate(norms):
+            if i in places or initials[i] != of_initials:
+                continue
+            if options := [p for p in free if is_one(word, full[p])]:
+                same = [p for p in options if full_kinds[p] == kinds[i]]
                 places[i] = (same or options)[0]
                 free.remove(places[i])
-                score += 1
-    for i, word in enumerate(norms):
-        if i not in places and not initials[i]:
-            slips = [p for p in free if is_typo(word, full[p], alone=lone)]
-            if slips:
-                places[i] = slips[0]
-                free.remove(slips[0])
-                score += 4
+                score += worth + (more if same else 0)
     if len(places) < len(norms):
         return None
-    if (
-        not lone
-        and all(initials)
-        and (places[0], places[len(norms) - 1]) not in [(o[0], o[-1]) for o in _orders(full_kinds)]
-    ):
+    ends = places[0], places[len(norms) - 1]
+    if not lone and all(initials) and ends not in [(o[0], o[-1]) for o in _orders(full_kinds)]:
         return None
     return score, tuple([places[i] for i in range(len(norms))])
+
+
+def _begins(letter: str, word: str) -> bool:
+    return word.startswith(letter)
+
+
+def match_person(form: Form, person: "Person") -> Match | None:
+    """RETURNS (tuple | None): As `match_form`; a further given name of the person has the place of the first one."""
+    words, also = person.words, person.also
+    match = match_form(form, words + also, person.kinds + (GIVEN,) * len(also))
+    if match is None or not also:
+        return match
+    first = person.first(GIVEN) or 0
+    return match[0], tuple([place if place < len(words) else first for place in match[1]])
 
 
 def _orders(kinds: tuple[str, ...]) -> list[tuple[int, ...]]:
@@ -176,12 +170,15 @@ FAMILY_FIRST = frozenset({"CN", "KR", "VN"})  # regions
 class Person(NamedTuple):
     """Somebody, by the fullest form of their name in the document. words (tuple[str, ...]): Folded. kinds (tuple[str, ...]):
     `GIVEN` or `FAMILY`, one for each word.
-    texts (tuple[str, ...]): As first written. gender (str): From a title, or ""."""
+    texts (tuple[str, ...]): As first written. gender (str): From a title, or "". also (tuple[str, ...]): Further given names, folded, which no
+    document need show: of a class list. handles (tuple[str, ...]): User names, folded, from there too."""
 
     words: tuple[str, ...]
     kinds: tuple[str, ...]
     texts: tuple[str, ...]
     gender: str = ""
+    also: tuple[str, ...] = ()
+    handles: tuple[str, ...] = ()
 
     def first(self, kind: str) -> int | None:
         return self.kinds.index(kind) if kind in self.kinds else None
@@ -244,7 +241,7 @@ def fits(person: Person, people: Sequence[Person]) -> list[int]:
             return [n]
     kinds = person.kinds if len(person.words) > 1 else (LONE,)
     form = Form(person.words, kinds, _initials(person))
-    scores = [match[0] if (match := match_form(form, p.words, p.kinds)) else 0 for p in people]
+    scores = [match[0] if (match := match_person(form, p)) else 0 for p in people]
     best = max(scores, default=0)
     return [n for n, score in enumerate(scores) if best and score == best]
 
@@ -337,10 +334,7 @@ class _Among:
 
     def matches(self, form: Form) -> dict[int, Match]:
         """RETURNS (dict[int, Match]): Place of a person who may have the name -> how it fits them, in order."""
-        tried = (
-            (n, match_form(form, self.people[n].words, self.people[n].kinds))
-            for n in self.near(form)
-        )
+        tried = ((n, match_person(form, self.people[n])) for n in self.near(form))
         return {n: match for n, match in tried if match}
 
 
@@ -476,5 +470,5 @@ def places_of(mention: Mention, person: Person) -> tuple[int, ...]:
     norms = mention.form.norms
     if norms == person.words and len(set(norms)) == len(norms):
         return tuple(range(len(norms)))
-    match = match_form(mention.form, person.words, person.kinds)
+    match = match_person(mention.form, person)
     return match[1] if match else ()

@@ -29,12 +29,16 @@ def patronymic_gender(word: str) -> str:
 
 
 GIVEN, FAMILY, LONE = "given", "family", "lone"
+# Of forms of address, folded, in English, French, Spanish, Portuguese, Italian, German and Dutch: no part of a name, so they stay.
 _GENDER_OF_TITLES = {
-    "M": "mr sir herr md mister",
-    "F": "mrs ms miss madam mme mlle frau sra",
+    "M": "mr sir mister monsieur senor sr don profesor senhor dom doutor signor signore dottore herr md meneer",
+    "F": "mrs ms miss madam madame mademoiselle mme mlle senora senorita sra srta dona profesora doctora dra senhora senhorita professora doutora "
+    "signora signorina professoressa dottoressa frau fraulein mevrouw",
     "": "mx dr prof professor doctor",
 }
 TITLES = {title: gender for gender, text in _GENDER_OF_TITLES.items() for title in text.split()}
+# They stand before a given name, and are one in English: a title is "don Jaime" or "Doña", not "Don".
+_BEFORE_GIVEN = frozenset(("don", "dona", "dom"))
 SUFFIXES = frozenset("jr sr ii iii iv phd md msc bsc mba esq edd rn cpa".split())
 PARTICLES = frozenset(
     "de la del los las da do dos das di du van von der den ter ten zu al el bin binti bint ibn y e".split()
@@ -170,11 +174,11 @@ def _read(text: str, title: str) -> Mention:
     roles = {i: role for span, role in spans for i in range(span.start, span.end)}
     norms = [norm(text[start:stop]) for start, stop in pieces]
     words: list[Word] = []
-    gender, titled = "", False
+    gender = TITLES.get(title, "")
     for i, (start, stop) in enumerate(pieces):
         word, role = norms[i], roles.get(start, "middle")
-        if word in TITLES and not words and len(pieces) > 1:
-            gender, titled = TITLES[word] or gender, True
+        if not words and len(pieces) > 1 and (found := _title_of(text[start:stop])):
+            gender, title = TITLES[found] or gender, found
         elif (
             word
             and not (role == "suffix" and word in SUFFIXES and words)
@@ -182,14 +186,21 @@ def _read(text: str, title: str) -> Mention:
         ):
             words.append(Word(start, stop, text[start:stop], word, _kind_of(word, role)))
     if len(words) == 1:
-        words = [words[0]._replace(kind=FAMILY if titled or title else LONE)]
-    return Mention.of(text, words, gender or TITLES.get(title, ""))
+        is_family = title and title not in _BEFORE_GIVEN
+        words = [words[0]._replace(kind=FAMILY if is_family else LONE)]
+    return Mention.of(text, words, gender)
 
 
 def _title_before(before: str) -> str:
     last = _LAST_WORD.search(before[-20:].rstrip())
-    word = norm(last[1]) if last else ""
-    return word if word in TITLES else ""
+    return _title_of(last[1]) if last else ""
+
+
+def _title_of(text: str) -> str:
+    """RETURNS (str): A form of address, folded; empty for any other word."""
+    word = norm(text)
+    is_title = word not in _BEFORE_GIVEN or text.islower() or not text.isascii()
+    return word if word in TITLES and is_title else ""
 
 
 def _kind_of(word: str, role: str) -> str:

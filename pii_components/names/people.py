@@ -83,7 +83,7 @@ def identify(text: str, spans: Iterable[NameSpan]) -> People:
     for group in ([i for i, n in enumerate(apart) if not n], [i for i, n in enumerate(apart) if n]):
         known = {word for i in group for word in read[i].form.norms}
         for i in group:
-            read[i] = _singular(read[i], text[max(0, names[i][0] - 4) : names[i][0]], known)
+            read[i] = singular(read[i], text[max(0, names[i][0] - 4) : names[i][0]], known)
         mentions = spell_initials([read[i] for i in group])
         found = links_of(mentions, [names[i][3] for i in group])
         for n, i in enumerate(group):
@@ -129,8 +129,9 @@ def _names_of(doc: "Doc", key: str) -> list[NameSpan]:
     return sorted(names, key=lambda name: name[:2])
 
 
-def _singular(mention: Mention, before: str, known: Container[str]) -> Mention:
-    """A family in the plural, "the Parkers", as the surname in it. known: Folded words of the names of the document."""
+def singular(mention: Mention, before: str, known: Container[str]) -> Mention:
+    """A family in the plural, "the Parkers", as the surname in it. before (str): What stands before it. known (Container[str]): Folded words of
+    the names of the document."""
     text = mention.text
     is_plural = text[-2:].lower().endswith(("s", "s'", "s’"))
     the = _THE.search(before + text) if is_plural else None

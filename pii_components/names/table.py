@@ -14,10 +14,9 @@ grouped into regions where the same names are in use. Where the table comes from
 
 import gzip
 from bisect import bisect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache, cached_property, lru_cache
 from importlib import resources
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from .letters import fold
@@ -73,34 +72,6 @@ class Source(Protocol):
         """RETURNS (float): At least 0, below 1."""
 
 
-class TableRow(NamedTuple):
-    """One name as it is written. gender (str): "F", "M" or empty. countries (tuple[str, ...]): Two-letter codes, the most likely first.
-    rarity (int): 0 for the most frequent; one more for every doubling of the rank in its region. good (bool): It may be a surrogate."""
-
-    name: str
-    gender: str
-    countries: tuple[str, ...]
-    rarity: int
-    good: bool
-
-
-def write_table(path: Path, rows: Iterable[TableRow]) -> None:
-    """Write rows sorted and front-coded: each line gives how many letters it shares with the line before, then the rest; equal tables are
-    equal files."""
-    lines, before = [], ""
-    for row in sorted(rows, key=lambda r: (fold(r.name), r.name)):
-        shared = 0
-        while shared < min(len(before), len(row.name), 9) and before[shared] == row.name[shared]:
-            shared += 1
-        mark = {"": "x", "F": "f", "M": "m"}[row.gender]
-        rarity = chr(ord("0") + min(row.rarity, 9))
-        lines.append(
-            f"{shared}{row.name[shared:]}\t{mark.upper() if row.good else mark}{rarity}{''.join(row.countries)}\n"
-        )
-        before = row.name
-    path.write_bytes(gzip.compress("".join(lines).encode("utf8"), compresslevel=9, mtime=0))
-
-
 class Pool(NamedTuple):
     """Names that may be surrogates. names (list[str]): The names. weights (list[float]): Summed up, name by name."""
 
@@ -123,7 +94,7 @@ _EMPTY = Pool([], [])
 
 
 class _Kind:
-    """Given names or surnames, as `write_table` writes them. A line is taken apart only when asked for: loading must be fast."""
+    """Given names or surnames, as resources/names/README.md has them. A line is taken apart only when asked for: loading must be fast."""
 
     def __init__(self, data: bytes) -> None:
         self.names: list[str] = []
@@ -169,7 +140,13 @@ class _Kind:
 
 
 class Facts(NamedTuple):
-    """What the table tells of a name, see `TableRow`; `regions` are keys of `REGIONS`, the most likely first; `rarity` is 10 for unknown names."""
+    """What the table tells of a name.
+
+    gender (str): "F", "M" or empty.
+    countries (tuple[str, ...]): Two letters each, the most likely first.
+    regions (tuple[str, ...]): Keys of `REGIONS`, the most likely first.
+    rarity (int): 0 for the most frequent, one more for every doubling of the rank in its region; 10 for unknown names.
+    """
 
     gender: str
     countries: tuple[str, ...]
@@ -194,7 +171,7 @@ def _read_info(info: str) -> Facts:
 
 
 class NameTable:
-    """Look-ups and samples; names in any case, with or without accents. Both arguments as `write_table` writes them."""
+    """Look-ups and samples; names in any case, with or without accents. Both arguments as resources/names/README.md has them."""
 
     def __init__(self, given: bytes, surnames: bytes) -> None:
         self._given = _Kind(given)

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .operators import PiiEduAnonymizer, PiiEduDeanonymizer, hips_operators, register_operators
+    from .operators import PiiEduAnonymizer, PiiEduDeanonymizer, register_operators
     from .recognizer import PiiEduNlpEngine, StudentPiiRecognizer, build_analyzer
     from .settings import config_path, read_config
 
@@ -29,7 +29,6 @@ __all__ = [
     "StudentPiiRecognizer",
     "build_analyzer",
     "config_path",
-    "hips_operators",
     "read_config",
     "register_operators",
 ]

@@ -10,8 +10,7 @@ operator here is a pure function without memory, and what a document needs is de
 in `hips_surrogate`. What an operator knows decides what is linked:
 
 - type and text of a span: equal values get equal surrogates; people, their e-mails and dates stand each on their own;
-- `hips_operators(text, results, ...)`: they are linked as in `hips_surrogate`;
-- `PiiEduAnonymizer`: by place too, so that two people with one text are two.
+- `PiiEduAnonymizer`: they are linked as in `hips_surrogate`, by place too, so that two people with one text are two.
 """
 
 import hmac
@@ -277,7 +276,7 @@ class HipsOperator(_Operator):
     scope (str): "corpus", "thread:" and an id, or any name: within it, equal values get equal surrogates.
     reserved (bool): Whether values must be such that nobody can own them.
     labels (dict): Entity -> our label, for types of your own.
-    document (NewTexts): From `hips_operators` and `PiiEduAnonymizer`.
+    document (NewTexts): From `PiiEduAnonymizer`.
     """
 
     NAME = HIPS
@@ -325,10 +324,11 @@ class ReidentifyOperator(_Operator):
     TYPE = OperatorType.Deanonymize
 
     def validate(self, params: dict[str, Any] | None = None) -> None:
-        """RAISES (OperatorError): E546, E650 or E836 for parameters that cannot be used."""
+        """RAISES (OperatorError): E473, E546 or E650 for parameters that cannot be used."""
         values = self.merged(params)
         if "document" not in values and not isinstance(values.get("vault"), Vault):
-            raise OperatorError(Errors.E836, operator=REIDENTIFY)
+            needed = "an open vault: register_operators(..., vault=vault)"
+            raise OperatorError(Errors.E473, option=f"operator '{REIDENTIFY}'", needed=needed)
 
     def operate(self, text: str = "", params: dict[str, Any] | None = None) -> str:
         """What stood in the place of a surrogate. RAISES (OperatorError): E837, if the vault has none, or several."""
@@ -363,37 +363,6 @@ def register_operators(
     if deanonymizer is not None:
         back = {"defaults": {"vault": vault}}
         deanonymizer.add_deanonymizer(type("Reidentify", (ReidentifyOperator,), back))
-
-
-def hips_operators(
-    text: str,
-    analyzer_results: Sequence[Any],
-    *,
-    conflict_resolution: ConflictResolutionStrategy = MERGE,
-    **settings: Any,
-) -> dict[str, OperatorConfig]:
-    """Operators for one text, with all of its people, addresses and dates linked.
-
-        engine.anonymize(text, results, hips_operators(text, results, key=key))
-
-    settings: As for `HipsOperator`; the default scope is the profile's, "document" mostly.
-    RETURNS (dict[str, OperatorConfig]): One for each type of entity in the results. They hold originals, so they are for
-        this call.
-    RAISES (OperatorError): For settings that cannot be used; E833 for a profile that removes headers.
-    """
-    chosen = SurrogateSettings.of(HipsOperator.merged(settings), document=True)
-    chosen.refuse_headers()
-    engine = AnonymizerEngine()
-    spans = _resolve(engine, analyzer_results, conflict_resolution)
-    labels = _labels_of(text, spans, analyzer_results, chosen.labels)
-    made = plan_document(text, spans, labels, chosen, {span.entity_type for span in spans})
-    documents: defaultdict[str, NewTexts] = defaultdict(NewTexts)
-    # Where two people have the same text, the first one's; neighbours are one span for Presidio, by default.
-    merged = engine._merge_entities_with_spaces_between(text, [copy(span) for span in spans])
-    for span in (*spans, *merged):
-        texts = documents[span.entity_type]
-        texts.setdefault(text[span.start : span.end], _between(text, span, made))
-    return {entity: OperatorConfig(HIPS, {"document": new}) for entity, new in documents.items()}
 
 
 def _resolve(
@@ -568,7 +537,7 @@ class PiiEduDeanonymizer(DeanonymizeEngine):
         entities (list[OperatorResult]): The items that the anonymizer gave, or some of them.
         operators (dict[str, OperatorConfig] | None): None for `reidentify` throughout.
         RETURNS (EngineResult): With the originals.
-        RAISES (PiiError): E458 to E461, E546, E650, E836, E839.
+        RAISES (PiiError): E458 to E461, E473, E546, E650, E839.
         """
         wanted = {_DEFAULT: OperatorConfig(REIDENTIFY)} if operators is None else dict(operators)
         asked = _params_of(REIDENTIFY, wanted, entities)

@@ -37,7 +37,6 @@ from ..spans import PROTECT_AT, SPANS_KEY, Candidate, read_spans
 from .settings import (
     LABEL_KEY,
     OMIT,
-    OWN,
     PRESIDIO,
     Naming,
     label_of,
@@ -280,12 +279,10 @@ class StudentPiiRecognizer(LocalRecognizer):
         pipeline (PipelineSource): An installed package, a folder, or a pipeline that is loaded. It is loaded at the first
             text that comes without a Doc of such a pipeline, and never downloaded.
         labels, cited, direct_only: See `settings.Naming`.
-        unknown: Refused; but `return_cited` of 0.12 stands for `cited`, for one version.
+        unknown: Refused.
         RAISES (PiiError): E650 to E546 for options, E516 to E519 for a pipeline that is not there or of another
             language.
         """
-        if unknown.pop("return_cited", False):
-            cited = OWN
         for option in unknown:
             raise PiiError(Errors.E546, key=option, where="StudentPiiRecognizer", allowed=_OPTIONS)
         self.name: str

@@ -8,16 +8,16 @@
 Presidio drops keys of a YAML file that it does not know; here an unknown option is an error.
 """
 
+import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import srsly
-from pydantic import BaseModel, PositiveFloat, PositiveInt
 
 from .. import keep_offline
 from ..errors import Errors, PiiError, reason_of
@@ -36,8 +36,7 @@ from ..labels import (
 
 # What a recognizer of ours says of a result beside its type: several of our labels are one of Presidio's types.
 LABEL_KEY = "pii_label"
-# Limits of the server that agree: so many bytes are read within half of the time, in seconds.
-MAX_BYTES, TIME_LIMIT = 200_000, 60.0
+SERVICES = BOTH, ANALYZER, ANONYMIZER = ("both", "analyzer", "anonymizer")
 PRESIDIO, OURS = LABEL_STYLES = ("presidio", "ours")
 # What becomes of people who are no private matter of the writer's: authors and public figures, and figures in a story.
 OMIT, OWN, PERSON = CITED = ("omit", "own", "person")
@@ -181,37 +180,51 @@ class Naming:
         return list(dict.fromkeys(asked))
 
 
-class ServeSettings(BaseModel, frozen=True, extra="forbid"):
+@dataclass(frozen=True, kw_only=True)
+class ServeSettings:
     """What the REST server is asked for; it checks itself.
 
-    service: Both of Presidio's services, or one.
-    model: Pipeline of the analyzer: an installed package or a folder.
-    config: Presidio's analyzer YAML instead of the model; "analyzer" for the one that ships.
-    recognizers: Presidio's list of recognizers, beside ours.
-    cited: What happens to cited people; see `Naming`.
-    ad_hoc: Whether a request may bring recognizers and regular expressions of its own.
-    profile: For the operator `hips`: a name, or a file that ends in ".toml".
-    max_bytes: Longest body of a request; beyond it: 413. The pipeline that ships reads as much in half of the time limit.
-    time_limit: Seconds that a request may take, waiting included; beyond it: 504, and its work is ended.
-    batch_size: Texts of a list that are processed together.
-    allowed_hosts: Names that a Host header may have, with commas between them; "*" for any. A web page that lets its own name point
-        to 127.0.0.1 must not reach a server that is there for this machine.
+    service (str): "both" of Presidio's services, "analyzer" or "anonymizer".
+    model (str): Pipeline of the analyzer: an installed package or a folder.
+    analyzer_conf_file (str): Presidio's analyzer YAML instead of the model; "analyzer" for the one that ships.
+    recognizers (str): Presidio's list of recognizers, beside ours.
+    cited (str): What happens to cited people; see `Naming`.
+    ad_hoc (bool): Whether a request may bring recognizers and regular expressions of its own.
+    profile (str): For the operator `hips`: a name, or a file that ends in ".toml".
+    max_bytes (int): Longest body of a request; beyond it: 413.
+    batch_size (int): Texts of a list that are processed together.
+    allowed_hosts (str): Further names that a Host header may have, with commas between them; "*" for any.
+    RAISES (PiiError): E519, E650 for a value that is not allowed.
     """
 
-    service: Literal["both", "analyzer", "anonymizer"] = "both"
+    service: str = BOTH
     model: str = "en_pii_edu"
-    config: str = ""
+    analyzer_conf_file: str = ""
     recognizers: str = ""
     cited: str = OMIT
     ad_hoc: bool = True
     profile: str = ""
-    max_bytes: PositiveInt = MAX_BYTES
-    time_limit: PositiveFloat = TIME_LIMIT
-    batch_size: PositiveInt = 16
-    allowed_hosts: str = "localhost,127.0.0.1,[::1]"
+    max_bytes: int = 200_000
+    batch_size: int = 16
+    allowed_hosts: str = ""
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("service", SERVICES), ("cited", CITED)):
+            value = getattr(self, name)
+            if value not in allowed:
+                raise PiiError(Errors.E519, value=value, what=name, allowed=", ".join(allowed))
+        for name in ("max_bytes", "batch_size"):
+            value = getattr(self, name)
+            if value <= 0:
+                raise PiiError(Errors.E650, name=name, value=value, allowed="a number above 0")
 
     @classmethod
     def from_env(cls) -> "ServeSettings":
         """RETURNS (ServeSettings): What PII_EDU_SERVE_MODEL and so on say, else the defaults."""
-        names = {name: f"PII_EDU_SERVE_{name.upper()}" for name in cls.model_fields}
-        return cls.model_validate({n: os.environ[v] for n, v in names.items() if v in os.environ})
+        found: dict[str, Any] = {}
+        for setting in fields(cls):
+            text = os.environ.get(f"PII_EDU_SERVE_{setting.name.upper()}")
+            if text is not None:
+                is_text = isinstance(setting.default, str)
+                found[setting.name] = text if is_text else json.loads(text.lower())
+        return cls(**found)

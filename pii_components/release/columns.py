@@ -290,9 +290,14 @@ class Ids:
             return item  # the number of the record stands in its place
         return renamed(item, self.source, field, self._pseudonym(item.id))
 
-    def safe(self, ident: str) -> str:
-        """What a document may be called beside OUTPUT, even where IDs are kept."""
-        return self._pseudonym(ident) if self.exported or holds_name(ident, self.listed) else ident
+    def safe(self, ident: str, *, left_out: bool = False) -> str:
+        """What a document may be called beside OUTPUT, even where IDs are kept.
+
+        left_out (bool): Whether it is in no OUTPUT: the report may lie in a folder that is
+            released, and nobody looked whether another name stands in the name of a file."""
+        unseen = left_out and isinstance(self.source, FolderSource) and self.how != KEEP_IDS
+        hides = unseen or self.exported or holds_name(ident, self.listed)
+        return self._pseudonym(ident) if hides else ident
 
     def _pseudonym(self, ident: str) -> str:
         # Of digits: no pseudonym looks like a name.

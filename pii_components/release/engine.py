@@ -24,7 +24,7 @@ from ..labels import HEADER, NAME_STUDENT
 from ..names.people import NO_PEOPLE, People, people_of
 from ..offsets import OffsetMap
 from ..profiles import KEEP, Profile
-from ..vault.vault import Hidden, Release, pack_tokens, record_edits
+from ..vault.vault import Hidden, Release, offsets_of, pack_tokens, record_edits
 from .columns import NO_THREAD, THREAD
 from .review import Decided, apply_decisions, text_hash
 from .sweep import Surnames, add_swept
@@ -136,6 +136,11 @@ class Result:
     labels: tuple[tuple[int, int, str], ...] = ()
     people: People | None = field(default=None, repr=False)
 
+    @property
+    def offsets(self) -> OffsetMap:
+        """From the old text to the new one."""
+        return offsets_of(self.hidden, len(self.text))
+
     def names(self, *, kept: bool) -> People:
         """RETURNS (People): Those who are named in the old text by names that stay, or by names that are hidden."""
         spans = [(s.start_char, s.end_char) for s in self.spans if (s.action == KEEP) == kept]
@@ -239,12 +244,16 @@ class Engine:
 
     def _find(self, records: Sequence[Record]) -> "list[Doc]":
         """Documents with what was found or decided, and nothing replaced."""
-        texts = [record.text for record in records]
-        docs = list(
-            self.nlp.pipe(texts, batch_size=max(1, len(texts)), disable=surrogate_pipes(self.nlp))
-        )
-        self._overrule(docs)
-        return docs
+        docs, size = map(self._made, records), max(1, len(records))
+        found = list(self.nlp.pipe(docs, batch_size=size, disable=surrogate_pipes(self.nlp)))
+        self._overrule(found)
+        return found
+
+    def _made(self, record: Record) -> "Doc":
+        """A document that knows which of its lines are no headers."""
+        doc = self.nlp.make_doc(record.text)
+        doc._.pii_lines = [(start, end, None) for start, end in record.stays]
+        return doc
 
     def _overrule(self, docs: "Sequence[Doc]") -> None:
         for doc in docs if self.decisions else ():
@@ -255,8 +264,7 @@ class Engine:
         """Documents that went through the pipeline; with surnames of the whole corpus and who is in the thread, if they are known; and with
         decisions."""
         if self.surnames is None and self.threads is None and not self.decisions:
-            texts = [record.text for record in records]
-            return list(self.nlp.pipe(texts, batch_size=max(1, len(records))))
+            return list(self.nlp.pipe(map(self._made, records), batch_size=max(1, len(records))))
         done: list[Doc] = []
         # One that failed is not among those found: then each is tried alone.
         for record, doc in zip(records, self._find(records), strict=True):
@@ -384,21 +392,19 @@ def read_roster(path: str) -> "Roster | None":
 
 
 def use_roster(nlp: "Language", roster: "Roster | None") -> None:
-    """Find the names of a class list in all texts, and make no surrogate that is one of them."""
-    from spacy.tokens import Doc
-    from spacy.vocab import Vocab
-
+    """Find the names of a class list in all texts, and make no surrogate that is one of them. Where the scope is "corpus", who is on the list has one
+    surrogate in all documents."""
     from ..ruler.roster import add_roster
-    from ..spans import Candidate, write_spans
+    from ..surrogates.plan import ScopePeople
 
     if roster is None:
         return
     add_roster(nlp, roster)
-    # Words of the pipeline's own vocabulary would be saved with it.
-    doc = Doc(Vocab(), words=sorted(roster.words))
-    write_spans(doc, [Candidate(i, i + 1, NAME_STUDENT) for i in range(len(doc))])
+    people = roster.persons()
     for name in surrogate_pipes(nlp):
-        nlp.get_pipe(name).observe([doc])  # type: ignore[attr-defined]
+        component: Any = nlp.get_pipe(name)
+        component.corpus_names.add(roster.words)
+        component.listed = ScopePeople(people, (NAME_STUDENT,) * len(people))
 
 
 def load_pipeline(model: str | Path, *, debug: bool = False, **options: Any) -> "Language":

@@ -80,6 +80,7 @@ class Report:
     number of scores below `UNSURE`, 10 being ten or more. skipped (list[tuple[int, str, int, str]]): Number, code, line and ID or file of a
     record; no ID of which holds a name. renamed (int): Documents that have a pseudonym for their ID or file.
     unread (Counter): Per kind of what documents hold and nobody read: how many. unread_in (list[int]): Records.
+    rows_left_out (list[tuple[int, int]]): Record and line of broken rows of tables in a folder.
     headers, with_headers (int): Headers that were removed, and the documents that had them.
     recognised (list[tuple[int, str]]): Records that are in no Unicode, and in which encoding they were read.
     in_fields (Counter): Per field that passes through unchanged: records in which it holds a value that was replaced in the text.
@@ -103,6 +104,7 @@ class Report:
     unread: Counter[str] = field(default_factory=Counter)
     unread_in: list[int] = field(default_factory=list)
     recognised: list[tuple[int, str]] = field(default_factory=list)
+    rows_left_out: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, record: Record, result: Result) -> None:
         self.documents += 1
@@ -191,6 +193,7 @@ class Report:
                     for n, code, line, ident in self.skipped
                 ],
             },
+            "rows_left_out": [{"record": n, "line": line} for n, line in self.rows_left_out],
             "to_review": {
                 "replaced_value_stands_in_unchanged_field": {
                     shown.get(name, "(another)"): n for name, n in sorted(self.in_fields.items())
@@ -374,6 +377,8 @@ def build_page(report: Mapping[str, Any]) -> str:
 
 BOUNDS = (0.05, 0.02, 0.01, 0.005, 0.001)
 _ERROR, _ROUND = 0.05, 1e-12
+# How documents of a review were chosen.
+AT_RANDOM, BY_RISK = "drawn at random", "shown by risk"
 
 
 def hypergeometric_cdf(x: int, bad: int, drawn: int, documents: int) -> float:
@@ -498,18 +503,18 @@ def review_plan(bounds: Sequence[float], *, documents: int, spans: int) -> list[
 def sample_records(
     n: int, *, documents: int, skipped: Sequence[int], n_skipped: int = 0, seed: int = 0
 ) -> list[int]:
-    """RETURNS (list[int]): Numbers of records drawn among those released; by seed.
+    """RETURNS (list[int]): Numbers of `n` records drawn among those released, by seed; of all, if there are fewer.
 
     skipped (Sequence[int]): Numbers of records left out.
     n_skipped (int): How many there are, listed or not.
-    RAISES (PiiError): E650, if there are fewer documents, or not all left out are known.
+    RAISES (PiiError): E650, if not all left out are known.
     """
     left_out = set(skipped)
-    if not 0 < n <= documents or n_skipped > len(left_out):
-        allowed = f"1 to {documents}, if all that were left out are listed ({len(left_out)} of {n_skipped})"
-        raise PiiError(Errors.E650, name="Number of documents", value=n, allowed=allowed)
+    if n_skipped > len(left_out):
+        allowed = f"--id-map, since {len(left_out)} of {n_skipped} that were left out are listed"
+        raise PiiError(Errors.E650, name="--sample", value=n, allowed=allowed)
     chance, drawn = random.Random(seed), set[int]()
-    while len(drawn) < n:
+    while len(drawn) < min(n, documents):
         number = chance.randrange(documents + len(left_out)) + 1
         drawn |= {number} - left_out
     return sorted(drawn)

@@ -25,9 +25,9 @@ from ..files.formats.base import LabelledText, is_label
 from ..files.record import Record, Skip, open_binary
 from ..files.sources import open_source
 from ..files.writers import GrowingFile, new_file, writing
-from ..labels import LABELS, ORGANISATION, ROLES, is_name, role_of
+from ..labels import HEADER, LABELS, ORGANISATION, ROLES, is_name, role_of
 from ..offsets import Edit, OffsetMap
-from ..profiles import KEEP, Profile
+from ..profiles import KEEP, REMOVE, Profile
 from .sweep import HIGH, LOW, MEDIUM
 
 if TYPE_CHECKING:
@@ -41,12 +41,14 @@ REVIEWED, REOPENED, UNDO, SAMPLE = ("reviewed", "reopened", "undo", "sample")
 FOUND, SUSPECT, REJECTED = ("found", "suspect", "rejected")
 SOURCE = "review"
 _REASON = "a person has decided so"
+_OTHER = "it has another label"
 # How many mistakes a place in clear is likely to be, by the risk that the sweep gives it.
 WEIGHTS = {HIGH: 1.0, MEDIUM: 0.5, LOW: 0.1}
 ORDER = (
     "Most likely mistakes first: each span counts 1 less its score; each place in clear that is, elsewhere, part of what was hidden counts "
     "1, 0.5 or 0.1, as its risk is high, medium or low."
 )
+_LINE = re.compile(r"\S(?:[^\n]*\S)?")
 _AROUND = 40  # characters that are shown on either side of a mention
 _ITEM = ("start", "end", "label", "role", "score", "source", "reason", "action")
 _DECISIONS, _REVIEW, _DECIDED = "pii_edu_decisions", "pii_edu_review", ".decisions.jsonl"
@@ -88,8 +90,8 @@ def _need(fine: bool) -> None:
 
 
 class Decided(NamedTuple):
-    """What a person said of a stretch of a text. verdict (str): One of `VERDICTS`. label (str): Empty if there is nothing personal.
-    role (str): Of a detail, whose it is."""
+    """What a person said of a stretch of a text. verdict (str): One of `VERDICTS`. label (str): Empty if there is nothing personal;
+    HEADER of lines that go, or stay if that was rejected. role (str): Of a detail, whose it is."""
 
     start: int
     end: int
@@ -105,9 +107,11 @@ def apply_decisions(doc: "Doc", decided: Sequence[Decided]) -> None:
 
     cands = read_spans(doc)
     roles: dict[tuple[int, int], str] = {}
+    lines = [(d.start, d.end, d.verdict != REJECT) for d in decided if d.label == HEADER]
+    doc._.pii_lines = [*(doc._.pii_lines or ()), *lines]
     for start, end, label, role, _ in decided:
         span = doc.char_span(start, end, alignment_mode="expand")
-        if not span:  # white space
+        if not span or label == HEADER:  # white space
             continue
         if not label:
             cands = [c for c in cands if not _is_inside(doc, c, start, end)]
@@ -223,12 +227,14 @@ class Decisions:
         yield from (self.actions[i] for i in self.history.get(number, ()) if i not in self.undone)
 
     def decided(self, number: int) -> list[Decided]:
-        """RETURNS (list[Decided]): What holds of a document, in the order in which it was said; of one stretch the last word."""
-        out: dict[tuple[int, int], Decided] = {}
+        """RETURNS (list[Decided]): What holds of a document, in the order in which it was said; of one stretch the last word, and of the
+        line that it is."""
+        out: dict[tuple[int, int, bool], Decided] = {}
         for row in self._done(number):
-            for where in row["at"][number] if row["do"] in VERDICTS else ():
+            for start, end in row["at"][number] if row["do"] in VERDICTS else ():
+                where = start, end, row["label"] == HEADER
                 out.pop(where, None)
-                out[where] = Decided(where[0], where[1], row["label"], row["role"], row["do"])
+                out[where] = Decided(start, end, row["label"], row["role"], row["do"])
         return list(out.values())
 
     def is_reviewed(self, number: int) -> bool:
@@ -329,6 +335,8 @@ class ReviewFile:
         items = [_item(*span[:8], state=FOUND) for span in row["spans"]]
         items += self.suspects(row, swept)
         for start, end, label, role, verdict in decided:
+            if label == HEADER:
+                continue
             if not label:
                 reason = "a person says: nothing personal"
                 blank = _item(start, end, "", "", None, SOURCE, reason, KEEP, state=REJECTED)
@@ -344,7 +352,27 @@ class ReviewFile:
             items = [item for item in items if item["end"] <= start or item["start"] >= end]
             made = _item(start, end, label, *about, action, state=verdict)
             items.append(made | {"was": was["label"]})
-        return sorted(items, key=lambda item: (item["start"], item["end"]))
+        return sorted(items, key=_place)
+
+    @staticmethod
+    def with_lines(
+        row: Mapping[str, Any], decided: Sequence[Decided], items: Sequence[dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        """RETURNS (list[dict]): Lines that are removed as headers, each in the place of what stands in it; and the other items."""
+        about = (HEADER, "", None, "headers", "learned: a line of a header", REMOVE)
+        lines = [_item(*where, *about, state=FOUND) for where in row.get("headers", ())]
+        for start, end, label, _, verdict in decided:
+            if label == HEADER:
+                lines = [line for line in lines if not _overlap(line, start, end)]
+                stays = verdict == REJECT
+                about = (HEADER, "", None, SOURCE, _REASON, KEEP if stays else REMOVE)
+                lines.append(_item(start, end, *about, state=REJECTED if stays else verdict))
+        gone = [line for line in lines if line["action"] == REMOVE]
+        rest = [item for item in items if not any(_overlap(item, *_place(line)) for line in gone)]
+        # A line that stays is what stands in it, or else is shown as such.
+        stay = [line for line in lines if line["action"] == KEEP]
+        stay = [line for line in stay if not any(_overlap(line, *_place(item)) for item in rest)]
+        return sorted([*gone, *rest, *stay], key=_place)
 
     @staticmethod
     def missed(row: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> int:
@@ -361,6 +389,31 @@ class ReviewFile:
 def _item(*values: Any, state: str) -> dict[str, Any]:
     """RETURNS (dict): What there is to see at one place."""
     return dict(zip(_ITEM, values, strict=True), state=state)
+
+
+def _place(item: Mapping[str, Any]) -> tuple[int, int]:
+    return item["start"], item["end"]
+
+
+def _overlap(item: Mapping[str, Any], start: int, end: int) -> bool:
+    return bool(item["start"] < end and start < item["end"])
+
+
+def _is_removed_line(item: Mapping[str, Any]) -> bool:
+    return item.get("label") == HEADER and item["action"] == REMOVE
+
+
+def whole_lines(text: str, start: int, end: int) -> tuple[int, int]:
+    """RETURNS (tuple[int, int]): A stretch, grown to the whole of its first and last line."""
+    lines = list(shown_lines(text, start, end)) or [(start, end)]
+    return lines[0][0], lines[-1][1]
+
+
+def shown_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """YIELDS (tuple[int, int]): The lines that a stretch touches, without blank ones and white space around them."""
+    first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end - 1) % (len(text) + 1)
+    for match in _LINE.finditer(text, first, last):
+        yield match.span()
 
 
 def decisions_path(run: Path) -> Path:
@@ -453,18 +506,24 @@ class Review:
         self.entries.clear()
 
     def state(self, number: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """RETURNS (tuple): The row of a document, and its items (see `ReviewFile.items`). Each has `open`: nobody has decided about it;
-        and `key`: its words without case, its label and, of a detail, its role."""
+        """RETURNS (tuple): The row of a document, and its items (see `ReviewFile.items`) with the lines that are removed. Each has `open`:
+        nobody has decided about it; and `key`: its words without case, its label and, of a detail, its role."""
         row = self.file.rows[number]
         if number not in self._items:
             text, decided = self.entries[number].text, self.decisions.decided(number)
             items = self.file.items(row, decided, self.swept.get(number, ()))
+            items = self.file.with_lines(row, decided, items)
             for item in items:
                 item["open"] = item["state"] in (FOUND, SUSPECT)
                 words, label = value_of(text[item["start"] : item["end"]]), item["label"]
                 item["key"] = words, label, "" if is_name(label) else item["role"]
             self._items[number] = items
         return row, self._items[number]
+
+    def spans(self, number: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """RETURNS (tuple): The row of a document, and its items, those of lines that are removed too."""
+        row = self.file.rows[number]
+        return row, self.file.items(row, self.decisions.decided(number))
 
     def _append(self, do: str, at: Sequence[tuple[Any, ...]] = (), **about: Any) -> int:
         action = self.decisions.append(do, at, **about)
@@ -479,7 +538,7 @@ class Review:
             "items": items,
             "edits": row["edits"],
             "reviewed": self.decisions.is_reviewed(number),
-            "missed": self.file.missed(row, items),
+            "missed": self.file.missed(*self.spans(number)),
             "can_undo": bool(self.decisions.last(number)),
         }
 
@@ -495,16 +554,24 @@ class Review:
         """Keep what a person says of stretches, as one action.
 
         places (Sequence[tuple[int, int, int]]): Number of the document, start, end; at least one.
-        label, role (str): For RELABEL and ADD; ACCEPT keeps what there is, REJECT has none.
+        label, role (str): For RELABEL and ADD; ACCEPT keeps what there is, REJECT has none. HEADER takes the lines of the stretches out.
         seen (int): The document where it was said; it can be taken back there, too.
         RETURNS (int): The number of the action.
         RAISES (PiiError): E580, if that cannot be; E002, E003, E512. Nothing has changed then.
         """
+        if label == HEADER and verdict in (ADD, RELABEL):
+            verdict = ADD
+            places = [(n, *whole_lines(self.entries[n].text, *where)) for n, *where in places]
+        said = set[str]()
         for place in places:
             label, role = self._said_of(*place, verdict, label, role)
+            said.add(label)
+        if len(said) > 1:
+            _, start, end = places[-1]
+            raise PiiError(Errors.E580, start=start, end=end, reason=_OTHER)
         about: dict[str, Any] = {"label": label, "role": "" if is_name(label) else role}
         about |= {} if seen in (0, *(n for n, *_ in places)) else {"seen": seen}
-        return self._append(verdict, [self._at(*place) for place in places], **about)
+        return self._append(verdict, [self._at(*place) for place in dict.fromkeys(places)], **about)
 
     def _said_of(
         self, number: int, start: int, end: int, verdict: str, label: str, role: str
@@ -513,20 +580,18 @@ class Review:
         text, (_, items) = self.entries[number].text, self.state(number)
         exact = next((item for item in items if (item["start"], item["end"]) == (start, end)), None)
         can_be = exact is not None or verdict in (ADD, RELABEL)
-        reason = _why_not(text, items, start, end, is_span=can_be)
-        if exact is not None and exact["label"] and exact["label"] not in LABELS:
-            reason = "it is removed whatever stands there"
-        elif exact is not None and verdict == ACCEPT:
+        reason = _why_not(text, items, start, end, is_span=can_be, label=label)
+        if exact is not None and verdict == ACCEPT:
             if exact["state"] in (SUSPECT, REJECTED) or not exact["label"]:
                 reason = reason or "it has no label yet; give it one"
             elif label and label != exact["label"]:
-                reason = "it has another label"
+                reason = _OTHER
             label, role = exact["label"], role or exact["role"]
         if reason:
             raise PiiError(Errors.E580, start=start, end=end, reason=reason)
         if verdict == REJECT:
-            return "", ""
-        if label not in LABELS:
+            return HEADER if _is_removed_line(exact or {}) else "", ""
+        if label not in (*LABELS, HEADER):
             raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
         allowed = (*ROLES, ORGANISATION)
         if verdict != ACCEPT and role and role not in allowed:
@@ -539,7 +604,7 @@ class Review:
     def mark(self, number: int, done: bool) -> int:
         """Mark a document as reviewed, or no longer: what is not decided about is right as it is. RETURNS (int): How many protected spans the
         release had left in clear. RAISES (PiiError): E512."""
-        missed = self.file.missed(*self.state(number))
+        missed = self.file.missed(*self.spans(number))
         about = {"missed": missed} if done else {}
         self._append(REVIEWED if done else REOPENED, [self._at(number)], **about)
         return missed
@@ -561,6 +626,7 @@ class Review:
         start, end = said["at"][number][0]
         spans = self.file.rows[number]["spans"]
         label = next((str(span[2]) for span in spans if (span[0], span[1]) == (start, end)), "")
+        label = HEADER if said["label"] == HEADER else label
         words = self.entries[number].text[start:end].split()
         form = re.compile(
             r"(?<!\w)" + r"\s+".join(map(re.escape, words)) + r"(?!\w)", re.IGNORECASE
@@ -588,15 +654,13 @@ class Review:
         """Whether what was said may hold of another place with the same words."""
         verdict = said["do"]
         action = self.file.profile.action(said["label"], said["role"])
-        hides = verdict in (ADD, RELABEL) and action != KEEP
-        near = [
-            item for item in items if item["start"] < match.end() and match.start() < item["end"]
-        ]
+        hides = verdict in (ADD, RELABEL) and action != KEEP and label != HEADER
+        near = [item for item in items if _overlap(item, *match.span())]
         if not near:
             return hides and as_written
         if len(near) > 1 or (near[0]["start"], near[0]["end"]) != match.span():
             return False
-        if near[0]["state"] == SUSPECT:
+        if near[0]["state"] == SUSPECT and label != HEADER:
             return hides or verdict == REJECT
         return bool(near[0]["state"] == FOUND and near[0]["label"] == label != "")
 
@@ -614,14 +678,20 @@ class Review:
             raise PiiError(Errors.E581)
         for number in numbers:
             entry, spans = self.entries[number], []
-            for item in self.state(number)[1]:
-                if item["state"] not in (SUSPECT, REJECTED) and item["label"] in LABELS:
+            for item in self.spans(number)[1]:
+                if item["state"] not in (SUSPECT, REJECTED):
                     spans.append((item["start"], item["end"], item["label"]))
             yield LabelledText(entry.name, entry.text, tuple(spans))
 
 
 def _why_not(
-    text: str, items: Sequence[Mapping[str, Any]], start: int, end: int, *, is_span: bool
+    text: str,
+    items: Sequence[Mapping[str, Any]],
+    start: int,
+    end: int,
+    *,
+    is_span: bool,
+    label: str,
 ) -> str:
     """RETURNS (str): Why nothing can be decided about a stretch; nothing, if it can."""
     if not 0 <= start < end <= len(text) or not text[start:end].strip():
@@ -629,8 +699,10 @@ def _why_not(
     if not is_span:
         return "it is no span of the document"
     for item in items:
-        counts = item["label"] in LABELS and item["state"] != REJECTED
+        counts = item["label"] and item["state"] != REJECTED
         touches = start < item["end"] and item["start"] < end
+        if touches and label not in ("", HEADER) and _is_removed_line(item):
+            return "it is in a line that is removed; reject that first"
         if counts and touches and (item["start"] < start or item["end"] > end):
             return "it cuts through a span; reject that one first"
     return ""

@@ -68,13 +68,29 @@ class Decision(BaseModel):
 
 def create_app(review: Review, token: str, host: str) -> FastAPI:
     """RETURNS (FastAPI): The application. token (str): What the address begins with. host (str): Address and port that it is asked under."""
+    return guarded(_routes(review), token, host)
+
+
+def review_app(review: Review) -> FastAPI:
+    """RETURNS (FastAPI): The review, to be mounted in an application that is guarded."""
+    return _app(_routes(review, steps=True))
+
+
+def _app(router: APIRouter, prefix: str = "") -> FastAPI:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, telemetry=_TELEMETRY_OFF)  # type: ignore[arg-type]
-    app.include_router(_routes(review), prefix=f"/{token}")
-    hosts = (host, host.replace("127.0.0.1", "localhost"))
+    app.include_router(router, prefix=prefix)
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(*_: Any) -> Response:
         return _refused(PiiError(Errors.E584, reason="its fields"), 400)
+
+    return app
+
+
+def guarded(router: APIRouter, token: str, host: str) -> FastAPI:
+    """RETURNS (FastAPI): Answers one person on this machine, and nobody else."""
+    app = _app(router, f"/{token}")
+    hosts = (host, host.replace("127.0.0.1", "localhost"))
 
     @app.middleware("http")
     async def _guard(
@@ -113,7 +129,7 @@ def _refused(err: PiiError, status: int) -> Response:
     return JSONResponse({"error": str(err)}, status)
 
 
-def _page(review: Review) -> str:
+def _page(review: Review, *, steps: bool) -> str:
     env = Environment(
         loader=PackageLoader("pii_components", "resources/review"),
         autoescape=True,
@@ -130,13 +146,18 @@ def _page(review: Review) -> str:
         order=ORDER,
         version=__version__,
         lacks_report=not review.report,
+        steps=steps,
     )
 
 
-def _routes(review: Review) -> APIRouter:
-    """What writes is awaited one after the other in the event loop's own thread; what looks through the corpus is done beside it."""
+def _routes(review: Review, *, steps: bool = False) -> APIRouter:
+    """steps (bool): Whether the page leads back to those of `pii-edu release`.
+
+    What writes is awaited one after the other in the event loop's own thread; what looks through the corpus is done beside it."""
     router, folder = APIRouter(), resources.files("pii_components") / "resources" / "review"
-    files = {name: (folder / name).read_text("utf8") for name in _FILES} | {"": _page(review)}
+    files = {name: (folder / name).read_text("utf8") for name in _FILES} | {
+        "": _page(review, steps=steps)
+    }
 
     def document(number: int, wanted: Wanted, **more: Any) -> dict[str, Any]:
         shown = review.document(number)

@@ -133,8 +133,9 @@ def values(review: Review, wanted: Wanted, start: int = 0, n: int = 50) -> dict[
     """RETURNS (dict): `listed`, how many values; `values`, n of them, those with most mistakes to expect first."""
     rows = []
     for key, places in _grouped(review, wanted).items():
-        scores = [item["score"] or 0 for _, item in places if item["open"]]
-        if (scores or not wanted.left) and key[1] != HEADER:
+        # A removed line has no score, and no mistake is expected of it.
+        scores = [item["score"] or key[1] == HEADER for _, item in places if item["open"]]
+        if scores or not wanted.left:
             rows.append((sum(scores) - len(scores), -len(places), key, places))
     rows.sort(key=lambda row: row[:2])
     shown = [_told(review, key, places) for *_, key, places in rows[start : start + n]]
@@ -174,9 +175,10 @@ def progress(review: Review, wanted: Wanted) -> dict[str, Any]:
 
 
 def draw(review: Review, n: int) -> None:
-    """Draw the random sample, as `pii-edu audit --sample` does, or make it larger, under the same seed.
+    """Draw the random sample, as `pii-edu audit --sample` does, or make it larger, under the same seed; of all documents, if there are
+    fewer.
 
-    RAISES (PiiError): E512; E650, if there are fewer documents. KeyError, if the report is gone.
+    RAISES (PiiError): E512; E650, if not all that were left out are known. KeyError, if the report is gone.
     """
     old, skipped = review.decisions.sample, review.report["skipped"]
     n, seed = max(n, old.get("size", 0)), old.get("seed", secrets.randbelow(10**6))
@@ -187,7 +189,7 @@ def draw(review: Review, n: int) -> None:
         n_skipped=skipped["count"],
         seed=seed,
     )
-    review.decisions.append(SAMPLE, size=n, seed=seed, records=records)
+    review.decisions.append(SAMPLE, size=len(records), seed=seed, records=records)
 
 
 def estimate(review: Review) -> dict[str, Any]:
@@ -195,7 +197,7 @@ def estimate(review: Review) -> dict[str, Any]:
     leaks at most, if what is not reviewed yet has no miss; `needed`, documents to draw to show 5 % if none leaks; `of`, all documents."""
     sample, n = review.decisions.sample, len(review.entries)
     done = [i for i in sample.get("records", ()) if review.decisions.is_reviewed(i)]
-    bad = sum(review.file.missed(*review.state(i)) > 0 for i in done)
+    bad = sum(review.file.missed(*review.spans(i)) > 0 for i in done)
     told = {"size": 0, "seed": None, "of": n, "needed": documents_to_review(_BOUND, documents=n)}
     if sample:
         found = leak_estimate(reviewed=sample["size"], missed_in=bad, documents=n)["documents"]

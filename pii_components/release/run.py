@@ -27,15 +27,15 @@ from ..errors import Errors, PiiError
 from ..files.formats.base import GoldSpan, ReadStats
 from ..files.labelled import open_corpus_writer, read_corpus, write_corpus
 from ..files.record import Record, Skip, Source
-from ..files.sources import FolderSource, open_source
-from ..files.tables import safe_cell
+from ..files.sources import FileSource, FolderSource, open_source
+from ..files.tables import broken_rows, safe_cell
 from ..files.writers import CsvRows, GrowingFile, Writer, partial_path, replace_file, writing
 from ..labels import DETAIL_LABELS, is_name
 from ..profiles import KEEP
 from ..vault.vault import Vault
 from .engine import Engine, Result
 from .report import MOST_LISTED, Report
-from .review import review_key, text_hash
+from .review import review_key, shown_lines, text_hash
 from .sweep import HIGH, LOW, MEDIUM, RISKS, Originals, Surnames, names_of
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class RunState:
     replace (bool): Whether an existing OUTPUT may be replaced. report (dict[str, Any]): The counts so far.
     beside (dict[str, int]): Bytes that are safe of each file that grows beside OUTPUT (`Run.BESIDE`). digests (dict[str, str]): Of all
     these bytes, under the key; "output" is the partial file.
-    complete (bool): Whether all is read and written, and only names are to be given, and the report to be made.
+    complete (bool): Whether all is read and written, and only names are to be given, and the report to be made. read (float): Share of INPUT.
     """
 
     settings: dict[str, str]
@@ -111,6 +111,7 @@ class RunState:
     beside: dict[str, int] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
     complete: bool = False
+    read: float = 0.0
 
     def save(self, path: Path) -> None:
         """Write the state so that a crash in between leaves the old one. RAISES (PiiError): E512."""
@@ -346,18 +347,17 @@ class ReviewOut(SidecarFile):
 
     def add(self, record: Record, result: Result) -> None:
         """Add a document: hashes of its texts, spans, what was replaced by what (offsets), and where in clear a part of what is hidden stands."""
-        shift, edits = 0, list[tuple[int, ...]]()
-        for h in result.hidden:
-            edits.append((h.start - shift, h.start - shift + len(h.old), h.start, h.end))
-            shift += len(h.new) - len(h.old)
         row = {
             "n": record.number,
             "hash": text_hash(record.text, self.key_of_texts),
             "release": text_hash(result.text, self.key_of_texts),
             "spans": [astuple(replace(span, score=round(span.score, 4))) for span in result.spans],
-            "edits": edits,
+            "edits": result.offsets.edits,
             "length": [len(record.text), len(result.text)],
             "parts": _parts_in_clear(record.text, result),
+            "headers": [
+                line for where in result.headers for line in shown_lines(record.text, *where)
+            ],
         }
         self.write(json.dumps(row).encode("ascii") + b"\n")
 
@@ -373,7 +373,7 @@ def place_from(folder: Path, place: Path) -> str:
 def _parts_in_clear(text: str, result: Result) -> list[tuple[int, int, str]]:
     """Where in the same document something stands in clear that is a part of what is hidden: a surname, a given name, a value."""
     values = _originals_of(text, result, str, surnames=True)
-    known = [(s.start_char, s.end_char) for s in result.spans]
+    known = [*((s.start_char, s.end_char) for s in result.spans), *result.headers]
     return values.find(text, spans=known, exempt=result.names(kept=True).words())
 
 
@@ -446,7 +446,7 @@ class Run:
     on_progress: Callable[[int], None] = lambda position: None
     on_skip: Callable[[Skip], None] = lambda skip: None
     prepare: Callable[[Record | Skip], Record | Skip] = lambda item: item
-    safe_id: Callable[[str], str] = lambda ident: ident
+    safe_id: Callable[..., str] = lambda ident, **how: ident
     key: bytes = field(default=b"", repr=False)
     vault: Vault | None = None
     labels: LabelsOut | None = None
@@ -486,6 +486,7 @@ class Run:
             for batch, found in self.engine.stream(batches(items, self.batch_size)):
                 self._reading = False
                 self._process(batch, found)
+                self.state.read = self.source.position() / max(self.source.size, 1)
                 self.on_progress(self.source.position())
                 if self._asked_to_stop:
                     raise KeyboardInterrupt
@@ -557,6 +558,9 @@ class Run:
         results = iter(self._into_vault(records, found))
         for item in batch:
             result: Result | Skip = item if isinstance(item, Skip) else next(results)
+            broken = broken_rows(item) if isinstance(item, Record) else []
+            if broken and self.strict:
+                result = broken[0]
             if isinstance(item, Record) and isinstance(result, Result):
                 self._uncommitted = True  # what is on disk and what is counted differ from here ...
                 result = self._write(item, result)
@@ -565,13 +569,17 @@ class Run:
                     self._uncommitted = False
                     raise PiiError(Errors.E532, skip=result.error)
                 ident = item.id if item.id != str(item.number) else ""
-                result = replace(result, id=self.safe_id(ident) if ident else "")
+                result = replace(result, id=self.safe_id(ident, left_out=True) if ident else "")
                 self.report.skip(result)
                 if isinstance(self.source, FolderSource):  # who reads the screen must find the file
                     result = replace(result, id=self.source.name_of(item))
                 self.on_skip(result)
             elif isinstance(item, Record):
                 self.report.add(item, result)
+                self.report.rows_left_out += [(row.number, row.line) for row in broken]
+                del self.report.rows_left_out[MOST_LISTED:]
+                for row in broken:
+                    self.on_skip(replace(row, id=self.source.name_of(item)))
             if self.map is not None:
                 self.map.add(self.source.name_of(item), "" if isinstance(result, Skip) else item.id)
             self.state.items += 1
@@ -579,7 +587,7 @@ class Run:
 
     def _write(self, record: Record, result: Result) -> Result | Skip:
         try:
-            self.writer.write(record, result.text, result.fields)
+            self.writer.write(record, result.text, result.fields, result.offsets)
         except PiiError as err:
             if err.code not in ("E538", "E545"):
                 raise
@@ -609,17 +617,19 @@ class Run:
         if self.vault is None:
             return results
         out: list[Result | Skip] = []
+        is_file = isinstance(self.source, FileSource)  # which is called as OUTPUT is
         for record, result in zip(records, results, strict=True):
-            kept = result
+            kept, named = result, replace(record, id=self.writer.out.stem) if is_file else record
             if isinstance(result, Result):
                 try:
-                    self.vault.append(result.release(record, self.engine.profile.scope), sync=False)
+                    pieces = self.writer.reread(record, result.text, result.offsets)
+                    release = result.release(named, self.engine.profile.scope)
+                    self.vault.append(release.as_read(pieces), sync=False)
                 except PiiError as err:
-                    if err.code != "E470":
+                    if err.code not in ("E470", "E538", "E545"):
                         raise
-                    kept = Skip(
-                        number=record.number, error=PiiError(Errors.E470, document=record.number)
-                    )
+                    told = PiiError(Errors.E470, document=record.number)
+                    kept = Skip(record.number, told if err.code == "E470" else err)
             out.append(kept)
         self.vault.sync()
         return out

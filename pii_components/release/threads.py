@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..labels import EMAIL, ID_NUM, NAME_STUDENT, USERNAME, is_name
 from ..names.link import Person, fits, link_people
-from ..names.parse import FAMILY, GIVEN, Mention
+from ..names.parse import GIVEN, Mention
 from ..names.people import People, identify, people_of
 from ..profiles import KEEP, Profile
-from ..ruler.roster import FIRST, LAST, Member, Roster, is_cited
+from ..ruler.roster import Member, Roster, is_cited
 from ..spans import Candidate, read_spans, write_spans
 from ..surrogates.plan import ScopePeople
 from .columns import THREAD
@@ -78,8 +78,8 @@ class Threads:
             for n in fits(person, people):
                 # A student for one text is a student for all.
                 chosen[n] = label if label == NAME_STUDENT else chosen[n] or label
-        members = [_member(person) for person in people]
-        members += [Member.of({label: value}) for label, value in sorted(learnt.values)]
+        members = [Member(person) for person in people]
+        members += [Member.of([value]) for value in sorted(learnt.values)]
         labels = tuple(label or NAME_STUDENT for label in chosen)
         everyone = ScopePeople(tuple(people), labels, frozenset(learnt.words))
         return Known(everyone, Roster(members, where="known from the thread"), learnt.cited)
@@ -127,13 +127,6 @@ def _surnames_at(text: str, places: list[tuple[int, int]]) -> dict[tuple[int, in
     """RETURNS (dict): Start and end of a name -> its words that are not surely a given name."""
     read = identify(text, [(start, end, NAME_STUDENT, None) for start, end in places])
     return {name[:2]: _surnames(m) for name, m in zip(read.spans, read.mentions, strict=True)}
-
-
-def _member(person: Person) -> Member:
-    words: dict[str, list[str]] = {GIVEN: [], FAMILY: []}
-    for text, kind in zip(person.texts, person.kinds, strict=True):
-        words[kind].append(text)
-    return Member.of({FIRST: " ".join(words[GIVEN]), LAST: " ".join(words[FAMILY])})
 
 
 def _spans(doc: "Doc", profile: Profile) -> list[_Place]:

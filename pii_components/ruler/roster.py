@@ -19,7 +19,7 @@ import csv
 import io
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -32,9 +32,9 @@ from spacy.tokens import Doc
 from ..errors import Errors, PiiError, reason_of
 from ..labels import EMAIL, ID_NUM, NAME_STUDENT, USERNAME, is_name
 from ..names.letters import fold, forget, norm
-from ..names.link import is_typo, match_form, nicknames, nicknames_of, one_left
+from ..names.link import Person, is_typo, match_person, nicknames, nicknames_of, one_left
 from ..names.normalize import NormalizedView
-from ..names.parse import FAMILY, GIVEN, LONE, PARTICLES, Form, Word, read_mention
+from ..names.parse import FAMILY, GIVEN, LONE, PARTICLES, Form, read_mention
 from ..names.table import name_table
 from ..names.wordlists import case_style, in_table, is_word_too, words
 from ..spans import ROSTER, SPANS_KEY, Candidate, merge_found, read_spans, write_spans
@@ -56,9 +56,9 @@ _TABLE = {
     "etternavn efternavn efternamn sukunimi nazwisko prijmeni priezvisko prezime vezeteknev csaladnev soyad soyadi soyisim фамилия 姓 성",
     PREFERRED: "preferred preferredname preferredfirstname chosenname chosenfirstname nickname nick called calledname goesby knownas alias "
     "alternatename rufname spitzname apodo nombrepreferido nomepreferido surnom nomdusage prenomusuel roepnaam",
-    NAME: f"{_BARE} fullname completename studentname sortablename shortname displayname lastfirst firstlast namelastfirst vorundnachname vornamenachname "
-    "namevorname vollstandigername nomcomplet nomprenom nometprenom prenomnom nombrecompleto nombreyapellidos apellidosynombre apellidosynombres "
-    "nomecompleto nomeecognome cognomeenome volledigenaam fulltnavn fullstandigtnamn adsoyad 姓名 氏名 성명 student students pupil pupils learner learners "
+    NAME: f"{_BARE} fullname completename studentname sortablename shortname displayname vorundnachname "
+    "namevorname vollstandigername nomcomplet nombrecompleto "
+    "nomecompleto volledigenaam fulltnavn fullstandigtnamn adsoyad 姓名 氏名 성명 student students pupil pupils learner learners "
     "participant participants member members alumno alumnos estudiante estudiantes eleve eleves etudiant etudiants schuler schulerin aluno alunos "
     "studente studenti leerling elev",
     EMAIL: "correo correoelectronico direcciondecorreo direcciondecorreoelectronico courriel adressedecourriel adressecourriel adresseelectronique "
@@ -77,6 +77,10 @@ _WHO = frozenset(
     "student students pupil learner participant member person people legal full display sortable sis university campus banner "
     "required optional s".split()
 )
+# What is put behind a word for both genders or numbers: "Alumno/a", "Schüler:in".
+_BOTH = re.compile(r"(?<=\w)[/(:*·]-?[^\W\d_]{1,5}\)?(?!\w)")
+# An address, a number: of somebody, where a header should stand.
+_VALUE = re.compile(r"\S+@\S+\.\S+|\W*\d{5,}\W*")
 _MAIL = re.compile(r".*mail(?:s|id|add?res\w*)?")
 _SHOWN = {
     FIRST: "given",
@@ -88,7 +92,7 @@ _SHOWN = {
     ID_NUM: "ID",
     USERNAME: "user name",
 }
-_DELIMITERS = (",", ";", "\t", "|")
+_DELIMITERS = ("\t", ";", "|")  # else commas, which headers hold too: "Name, Vorname;Klasse"
 _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 _LEAST_ID, _LEAST_USER, _LEAST_GLUED = 5, 3, 5
 _PARTS = re.compile(r"[^\W_]+")
@@ -107,28 +111,42 @@ _KINDS = {
 
 def kind_of_header(header: str) -> str:
     """RETURNS (str): What a column holds, by its header: a label, or one of `NAME` to `PREFERRED`; empty for what is not known."""
-    parts = _PARTS.findall(fold(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", header)))
-    whole = _in_one_word(parts)
-    bare = _in_one_word(part for part in parts if part not in _WHO)
     if '"' in header:  # of JSON
         return ""
-    return _KINDS.get(whole) or _KINDS.get(bare) or (EMAIL if _MAIL.fullmatch(bare) else "")
+    plain = _BOTH.sub("", header)
+    return _kind_of(header) or (_kind_of(plain) if plain != header else "")
+
+
+def _kind_of(header: str) -> str:
+    parts = _words_of(header)
+    whole = _in_one_word(parts)
+    bare = _in_one_word(part for part in parts if part not in _WHO)
+    # "Last, First", "Nom et prénom": both halves. An English "name" may belong to one of them.
+    halves = {_KINDS.get(part) for part in parts if part not in ("name", "names")}
+    known = all(part in _KINDS or part in _WHO or len(part) <= 3 for part in parts)
+    both = NAME if known and len(halves & {FIRST, LAST, NAME}) > 1 else ""
+    mail = EMAIL if _MAIL.fullmatch(bare) else ""
+    return _KINDS.get(whole) or _KINDS.get(bare) or both or mail
+
+
+def _words_of(header: str) -> list[str]:
+    return _PARTS.findall(fold(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", header)))
 
 
 def _halves(header: Sequence[str], kinds: list[str], rows: list[Sequence[str]]) -> list[str]:
-    """A bare "Name" beside one half of a name is the other half ("Name, Vorname"), unless most of its cells hold that half, too."""
-    for half, other in ((FIRST, LAST), (LAST, FIRST)):
-        if half not in kinds or other in kinds:
-            continue
-        at = kinds.index(half)
-        for i, title in enumerate(header):
-            both = [(row[at], row[i]) for row in rows if len(row) > max(at, i)]
-            whole = [a for a, b in both if _words_in(a) & _words_in(b)]
-            if _in_one_word(_PARTS.findall(fold(title))) in _BARE.split() and (
-                2 * len(whole) <= len(both)
-            ):
-                kinds[i] = other
-    return kinds
+    """A "Name" or "Student", not a "Display name", beside one half of a name is the other half ("Name, Vorname"), unless most of its cells hold
+    that half, too."""
+    half = next((kind for kind in (FIRST, LAST) if kind in kinds), "")
+    if not half or {FIRST, LAST} <= set(kinds):
+        return kinds
+    at, found = kinds.index(half), list[str]()
+    for i, kind in enumerate(kinds):
+        both = [(row[at], row[i]) for row in rows if len(row) > max(at, i)]
+        whole = [a for a, b in both if _words_in(a) & _words_in(b)]
+        is_bare = kind == NAME and len(_words_of(_BOTH.sub("", header[i]))) == 1
+        is_half = is_bare and 2 * len(whole) <= len(both)
+        found.append({FIRST: LAST, LAST: FIRST}[half] if is_half else kind)
+    return found
 
 
 def _words_in(cell: str) -> set[str]:
@@ -136,62 +154,64 @@ def _words_in(cell: str) -> set[str]:
 
 
 class Member(NamedTuple):
-    """A student, folded. words, kinds: As of a `Person`, a hyphen parts words. preferred: Further given names. values: (value, label)."""
+    """A student. person (Person): By their names, a hyphen parts words; what else they are called. values: (value, label), folded."""
 
-    words: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()
-    preferred: tuple[str, ...] = ()
+    person: Person
     values: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, cells: Mapping[str, str]) -> "Member":
-        """cells (Mapping[str, str]): Kind of a column -> what stands there."""
-        first, middle, last = (cells.get(kind, "") for kind in (FIRST, MIDDLE, LAST))
-        parts = (
-            [(first, GIVEN), (middle, GIVEN), (last, FAMILY)]
-            if first or last
-            else [(cells.get(NAME, ""), "")]
-        )
-        named = [
-            (part, kind or word.kind.replace(LONE, GIVEN))
-            for text, kind in parts
-            for part, word in _parts(text)
-        ]
-        preferred = tuple(part for part, _ in _parts(cells.get(PREFERRED, "")))
+    def of(cls, cells: Iterable[tuple[str, str]]) -> "Member":
+        """cells (Iterable[tuple[str, str]]): Kind of a column and what stands there; of two of a kind, both are the same person's."""
+        by_kind: dict[str, list[str]] = {}
+        for kind, cell in cells:
+            by_kind.setdefault(kind, []).append(cell)
+        named = list[tuple[str, str]]()
+        for column, kind in ((FIRST, GIVEN), (MIDDLE, GIVEN), (LAST, FAMILY)):
+            named += [(part, kind) for part, _ in _parts(by_kind.get(column))]
+        # "Pryce, Dashiell" tells which is which.
+        whole, *others = sorted(by_kind.get(NAME, [""]), key=lambda cell: "," not in cell)
+        more = [*_parts([*others, whole] if named else others)]
+        named = named or [*_parts([whole])]
+        more += [(part, GIVEN) for part, _ in _parts(by_kind.get(PREFERRED))]
+        # Who has a given name and a whole one, "Dash Pryce", has a surname; what is left over is another given name.
+        own, kinds_of_own = {norm(part) for part, _ in named}, {kind for _, kind in named}
+        more = [(part, kind) for part, kind in more if norm(part) not in own]
+        named += [pair for pair in more if pair[1] == FAMILY or GIVEN not in kinds_of_own]
+        texts, kinds = tuple(part for part, _ in named), tuple(kind for _, kind in named)
+        words = tuple(map(norm, texts))
+        also = tuple(dict.fromkeys(word for part, _ in more if (word := norm(part)) not in words))
         values = [
-            (_key(cells[label], label), label)
+            (_key(value, label), label)
             for label in (EMAIL, ID_NUM, USERNAME)
-            if cells.get(label)
+            for value in by_kind.get(label, ())
         ]
         values += [(value.partition("@")[0], USERNAME) for value, label in values if label == EMAIL]
-        own = {*preferred, *(word for word, _ in named)}
-        kept = [
+        kept = tuple(
             (v, label)
-            for v, label in values
-            if len(v) >= (_LEAST_ID if label == ID_NUM else _LEAST_USER) and v not in own
-        ]
-        return cls(tuple(w for w, _ in named), tuple(k for _, k in named), preferred, tuple(kept))
+            for v, label in dict.fromkeys(values)
+            if len(v) >= (_LEAST_ID if label == ID_NUM else _LEAST_USER) and v not in words + also
+        )
+        handles = tuple(value for value, label in kept if label == USERNAME)
+        return cls(Person(words, kinds, texts, also=also, handles=handles), kept)
 
     @property
     def given(self) -> tuple[str, ...]:
-        return (
-            *(w for w, kind in zip(self.words, self.kinds, strict=True) if kind != FAMILY),
-            *self.preferred,
-        )
+        first = zip(self.person.words, self.person.kinds, strict=True)
+        return (*(word for word, kind in first if kind != FAMILY), *self.person.also)
 
     @property
     def family(self) -> tuple[str, ...]:
-        return tuple(w for w, kind in zip(self.words, self.kinds, strict=True) if kind == FAMILY)
+        last = zip(self.person.words, self.person.kinds, strict=True)
+        return tuple(word for word, kind in last if kind == FAMILY)
 
 
-def _parts(text: str) -> Iterator[tuple[str, Word]]:
-    """YIELDS (tuple[str, Word]): The folded words of a name, a hyphen parts them, with the word of the mention."""
-    yield from (
-        (norm(part), word)
-        for word in read_mention(text).words
-        for part in word.text.split("-")
-        if norm(part)
-    )
+def _parts(cells: Iterable[str] | None) -> Iterator[tuple[str, str]]:
+    """YIELDS (tuple[str, str]): The words of names, which a hyphen parts, and whether each is a given name."""
+    for cell in cells or ():
+        for word in read_mention(cell).words:
+            for part in word.text.split("-"):
+                if norm(part):
+                    yield part, word.kind.replace(LONE, GIVEN)
 
 
 def _key(value: str, label: str) -> str:
@@ -261,13 +281,13 @@ _SENTENCE_END = re.compile(r"(?:^|[.!?:…\n][\"')\]]*\s*|[\"“(]\s*|[•*-]\s+
 
 
 class Roster:
-    """A class list, indexed. members (Iterable[Member]): Its students. where (str): How a reason begins. people (int), columns (tuple): Rows of
-    the table, and its headers with what is read of each, or nothing. Neither its repr nor an error shows any of it."""
+    """A class list, indexed. members (Iterable[Member]): Its students. where (str): How a reason begins. columns (tuple): Headers of the table
+    with what is read of each, or nothing. Neither its repr nor an error shows any of it."""
 
     def __init__(self, members: Iterable[Member], *, where: str = "on the class list") -> None:
-        self.where, self.people = where, 0
+        self.where = where
         self.columns: tuple[tuple[str, str], ...] = ()  # headers, and what is read of them
-        self.members = tuple(member for member in members if any(member))
+        self.members = tuple(m for m in members if m.person.words or m.values)
         by_word: dict[str, set[int]] = {}
         self._nicks: dict[str, set[int]] = {}
         self._glued: dict[str, bool] = {}
@@ -275,7 +295,7 @@ class Roster:
         self._values: dict[str, str] = {}  # numbers behind "#"
         for n, member in enumerate(self.members):
             given, family = member.given, member.family
-            for word in (*member.words, *member.preferred):
+            for word in (*given, *family):
                 if len(word) > 1:
                     by_word.setdefault(word, set()).add(n)
             others = {
@@ -317,6 +337,17 @@ class Roster:
     def __len__(self) -> int:
         return len(self.members)
 
+    def persons(self) -> tuple[Person, ...]:
+        """RETURNS (tuple[Person, ...]): Those who have names, sorted; of two with the same one, nobody can tell which is meant."""
+        found: dict[tuple[str, ...], Person] = {}
+        for person in sorted(member.person for member in self.members if member.person.words):
+            same = found.setdefault(person.words, person)
+            also, handles = {*same.also, *person.also}, {*same.handles, *person.handles}
+            found[person.words] = same._replace(
+                also=tuple(sorted(also)), handles=tuple(sorted(handles))
+            )
+        return tuple(found.values())
+
     @property
     def kinds(self) -> list[str]:
         """What its columns hold, for people to read: given, family, e-mail."""
@@ -337,7 +368,8 @@ class Roster:
             text = data.decode(
                 next((name for mark, name in _MARKS.items() if data.startswith(mark)), "utf-8")
             )
-            delimiter = max(_DELIMITERS, key=text.strip().partition("\n")[0].count)
+            first = text.strip().partition("\n")[0]
+            delimiter = next((sign for sign in _DELIMITERS if sign in first), ",")
             rows = [
                 row
                 for row in csv.reader(
@@ -354,26 +386,24 @@ class Roster:
         """The same, of a table that is in memory. RAISES (PiiError): E208, if no column is known; E209 for a row; E210, if nobody is on it."""
         rows = list(rows)
         kinds = _halves(header, list(map(kind_of_header, header)), rows)
-        if not any(kinds):
-            raise PiiError(Errors.E208, known=", ".join(_SHOWN.values()))
-        members, people = list[Member](), 0
+        # Columns that have no header, and hold something.
+        titles = [
+            title.strip()
+            or f"column {n + 1}" * any("".join(row[n : n + 1]).strip() for row in rows)
+            for n, title in enumerate(header)
+        ]
+        if not any(kinds) or any(map(_VALUE.fullmatch, titles)):
+            raise PiiError(Errors.E208, known=", ".join(_SHOWN.values()), n=len(header))
+        members = list[Member]()
         for number, row in enumerate(rows, 1):
             if any(cell.strip() for cell in row[len(kinds) :]):
                 raise PiiError(Errors.E209, row=number, got=len(row), expected=len(kinds))
-            cells: dict[str, str] = {}
-            for kind, cell in zip(kinds, row, strict=False):
-                if not (kind and cell.strip()):
-                    continue
-                if kind in cells or (kind == NAME and {FIRST, LAST} & set(kinds)):
-                    members.append(Member.of({kind: cell}))  # another name or number of the same
-                else:
-                    cells[kind] = cell
-            members.append(Member.of(cells))
-            people += any(members[-1])
+            cells = zip(kinds, row, strict=False)
+            members.append(Member.of((kind, cell) for kind, cell in cells if kind and cell.strip()))
         made = cls(members)
         if not len(made):
             raise PiiError(Errors.E210)
-        made.people, made.columns = people, tuple(zip(header, kinds, strict=True))
+        made.columns = tuple(zip(titles, kinds, strict=True))
         return made
 
     def find(self, text: str) -> list[Hit]:
@@ -506,11 +536,7 @@ class _Reading:
         if len(norms) < 2 or all(initials):
             return None
         for n in sorted(frozenset.intersection(*(a.who for a in named))):
-            member = self.roster.members[n]
-            full, kinds = (
-                member.words + member.preferred,
-                member.kinds + (GIVEN,) * len(member.preferred),
-            )
+            person = self.roster.members[n].person
             for kept in (
                 range(len(norms)),
                 [0, *(k for k in range(1, len(norms) - 1) if not initials[k]), len(norms) - 1],
@@ -520,7 +546,7 @@ class _Reading:
                     (GIVEN,) * len(kept),
                     tuple(initials[k] for k in kept),
                 )
-                if len(form.norms) > 1 and match_form(form, full, kinds):
+                if len(form.norms) > 1 and match_person(form, person):
                     return self._judged(i, end, atoms, written=len(form.words))
         return None
 
@@ -550,6 +576,8 @@ class _Reading:
 
     def _alone(self, i: int) -> Hit | None:
         atom = self.atoms[i]
+        if self._is_family(i):
+            return self._hit(atom.start, atom, 0.9, "a family", False)
         if not atom.who:
             return self._glued(atom)
         style, common = case_style(atom.text), is_word_too(atom.means)
@@ -575,6 +603,19 @@ class _Reading:
             )
         score = 0.6 if common or atom.slip or style == "lower" else 0.9
         return self._hit(atom.start, atom, score, "one name", atom.slip) if fits else None
+
+    def _is_family(self, i: int) -> bool:
+        """Whether this is the plural of a surname: "the Pryces"."""
+        word = norm(self.atoms[i].text)
+        stems = {word.removesuffix("s"), word.removesuffix("es")} - {word}
+        return (
+            not stems.isdisjoint(self.roster._families)
+            and i > 0
+            and self.atoms[i - 1].text.lower() == "the"
+            and self.gap(i - 1) == " "
+            and self.atoms[i].text[0].isupper()
+            and not is_word_too(word)
+        )
 
     def _opens(self, atom: _Atom) -> bool:
         return _SENTENCE_END.search(self.text, max(0, atom.start - 8), atom.start) is not None
@@ -713,12 +754,21 @@ class PiiRoster(Pipe):
                 )
         # What a detector read of a name on the list says whose it is; what it read beyond that stays its own.
         names = [k for k in known if is_name(k.label)]
+        inside = {(i, c.label) for c in found for i in range(c.start, c.end)}
         for n, c in enumerate(found):
             read = [k for k in names if k.start < c.end and c.start < k.end and is_name(c.label)]
             found[n] = replace(c, roles=max(read, key=lambda k: k.score).roles) if read else c
-        return merge_found(
-            doc, [k for k in known if not is_name(k.label)], [*cut_names(doc, names, found), *found]
-        )
+        # A user name ends where the list says, not where a model does.
+        details = [
+            k
+            for k in known
+            if not is_name(k.label)
+            and (
+                k.source != "model"
+                or inside.isdisjoint((i, k.label) for i in range(k.start, k.end))
+            )
+        ]
+        return merge_found(doc, details, [*cut_names(doc, names, found), *found])
 
     def set_annotations(self, doc: Doc, found: Iterable[Candidate]) -> None:
         """Write what `find_spans` returned."""

@@ -32,7 +32,7 @@ from ..names.letters import forget as forget_batch
 from ..names.people import people_of
 from ..ner.scorer import score_ents
 from ..offsets import apply_replacements
-from ..profiles import KEEP, SCOPES, STRATEGIES, Profile, shipped_profiles
+from ..profiles import CORPUS, KEEP, SCOPES, STRATEGIES, Profile, shipped_profiles
 from ..spans import SPANS_KEY, EntsFilter, read_spans, resolve_overlaps, write_ents
 from .keys import KEY_ENV, Secret, SurrogateKey, load_key
 from .owners import set_detail_roles
@@ -86,6 +86,10 @@ class CorpusNames:
                         docs_with.add(digest)
         return len(self._words) + len(self._digests)
 
+    def add(self, words: Iterable[str]) -> None:
+        """words (Iterable[str]): Folded, of names."""
+        self._words.update(words)
+
     def shared(self) -> dict[str, list[str]]:
         """RETURNS (dict[str, list[str]]): Label -> values that enough documents have in common: what one student alone wrote is
         not lent. RAISES (PiiError): E475, if this is a copy.
@@ -138,6 +142,7 @@ class HipsSurrogate(Configured, Pipe):
     key_file (str | Path | None): A file that holds the secret key.
     key_env (str | None): An environment variable that holds it, if there is no file. Without either, a random key for this run.
     spans_key (str): The span group to read.
+    listed (ScopePeople): Who is on a class list: where the scope is "corpus", one person by all names in all documents. Never saved.
     strategy (str | None): What a value that comes again becomes: "consistent", the same; there are no others any more.
     ents_filter (Callable): As that of spaCy's SpanRuler: who wins in `doc.ents` where entities of others overlap ours; ours.
     RAISES (PiiError): E401, E402 for a key file; E002, E422 to E425 for a profile.
@@ -171,6 +176,7 @@ class HipsSurrogate(Configured, Pipe):
         self.cfg.pop("profile", None)  # in force is self.profile
         self.thread: str | None = None
         self._everyone: Any = None
+        self.listed = EMPTY
         self._ents_filter = ents_filter
         self._secret = Secret(path=self.cfg["key_file"], env=self.cfg["key_env"])
         self.corpus_names = CorpusNames(self._secret)
@@ -332,8 +338,9 @@ class HipsSurrogate(Configured, Pipe):
             reserved=self.cfg["reserved"],
             local=self.scope == "document",
             pools=self.corpus_names.shared() if profile.pool == "corpus" else None,
-            everyone=self._everyone or EMPTY,
+            everyone=self._everyone or (self.listed if self.scope == CORPUS else EMPTY),
             people=people_of(doc, key, text),
+            lines=doc._.pii_lines or (),
         )
         new, offsets = apply_replacements(text, replacements)
         rows = []
@@ -357,8 +364,8 @@ class HipsSurrogate(Configured, Pipe):
     def chance(self, doc: Doc, text: str) -> SurrogateKey:
         """RETURNS (SurrogateKey): The key, with the scope that this document belongs to. text (str): `doc.text`."""
         base = self._secret.chance()
-        if self.scope == "corpus":
-            return base.within("corpus")
+        if self.scope == CORPUS:
+            return base.within(CORPUS)
         if self.scope == "thread":
             thread = doc._.pii_scope if doc._.pii_scope is not None else self.thread
             if thread is not None:
@@ -424,6 +431,7 @@ class HipsSurrogate(Configured, Pipe):
             "_profile": Profile.from_dict(self._profile.to_dict(private=False)),
             "_lacks_map": self._lacks_map or bool(self._profile.other),
             "_everyone": None,
+            "listed": EMPTY,
         }
         return type(self), (self.name,), state
 

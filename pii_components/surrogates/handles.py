@@ -68,7 +68,10 @@ def surrogate_handle(handle: str, context: Context, attempt: int = 0) -> str:
 
 
 def owner_of(handle: str, people: Sequence[Named]) -> int:
-    """The place of the person whose name explains most of a handle; -1 if it holds nobody's."""
+    """The place of the person whose handle it is by the class list, or whose name explains most of it; -1 if it holds nobody's."""
+    known = (i for i, named in enumerate(people) if fold(handle) in named.person.handles)
+    if (listed := next(known, -1)) >= 0:
+        return listed
     best, found = 0, -1
     runs = _LETTERS.findall(handle)
     runs = [run for run in runs if run.lower() not in words("handle_words")]

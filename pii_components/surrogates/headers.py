@@ -16,10 +16,11 @@ import json
 import math
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
+from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
 from spacy.lang.en.stop_words import STOP_WORDS
@@ -31,6 +32,7 @@ from .values import Item
 
 MODEL = "resources/surrogates/headers.json"
 HEADER_REMOVED = "header removed"
+NEVER = {"bias": -1.0}  # weights under which no line is a header
 PART = "\u241e"  # stands between the texts of one record (files.record.JOINT): each has a header of its own
 # What a label tells of a line.
 _GROUPS = {
@@ -50,10 +52,17 @@ _GROUPS = {
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _SPACE = re.compile(r"\s*")
 _KEY = re.compile(r"\s*\w[\w .#/-]{0,24}:\s")
-_SPEAKER = re.compile(r"\W*(?:\[?\d[\d:. -]*\]?\s*)?(\w[\w .'’-]{0,30}?)\s*(?:\([^)]*\)\s*)?:\s")
+# Who speaks, maybe behind a time; a time or date alone.
+_SPEAKER = re.compile(
+    r"[\W\d]*(?:[ap]\.?m\b[\W\d]*)?(\w[\w .'’-]{0,40}?)\s*(?:\([^)]*\)\s*)?:\s", re.IGNORECASE
+)
+_STAMP = re.compile(r"\W*\d+[/:.-]\d+[\d/:., -]*")
 _ITEM = re.compile(r"\s*(?:\d+[.):]|\d+:\d\d|[a-z][.)]|[^\w\s(\[\"'“>]+)(?=\s|@|\w)", re.IGNORECASE)
 _CELLS = [re.compile(sign) for sign in (";", r"\|", r"\t", ",", " / ", r"\S {2,}\S|\.{4,}")]
+_NEAR = 3  # lines on either side, of which the long ones are counted
 _TURNS = 0.4  # share of the lines that are turns, in a chat
+# Share of the lines of running text, and words of such a line, below which a text is none.
+_PROSE, _LONG = 0.6, 0.8
 # What is seen of the lines before and after, too; in a fixed order, since floats are summed.
 _SEEN = (
     "words",
@@ -72,16 +81,18 @@ _SEEN = (
 
 
 class Line(NamedTuple):
-    """A line with a letter or digit. start, end (int): Characters, its line break included. features (dict[str, float]): What is seen."""
+    """A line with a letter or digit. start, end (int): Characters, its line break included. features (dict[str, float]): What is seen.
+    form (str): Without its spans and numbers: that of other pages' running heads, too."""
 
     start: int
     end: int
     features: dict[str, float]
+    form: str = ""
 
 
 def read_lines(text: str, items: Sequence[Item]) -> list[Line]:
     """The lines that hold a letter or digit, with their features. items: Sorted, without overlaps."""
-    rows, skeletons, pos, first, blank = list[Line](), list[str](), 0, 0, True
+    rows, pos, first, blank = list[Line](), 0, 0, True
     for line in text.splitlines(keepends=True):
         start, pos = pos, pos + len(line)
         while first < len(items) and items[first].end <= start:
@@ -100,25 +111,44 @@ def read_lines(text: str, items: Sequence[Item]) -> list[Line]:
             inside = [Item(begin, begin + len(line.strip()), labels.DATE, KEEP)]
         for item in reversed(inside):
             rest = rest[: max(0, item.start - start)] + " \0 " + rest[max(0, item.end - start) :]
-        rows.append(
-            Line(start, pos, _look(line, rest, inside) | ({"blank before": 1.0} if blank else {}))
-        )
-        skeletons.append(re.sub(r"\d+", "0", " ".join(rest.split())))
+        seen = _look(line, rest, inside) | ({"blank before": 1.0} if blank else {})
+        rows.append(Line(start, pos, seen, re.sub(r"\d+", "0", " ".join(rest.split()))))
         blank = False
     if rows:
         rows[-1].features["blank after"] = 1
-    often, own = Counter(skeletons), [dict(row.features) for row in rows]
+    _add_places(rows)
+    return rows
+
+
+def _add_places(rows: Sequence[Line]) -> None:
+    """Add what is seen of a line's place: of the lines before and after it, and where lines alike stand."""
+    own = [dict(row.features) for row in rows]
+    lengths = [seen.get("words", 0) for seen in own]
+    sums, below, places = [0, *accumulate(lengths)], False, defaultdict[str, list[int]](list)
+    for n, row in enumerate(rows):
+        places[row.form].append(n)
+    apart = {
+        form: min((sums[b] - sums[a + 1] for a, b in pairwise(same)), default=-1.0)
+        for form, same in places.items()
+    }
     for n, row in enumerate(rows):
         seen = row.features
+        near = [i for i in range(max(0, n - _NEAR), min(len(rows), n + _NEAR + 1)) if i != n]
+        seen["long around"] = sum(lengths[i] >= _LONG for i in near) / max(1, len(near))
+        if below:  # running text, where a line that comes again may be a running head
+            gap = apart[row.form]
+            seen |= {f"below {name}": own[n][name] for name in _SEEN if name in own[n]}
+            seen["below once" if gap < 0 else "below again"] = 1.0
+            seen["again apart"] = min(1.0, max(0.0, gap / 3))
+        below = below or "many words" in own[n]
         seen["near top"] = 1 / (1 + n)
         seen["from top"] = math.log1p(n) / 4
         seen[f"line {min(n, 4)}"] = 1.0
         seen["last"] = float(n == len(rows) - 1)
-        seen["again"] = float(often[skeletons[n]] > 1)
+        seen["again"] = float(len(places[row.form]) > 1)
         for side in (-1, 1):
             other = own[n + side] if 0 <= n + side < len(rows) else {"none": 1.0}
             seen |= {f"{side:+} {name}": other[name] for name in _SEEN if name in other}
-    return rows
 
 
 def _look(line: str, rest: str, inside: Sequence[Item]) -> dict[str, float]:
@@ -157,11 +187,15 @@ def _look(line: str, rest: str, inside: Sequence[Item]) -> dict[str, float]:
 
 
 def content_lines(lines: Sequence[str]) -> list[bool]:
-    """Turns of a chat, items of a list and rows of a table: they begin as the lines beside them do, and are never removed."""
-    speakers = [match[1].casefold() if (match := _SPEAKER.match(line)) else "" for line in lines]
-    turns = Counter(speakers)
-    spoken = [bool(who) and turns[who] > 1 for who in speakers]
-    chat = sum(spoken) >= _TURNS * len(lines)
+    """Items of a list and rows of a table: they begin as the lines beside them do, and are never removed; nor is any line of a chat."""
+    heads = list[list[str]]()
+    for line in lines:
+        who, when = _SPEAKER.match(line), _STAMP.match(line)
+        heads.append([who[1].casefold()] if who else [])
+        heads[-1] += [re.sub(r"\d+", "0", when[0])] if when else []
+    turns = Counter(chain.from_iterable(heads))
+    if sum(any(turns[head] > 1 for head in row) for row in heads) >= _TURNS * len(lines):
+        return [True] * len(lines)
     items = [re.sub(r"\w+", "0", m[0].strip()) if (m := _ITEM.match(x)) else "" for x in lines]
     cells = [[len(sign.findall(line)) for sign in _CELLS] for line in lines]
     found = []
@@ -169,8 +203,30 @@ def content_lines(lines: Sequence[str]) -> list[bool]:
         near = [i for i in (n - 1, n + 1) if 0 <= i < len(lines)]
         item = bool(items[n]) and any(items[i] == items[n] for i in near)
         row = any(a > 1 and a == b for i in near for a, b in zip(cells[n], cells[i], strict=True))
-        found.append(item or row or (chat and bool(speakers[n])))
+        found.append(item or row)
     return found
+
+
+def names_work(seen: Mapping[str, float], *, alone: bool) -> bool:
+    """Whether a line is a title, or names authors and characters only. alone (bool): Whether no line beside it looks like a header."""
+    if "public" in seen:
+        return seen.keys().isdisjoint(("student", "instructor", "connected"))
+    is_whole = seen.get("covered", 0) == 1 or seen["again"] or "figures" in seen
+    return alone and seen.get("capitals", 0) == 1 and not is_whole
+
+
+def is_prose(lines: Sequence[Line], chosen: Sequence[bool]) -> bool:
+    """Whether lines that are chosen stand over, or part, running text: what has none is a list, a table, a poem, a chat or a play.
+
+    From the first line of running text on most lines are long; and so is one between any two chosen stretches but a title.
+    """
+    words = [line.features.get("words", 0) for line in lines]
+    stays = [n for n, gone in enumerate(chosen) if not gone]
+    first = next((n for n in stays if "many words" in lines[n].features), len(lines))
+    long = [words[n] >= _LONG for n in stays if n >= first]
+    gaps = [(a, b) for a, b in pairwise([n for n, gone in enumerate(chosen) if gone]) if b > a + 1]
+    titles = [gap for gap in gaps if max(words[gap[0] + 1 : gap[1]]) < _LONG]
+    return bool(long) and sum(long) >= _PROSE * len(long) and len(titles) < 2
 
 
 @cache
@@ -185,11 +241,16 @@ def weigh(features: Mapping[str, float], weights: Mapping[str, float]) -> float:
 
 
 def find_headers(
-    text: str, items: Sequence[Item], weights: Mapping[str, float] | None = None
+    text: str,
+    items: Sequence[Item],
+    weights: Mapping[str, float] | None = None,
+    decided: Sequence[tuple[int, int, bool | None]] = (),
 ) -> list[tuple[int, int]]:
     """Start and end of each header and running head, sorted; no item lies across an edge.
 
     items: Sorted, without overlaps; those that are kept too. weights (Mapping | None): Those that ship, by default.
+    decided (Sequence[tuple[int, int, bool | None]]): Start and end of lines that go, or stay, whatever they look like; the last word
+        holds. None for those that stay as they are no part of the text: cells, comments.
     """
     weights, found, at = weights or shipped_weights(), list[tuple[int, int]](), 0
     for part in text.split(PART):
@@ -199,20 +260,37 @@ def find_headers(
             if at <= item.start < at + len(part)
         ]
         lines = read_lines(part, inside)
-        content = content_lines([part[line.start : line.end] for line in lines])
-        chosen = [
-            weigh(line.features, weights) > 0 and not kept
-            for line, kept in zip(lines, content, strict=True)
+        said = [
+            [goes for a, b, goes in decided if a < at + line.end and at + line.start < b]
+            for line in lines
         ]
-        # A header stands over running text: what has none is a list, a table, a poem.
-        if not any(
-            "many words" in line.features and not gone
-            for line, gone in zip(lines, chosen, strict=True)
-        ):
-            chosen = [False] * len(lines)
+        own = [n for n, words in enumerate(said) if None not in words]
+        texts = [part[lines[n].start : lines[n].end] for n in own]
+        gone = dict(zip(own, _learned(texts, [lines[n] for n in own], weights), strict=True))
+        chosen = [bool([gone.get(n), *words][-1]) for n, words in enumerate(said)]
         found += [(at + start, at + end) for start, end in stretches(part, inside, lines, chosen)]
         at += len(part) + 1
     return found
+
+
+def _learned(
+    texts: Sequence[str], lines: Sequence[Line], weights: Mapping[str, float]
+) -> list[bool]:
+    """Which lines go. texts (Sequence[str]): Of the lines."""
+    odds = defaultdict[str, list[float]](list)
+    for line in lines:
+        odds[line.form].append(weigh(line.features, weights))
+    # Lines alike are running heads together, or not at all.
+    chosen = [
+        min(odds[line.form]) > 0 and not kept
+        for line, kept in zip(lines, content_lines(texts), strict=True)
+    ]
+    beside = [any(pair) for pair in zip([False, *chosen], [*chosen[1:], False], strict=False)]
+    chosen = [
+        gone and not names_work(line.features, alone=not near)
+        for line, gone, near in zip(lines, chosen, beside, strict=False)
+    ]
+    return chosen if is_prose(lines, chosen) else [False] * len(lines)
 
 
 def stretches(

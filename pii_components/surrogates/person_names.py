@@ -228,9 +228,10 @@ class Named:
 
     @cached_property
     def stems(self) -> list[Stem]:
-        found = []
+        found, first = [], self.person.first(GIVEN)
         for i, (word, new) in enumerate(zip(self.person.words, self.surrogates, strict=True)):
-            stem = Stem(letters(word), letters(new or ""), i, nicknames_of(word))
+            also = filter(None, map(letters, self.person.also if i == first else ()))
+            stem = Stem(letters(word), letters(new or ""), i, (*nicknames_of(word), *also))
             if stem.old and stem.new:
                 found.append(stem)
         return found

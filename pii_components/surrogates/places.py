@@ -16,8 +16,9 @@ from ..labels import EDUCATION, EMPLOYER, LOCATION
 from ..names.letters import fold, has_sign, like, norm, plain
 from ..names.parse import PARTICLES
 from ..names.table import Source
+from ..profiles import takes_an
 from .keys import pick
-from .style import ordinal, other_chars, resource, word_list, words
+from .style import in_case, ordinal, other_chars, resource, word_list, words
 from .values import Context
 
 MAX_DRAWS = 60
@@ -72,9 +73,15 @@ def _groups() -> dict[str, tuple[str, ...]]:
 
 
 @cache
-def _countries() -> frozenset[str]:
+def _countries(of: int = 0) -> frozenset[str]:
+    """Names of countries, folded; or of their people (`of` is 1)."""
     text = ",".join(resource("places")["regions"].values())
-    return frozenset([fold(pair.split(":")[0].strip()) for pair in text.split(",")])
+    return frozenset([fold(pair.split(":")[of].strip()) for pair in text.split(",")])
+
+
+def is_people(value: str) -> bool:
+    """RETURNS (bool): Whether a value is the people of a country, "Hungarians", or its adjective or language."""
+    return not _countries(1).isdisjoint((fold(value), fold(value).removesuffix("s")))
 
 
 def invented(kind: str, core: str, context: Context, attempt: int = 0) -> str:
@@ -150,6 +157,9 @@ def _organisation(
         # "my high school" gets a name.
         name = like("XX" if new.isupper() else "Xx", invented(kind, new, context, attempt))
         new = f"{lead}{name} {text}"
+    article, space, rest = new.partition(" ")
+    if article.lower() in ("a", "an"):
+        new = in_case(article, "an" if takes_an(rest) else "a") + space + rest
     return new + ending
 
 

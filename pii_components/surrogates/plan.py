@@ -11,7 +11,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 from spacy.lang.en.stop_words import STOP_WORDS
 
@@ -30,7 +31,7 @@ from ..labels import (
 from ..names.letters import has_sign, like, norm
 from ..names.link import Person, fits, places_of
 from ..names.parse import FAMILY, GIVEN, Mention
-from ..names.people import People, identify
+from ..names.people import People, identify, singular
 from ..names.table import name_table
 from ..offsets import Replacement
 from ..profiles import GENERIC, NEAR, PSEUDONYM, REMOVE, SURROGATE, Profile
@@ -50,26 +51,31 @@ from .handles import (
     surrogate_url,
     surrogate_username,
 )
-from .headers import HEADER_REMOVED, find_headers
+from .headers import HEADER_REMOVED, NEVER, find_headers
 from .keys import SurrogateKey
 from .numbers import id_key, phone_key, surrogate_id_num, surrogate_machine, surrogate_phone
 from .person_names import Forbidden, letters, name_people, render
-from .places import surrogate_address, surrogate_education, surrogate_employer, surrogate_location
+from .places import (
+    KEPT,
+    is_people,
+    surrogate_address,
+    surrogate_education,
+    surrogate_employer,
+    surrogate_location,
+)
 from .style import in_case, randomize_same_shape, words
 from .values import Context, Generator, Item, canonical, distinct
 
 NO_SURROGATE = "no surrogate"
 # What a word beside a surrogate is called that was made to agree with it: "an" before a vowel, the s of a possessive.
 AGREEMENT = "AGREEMENT"
+_POSSESSIVE = re.compile(r"['’][sS]\Z")
+_NAMED = re.compile(r"[^\W\d_]{3}|[A-Z]\.?[A-Z]")
 _KIN = re.compile(r"\b([^\W\d_]+),?\s+\Z")
 _OPENS, _CLOSES = re.compile(r"(?<!\w)['‘](?=\w)"), re.compile(r"(?<=\w)['’](?!\w)")
 _PRONOUN = re.compile(r"\b(?:s?he|her|hers|herself|him|his|himself)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"[.!?;]\s|\n")
 _ARTICLE = re.compile(r"(?<![\w'’.-])(an?|A[Nn]?)\s\Z")
-# Sounds that letters do not tell: "a European", "an hour", "an FBI agent", "an 18-year-old".
-_CONSONANT = re.compile(r"eu|ew|uni(?!n|m)|us[aei]|uk|ut[aeio]|one\b|once", re.IGNORECASE)
-_VOWEL = re.compile(r"[aeiou]|hour|honou?r|honest|heir|8|1[18](?!\d)", re.IGNORECASE)
-_SPELT = re.compile(r"[AEFHILMNORSX](?=[A-Z]+\b)(?![A-Z]*[AEIOU])")
 # What is done with names that get another one; with what nobody reads any more; and what needs no key.
 _ANEW = frozenset({SURROGATE, PSEUDONYM})
 _UNREAD = frozenset({profiles.MASK, profiles.LEGACY_SHA256, REMOVE})
@@ -150,7 +156,6 @@ def _as_shown(text: str, people: Sequence[Person], linked: Sequence[Linked]) -> 
         for gender in "FM":
             if word in words(f"kin_{gender}"):
                 kin.add(owner)
-            if word in words(f"kin_{gender}") | words(f"titles_{gender}"):
                 # It outweighs a pronoun, which may be somebody else's.
                 votes[owner, gender] += 3
         after = linked[n + 1].item.start if n + 1 < len(linked) else len(text)
@@ -176,6 +181,12 @@ def _renamed(
     names = zip(those.spans, those.mentions, those.owners, those.places, strict=True)
     linked = [Linked(anew[span[:2]], m, o, p) for span, m, o, p in names]
     if everyone.people:
+        known = {word for person in everyone.people for word in person.words}
+        linked = [
+            name._replace(mention=singular(name.mention, text[max(0, at - 4) : at], known))
+            for name in linked
+            for at in (name.item.start,)
+        ]
         return _among(those.persons, linked, everyone)
     shown = _as_shown(text, those.persons, linked) if local else those.persons
     return list(shown), linked
@@ -225,6 +236,7 @@ def plan(
     pools: Mapping[str, Sequence[str]] | None = None,
     everyone: ScopePeople = EMPTY,
     people: People | None = None,
+    lines: Sequence[tuple[int, int, bool | None]] = (),
 ) -> list[Replacement]:
     """Decide what stands in the place of each span.
 
@@ -235,6 +247,7 @@ def plan(
     pools (Mapping[str, Sequence[str]] | None): Label -> values of the corpus, for profiles that draw from it.
     everyone (ScopePeople): Who else is in a wider scope.
     people (People | None): Who is named in the items, if that is at hand.
+    lines (Sequence[tuple[int, int, bool | None]]): Which lines are headers, or none: `decided` of `find_headers`.
     RETURNS (list[Replacement]): One for each item that is not kept, and for each header that is removed, with the items in it.
     """
     if people is None:
@@ -260,9 +273,7 @@ def plan(
     ages = choose_age_shift(
         values[AGE], chance, spread=profile.age_spread, border=profile.age_border, local=local
     )
-    # A weekday that stands beside a date stays right where dates move by weeks.
-    moved = [item for item in items if (item.label, item.action) == (DATE, SURROGATE)]
-    weeks = any(weekday_beside(text, date.start, date.end) for date in moved)
+    weeks = _has_weekdays(text, items)
     dates = choose_date_shift(values[DATE], chance, weeks=weeks, local=local, locale=profile.locale)
     context = Context(
         chance,
@@ -281,6 +292,8 @@ def plan(
     whole = _pieces(text, items, made, context)
     by_start = {name.item.start: name for name in linked}
     numbers: dict[str, dict[str, int]] = {}
+    # Where a place, a school or a firm begins, and where another one before it ends.
+    places = {b.start: a.end for a, b in pairwise(items) if {a.label, b.label} <= {*KEPT}}
     found = []
     for item in items:
         if item.action == profiles.KEEP:
@@ -293,28 +306,40 @@ def plan(
         elif item.action == SURROGATE:
             new = made.get((item.label, old))
         elif item.action == PSEUDONYM:
-            new = fixed_value(item, text, context, fixed=fixed, profile=profile, numbers=numbers)
+            place = made.get((LOCATION, old)) if item.label == LOCATION else None
+            about: dict[str, Any] = {"fixed": fixed, "profile": profile, "numbers": numbers}
+            new = fixed_value(item, text, context, made=place, **about)
         else:
-            new = _without_key(item, text, profile)
+            joined = text[places.get(item.start, item.start) : item.start] == " "
+            new = _without_key(item, text, profile, joined)
         found.append(_replacement(item, old, new, note))
     found = [*_agreeing(text, found)]
-    return _without_headers(text, items, found) if profile.header == REMOVE else found
+    return _without_headers(text, items, found, lines, learned=profile.header == REMOVE)
+
+
+def _has_weekdays(text: str, items: Sequence[Item]) -> bool:
+    """Whether a weekday stands beside a date that moves; it stays right where dates move by weeks."""
+    moved = [item for item in items if (item.label, item.action) == (DATE, SURROGATE)]
+    return any(weekday_beside(text, date.start, date.end) for date in moved)
 
 
 def _values(text: str, items: Sequence[Item]) -> dict[str, set[str]]:
     """Label -> values that get a surrogate of their own; names are none of them."""
     values = defaultdict[str, set[str]](set)
     for item in items:
-        if item.action == SURROGATE and item.label in GENERATORS:
+        drawn = _ANEW if item.label == LOCATION else (SURROGATE,)
+        if item.action in drawn and item.label in GENERATORS:
             values[item.label].add(text[item.start : item.end])
     return values
 
 
-def _without_key(item: Item, text: str, profile: Profile) -> str | None:
+def _without_key(item: Item, text: str, profile: Profile, joined: bool) -> str | None:
     old = text[item.start : item.end]
-    if item.action == GENERIC and item.label in profile.generic:
-        nouns = profile.generic[item.label]
-        return profiles.generic(nouns, before=text[: item.start], original=old)
+    # A number, a grade or a language is no firm, whoever found one.
+    is_named = _NAMED.search(old) is not None and not is_people(old)
+    if item.action == GENERIC and item.label in profile.generic and is_named:
+        nouns, before = profile.generic[item.label], text[: item.start]
+        return profiles.generic(nouns, before=before, original=old, joined=joined)
     return _WITHOUT_KEY[item.action](old) if item.action in _WITHOUT_KEY else None
 
 
@@ -323,6 +348,9 @@ def _replacement(item: Item, old: str, new: str | None, note: str) -> Replacemen
     if new is None or (new.casefold() == old.casefold() and item.action != GENERIC):
         new = profiles.tag(item.label)
         note = NO_SURROGATE if item.action in (SURROGATE, PSEUDONYM, GENERIC) else note
+    own = _POSSESSIVE.search(old) if item.label in KEPT or is_name(item.label) else None
+    if own and new and item.action not in _UNREAD and not _POSSESSIVE.search(new):
+        new += own.group()
     return Replacement(item.start, item.end, new, item.label, item.action, note)
 
 
@@ -384,16 +412,9 @@ def _article(text: str, article: re.Match[str], old: str, new: str, label: str) 
     line = text[text.rfind("\n", 0, article.start()) + 1 :][:200].partition("\n")[0]
     if not is_start or (is_name(label) and STOP_WORDS.isdisjoint(re.findall(r"[a-z]{3,}", line))):
         return ""
-    if _takes_an(old) != (len(word) > 1) or _takes_an(new) == (len(word) > 1):
+    if profiles.takes_an(old) != (len(word) > 1) or profiles.takes_an(new) == (len(word) > 1):
         return ""
     return in_case(word, "a" if len(word) > 1 else "an")
-
-
-def _takes_an(text: str) -> bool:
-    text = text.lstrip("[\"'“‘(#@")
-    return bool(_SPELT.match(text)) or (
-        _VOWEL.match(text) is not None and _CONSONANT.match(text) is None
-    )
 
 
 def _is_possessive(text: str, start: int, end: int) -> bool:
@@ -405,10 +426,17 @@ def _is_possessive(text: str, start: int, end: int) -> bool:
 
 
 def _without_headers(
-    text: str, items: Sequence[Item], found: list[Replacement]
+    text: str,
+    items: Sequence[Item],
+    found: list[Replacement],
+    lines: Sequence[tuple[int, int, bool | None]],
+    *,
+    learned: bool,
 ) -> list[Replacement]:
     """With headers removed, each as one replacement in the place of those inside it."""
-    headers = find_headers(text, items)
+    if not learned and not any(goes for *_, goes in lines):
+        return found
+    headers = find_headers(text, items, None if learned else NEVER, lines)
     rest = [rep for rep in found if not any(start <= rep.start < end for start, end in headers)]
     gone = [Replacement(start, end, "", HEADER, REMOVE, HEADER_REMOVED) for start, end in headers]
     return sorted([*gone, *rest], key=lambda rep: (rep.start, rep.end))
@@ -508,9 +536,14 @@ def fixed_value(
     fixed: Mapping[int, str],
     profile: Profile,
     numbers: dict[str, dict[str, int]],
+    made: str | None,
 ) -> str:
-    """A detail's pseudonym; a keyed token where the profile has none, or has used them up. numbers: Values so far, by kind."""
+    """A detail's pseudonym; where the profile has none, or has used them up, its surrogate if it is a place, else a keyed token.
+    numbers: Values so far, by kind. made (str | None): The surrogate of a place."""
     label, old = item.label, text[item.start : item.end]
+    # "My Hungarian friend": no town stands there.
+    if made and is_people(old):
+        return made
     # The profile may tell counties from places, and LinkedIn from pages.
     kinds = {LOCATION: ("county", "COUNTY"), URL_PERSONAL: ("linkedin.", "LINKEDIN")}
     sign, key = kinds.get(label, ("", label))
@@ -520,7 +553,7 @@ def fixed_value(
     value = profile.pseudonyms.get(key, [])
     if isinstance(value, list):
         if number >= len(value):
-            return profiles.pseudonym(label, context.chance.token(label, canonical(old)))
+            return made or profiles.pseudonym(label, context.chance.token(label, canonical(old)))
         loud = old.isupper() or text[text.rfind("\n", 0, item.start) + 1 : item.end].islower()
         return like(old, value[number]) if loud else value[number]
     local, at, domain = value.partition("@")

@@ -1,1 +1,1 @@
-"""Learn the components, and write the package that ships."""
+"""Where training of the components starts, and the package that ships."""

@@ -31,16 +31,17 @@ import json
 import os
 import secrets
 import warnings
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
 
 from ..errors import Errors, PiiError, PiiWarning, Warnings, reason_of
-from ..offsets import OffsetMap, Replacement, apply_replacements
+from ..offsets import Edit, OffsetMap, Replacement, apply_replacements
 from .keys import SCRYPT_N, Keys, VaultKey, kind_of, new_lock, unlock
 
 if TYPE_CHECKING:
@@ -248,6 +249,28 @@ class Release:
         }
         return cls(id, doc.text, new, record_edits(doc.text, new, offsets, labels), scope)
 
+    def as_read(self, pieces: Sequence[tuple[str, str]]) -> "Release":
+        """The same for the text that is read where the new one was written.
+
+        pieces (Sequence[tuple[str, str]]): All of the old text, and what is read in its place. A
+            piece in which more differs than what was hidden is hidden as a whole."""
+        read = "".join(new for _, new in pieces)
+        if read == self.new:
+            return self
+        offsets, starts = offsets_of(self.hidden, len(self.new)), [h.start for h in self.hidden]
+        found, at, to = list[Hidden](), 0, 0
+        for old, new in pieces:
+            start, end = offsets.part_to_new(at, at + len(old))
+            inside = []
+            for h in self.hidden[bisect_left(starts, start) : bisect_right(starts, end)]:
+                if h.end <= end:
+                    inside.append(replace(h, start=h.start - start, end=h.end - start))
+            if self.new[start:end] != new or try_restore(new, inside) != old:
+                inside = [Hidden(0, len(new), "", new, old)] if old != new else []
+            found += [replace(h, start=h.start + to, end=h.end + to) for h in inside]
+            at, to = at + len(old), to + len(new)
+        return replace(self, new=read, hidden=tuple(found))
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -286,6 +309,15 @@ def record_edits(
         if old[start:end] != new[a:b]:
             found.append(Hidden(a, b, labels.get((a, b), ""), new[a:b], old[start:end]))
     return tuple(found)
+
+
+def offsets_of(hidden: Sequence[Hidden], length: int) -> OffsetMap:
+    """RETURNS (OffsetMap): From the old text to the new one. length (int): Characters of the new one."""
+    shift, edits = 0, list[Edit]()
+    for h in hidden:
+        edits.append(Edit(h.start - shift, h.start - shift + len(h.old), h.start, h.end))
+        shift += h.end - h.start - len(h.old)
+    return OffsetMap(length - shift, length, tuple(edits))
 
 
 def try_restore(new: str, hidden: Iterable[Hidden]) -> str | None:
@@ -491,10 +523,13 @@ class Vault:
         self._note(entry, data, Frame(number, start, self._end, before, self._chain.tag))
         return True
 
-    def find(self, text: str, *, id: str | None = None, document: int = 1) -> Entry:
+    def find(
+        self, text: str, *, id: str | None = None, document: int = 1, order: "Order | None" = None
+    ) -> Entry:
         """The record of a text as it was released, character for character.
 
-        id (str | None): Tells equal texts of different originals apart. document (int): Its number, for messages.
+        id (str | None): Tells equal texts of different originals apart. document (int): Its number, for messages. order (Order | None): Of the
+        release; tells apart those that have no ids.
         RAISES (PiiError): E458, if there is none; E460, if there are
         several for different originals."""
         self._check()
@@ -503,11 +538,20 @@ class Vault:
         ]
         if not found:
             raise PiiError(Errors.E458, document=document)
-        found = [entry for entry in found if entry.id == id] or found
-        originals = {entry.original for entry in found}
-        if len(originals) > 1:
-            raise PiiError(Errors.E460, document=document, n=len(originals))
-        return found[0]
+        named = [entry for entry in found if entry.id == id]
+        found, is_named = named or found, id is None or bool(named)
+        if len({entry.original for entry in found}) == 1:
+            return found[0]
+        if order is None or not is_named:
+            raise PiiError(Errors.E460, document=document, n=len(found))
+        return order.next_of(found, document)
+
+    def restore(self, text: str, entry: Entry, document: int = 1) -> str:
+        """The original of a text by its record, proved by its digest. RAISES (PiiError): E461."""
+        old = try_restore(text, entry.hidden)
+        if old is None or not hmac.compare_digest(self.digest("original", old), entry.original):
+            raise PiiError(Errors.E461, document=document)
+        return old
 
     def lookup(self, new: str, *, id: str | None = None, scope: str | None = None) -> list[str]:
         """What a surrogate or a pseudonym (`[STUDENT_1]`) stands for in the document `id`, or within `scope`.
@@ -606,6 +650,30 @@ class Vault:
             raise PiiError(Errors.E469, state=state, needed="writing" if writing else "reading")
 
 
+@dataclass(slots=True)
+class Order:
+    """Tells apart equal texts of different originals, without ids: they stand as in the vault, if none of them is gone.
+
+    groups (dict[tuple[str, ...], tuple[int, int, int]]): By released text and ids in the vault: how
+        many were taken, how many there are, the last document.
+    """
+
+    groups: dict[tuple[str, ...], tuple[int, int, int]] = field(default_factory=dict)
+
+    def next_of(self, found: Sequence[Entry], document: int) -> Entry:
+        """RETURNS (Entry): The first of these records that was not taken."""
+        key = found[0].released, *(entry.id for entry in found)
+        taken = self.groups.get(key, (0,))[0]
+        self.groups[key] = taken + 1, len(found), document
+        return found[min(taken, len(found) - 1)]
+
+    def check(self) -> None:
+        """When all is read. RAISES (PiiError): E460, if texts are missing, or there are more."""
+        for taken, n, document in self.groups.values():
+            if taken != n:
+                raise PiiError(Errors.E460, document=document, n=n)
+
+
 def reidentify(
     document: "Doc | str", vault: Vault, *, id: str | None = None, number: int = 1
 ) -> str:
@@ -614,11 +682,7 @@ def reidentify(
     id (str | None): Its id, where the vault has equal texts. number (int): Of the document, for messages.
     RAISES (PiiError): E458 to E461."""
     text = document if isinstance(document, str) else document.text
-    entry = vault.find(text, id=id, document=number)
-    old = try_restore(text, entry.hidden)
-    if old is None or not hmac.compare_digest(vault.digest("original", old), entry.original):
-        raise PiiError(Errors.E461, document=number)
-    return old
+    return vault.restore(text, vault.find(text, id=id, document=number), number)
 
 
 def vault_kind(path: str | Path) -> str:

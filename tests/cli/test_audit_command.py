@@ -120,13 +120,35 @@ def test_audit_draws_a_sample_and_takes_what_a_review_says_of_it(released, pii_e
     del marked[2:]
     refused = pii_edu("audit clean --review r --sample 6 --seed 1")
     assert refused.exit_code == 2 and "[E650]" in refused.stderr
-    assert pii_edu("audit clean --review r").exit_code == 0
-    assert report(released / "report.json")["leak_estimate"]["documents"]["reviewed"] == 2
+    run = pii_edu("audit clean --review r")  # two that were shown by risk
+    assert run.exit_code == 0 and "no random sample, and the estimate from one stays" in run.stderr
+    assert "in the report: 6 documents, drawn at random" in run.stderr
+    assert report(released / "report.json")["leak_estimate"] == found
     for line, code in (
         ("audit in", "E585"),
         ("audit clean --reviewed 3 --missed-in 4", "E586"),
         ("audit clean --bound 2", "E519"),
-        ("audit clean --sample 13", "E650"),
         ("audit clean --sample 2 --id-map none.csv", "E576"),
     ):
         assert f"[{code}]" in pii_edu(line).stderr, line
+
+
+def test_a_sample_is_as_large_as_the_class_allows(released, pii_edu):
+    run = pii_edu("audit clean --sample 60 --id-map map.csv")
+    assert run.exit_code == 0 and "12 documents, fewer than 60: all are drawn" in run.stderr
+    assert "14 by the map: 12 released, 2 left out" in run.stderr
+    drawn = [line.partition("\t")[2] for line in run.stdout.splitlines()]
+    assert sorted(drawn) == sorted(path.name for path in released.glob("*.txt"))
+    put(released.parent / "other.csv", "in,out\na.txt,a.txt\n")
+    assert "[E576]" in pii_edu("audit clean --sample 60 --id-map other.csv").stderr
+
+
+def test_what_was_shown_by_risk_is_no_estimate_of_the_release(released, pii_edu, monkeypatch):
+    monkeypatch.setattr(review, "marked", lambda path: [(1, 0, 4), (2, 1, 4)])
+    assert "2 documents, shown by risk" in pii_edu("audit clean --review r").stderr
+    page = (released / "report.html").read_text("utf8")
+    assert "no random sample yet" in page and "tell nothing of the others" in page
+    assert pii_edu("audit clean --reviewed 9 --missed-in 1").exit_code == 0
+    found = report(released / "report.json")["leak_estimate"]["documents"]
+    assert (found["reviewed"], found["drawn"]) == (9, "drawn at random")
+    assert "no random sample yet" not in (released / "report.html").read_text("utf8")

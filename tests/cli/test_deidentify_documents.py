@@ -3,6 +3,7 @@
 import csv
 import errno
 import io
+import json
 import os
 import re
 import signal
@@ -113,6 +114,53 @@ def test_every_kind_of_file_of_a_course_comes_back(folder, pii_edu):
     assert (folder / "again/week 1.zip/entry.html.txt").read_text("utf8") == TEXT
 
 
+def test_a_broken_row_of_a_table_in_a_folder_is_listed(folder, pii_edu):
+    put(
+        folder / "in/a.csv",
+        'name,post\nIna Sorel,fine\nOdile,"never " closed"\nIna Sorel,fine too\n',
+    )
+    put(folder / "in/b.csv", 'name,post\nOdile,"never closed\n')
+    run = pii_edu("deidentify in --out clean --vault v")
+    assert run.exit_code == 1, run.output
+    assert "[E524] Record 1, on line 3, is broken" in run.stderr and "(a.csv)" in run.stderr
+    found = report(folder / "clean/report.json")
+    assert found["rows_left_out"] == [{"record": 1, "line": 3}] and found["documents"] == 1
+    assert [row["record"] for row in found["skipped"]["records"]] == [2]
+    rows = list(csv.reader(io.StringIO((folder / "clean/a.csv").read_text("utf8"))))
+    assert [row[1] for row in rows] == ["post", "fine", "fine too"]
+    assert "[E532]" in pii_edu("deidentify in --out strict --config strict=true").stderr
+    assert "(a.csv)" in pii_edu("deidentify in --out dry --dry-run").stderr
+    assert pii_edu("reidentify clean --vault v --out back").exit_code == 0
+    assert (folder / "back/a.csv").read_text().count("Ina Sorel") == 2
+
+
+def test_one_object_alone_is_a_document(folder, pii_edu):
+    thread = {"topic": "Maps", "posts": [{"author": "Ina Sorel", "text": "A map helps."}]}
+    put(folder / "in/forum.json", json.dumps(thread, indent=1))
+    run = pii_edu("deidentify in/forum.json --vault v")
+    assert run.exit_code == 0 and "the form of .json: their text does" in run.stderr, run.output
+    text = (folder / "forum.deidentified.txt").read_text()
+    assert "text: A map helps." in text and "Sorel" not in text
+    run = pii_edu("reidentify forum.deidentified.txt --vault v --out back.txt")
+    assert run.exit_code == 0 and "author: Ina Sorel" in (folder / "back.txt").read_text()
+    put(folder / "cut.json", '{\n"topic": "Maps",')
+    assert "[E521]" in pii_edu("deidentify cut.json --out o.json").stderr
+
+
+def test_the_run_says_at_its_start_what_comes_back(folder, pii_edu):
+    put(folder / "in/a.docx", plain_docx(TEXT))
+    run = pii_edu("deidentify in --out clean --vault v")
+    told = run.stderr.index("does not come back: the form of .docx: their text does")
+    assert run.stderr.index("way back: pii-edu reidentify 'clean' --vault 'v'") < told
+    assert told < run.stderr.index("1 documents")
+    assert report(folder / "clean/report.json")["vault"]["not_restored"]
+    put(folder / "in.csv", "id,note,essay\n1,x,I am Ina Sorel.\n")
+    line = "deidentify in.csv --out o.csv --vault v --text-column essay --drop note"
+    run = pii_edu(line, "--dry-run")
+    assert "--vault 'v' --text-column essay" in run.stderr
+    assert "does not come back: 1 columns that are dropped" in run.stderr
+
+
 UNSAFE = [
     ("E566", {"../a.txt": b"x"}),
     ("E566", {"/a.txt": b"x"}),
@@ -163,8 +211,8 @@ def test_links_and_long_files_are_set_aside(folder, pii_edu):
     put(folder / "in/d.txt", "word " * 10_500_000)
     assert pii_edu("deidentify in --out clean").exit_code == 1
     skipped = report(folder / "clean/report.json")["skipped"]["records"]
-    found = [(row["file"], row["code"]) for row in skipped]
-    assert found == [("b.txt", "E501"), ("c.txt", "E501"), ("d.txt", "E528")]
+    found = [(row["record"], row["code"]) for row in skipped]
+    assert found == [(2, "E501"), (3, "E501"), (4, "E528")]
 
 
 def test_dry_run_writes_nothing_and_says_what_would_be(folder, pii_edu):

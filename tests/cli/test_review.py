@@ -458,22 +458,30 @@ def test_the_sample_is_that_of_the_audit_and_gives_its_estimate(page, opened, pi
     assert run.exit_code == 0, run.output
     audited = report(Path("report.json"))["leak_estimate"]["documents"]
     assert audited["upper_95"] == told["upper_95"] and audited["with_a_miss"] == 3
-    assert "E650" in page.post("/secret/api/sample", json={"size": 5}).text
     assert page.post("/secret/api/sample", json={"size": 2}).json()["size"] == 3
-    assert page.post("/secret/api/sample", json={"size": 4}).json()["seed"] == told["seed"]
+    more = page.post("/secret/api/sample", json={"size": 5}).json()
+    assert (more["size"], more["seed"]) == (4, told["seed"])
     assert Decisions.load(opened.decisions.path).sample["records"] == [1, 2, 3, 4]
 
 
-def test_a_removed_header_is_shown_and_not_decided_about(opened):
-    row = opened.file.rows[2]
-    row["spans"].append([0, 7, "HEADER", "", 1.0, "header", "a header", "remove"])
-    opened._items.clear()
-    with pytest.raises(PiiError, match="E580"):
-        decide(opened, 2, REJECT, 0, 7)
-    decide(opened, 2, ADD, 0, 3, "NAME_STUDENT")  # a name that stands in it can be learned
-    opened.mark(2, True)
-    assert [essay.spans for essay in opened.gold()] == [((0, 3, "NAME_STUDENT"),)]
-    assert all(row["label"] != "HEADER" for row in view.values(opened, Wanted())["values"])
+def test_removed_lines_are_values_and_decided_about_together(opened):
+    lines = [(number, 0, len(TEXTS[number])) for number in (2, 4)]
+    for number, *where in lines:
+        opened.file.rows[number]["headers"] = [where]
+        opened._items.pop(number)
+    *_, last = view.values(opened, Wanted())["values"]
+    assert (last["label"], last["places"], last["hidden"]) == ("HEADER", 1, 1)
+    assert {entry.number for entry in listed(opened, Wanted(label="HEADER"))} == {2, 4}
+    with pytest.raises(PiiError, match="another label"):
+        opened.decide([(1, *at(1, "Ina Sorel")), lines[0]], REJECT)
+    opened.decide(lines, REJECT)
+    assert [item["label"] for item in opened.state(2)[1]] == ["HEADER"]
+    assert {item["label"] for item in opened.state(4)[1]} == {"NAME_CITED", "NAME_STUDENT"}
+    words = [(1, *at(1, "Buzan")), (1, *at(1, "Sorel", 1))]
+    opened.decide(words, RELABEL, "HEADER")  # of the same line
+    assert [item["end"] for item in opened.state(1)[1]] == [len(TEXTS[1])]
+    opened.mark(1, True)
+    assert "HEADER" not in {label for essay in opened.gold() for _, _, label in essay.spans}
 
 
 def test_five_thousand_documents_are_listed_in_time(folder, pii_edu, monkeypatch):

@@ -38,11 +38,10 @@ def page(request, chromium, folder, pii_edu):
 
     from pii_components.release.review_page import create_app
 
-    put(folder / "in.csv", csv_of())
-    assert (
-        pii_edu("deidentify in.csv --out clean.csv --id-column id --review-dir review").exit_code
-        == 0
-    )
+    width, text = request.param if isinstance(request.param, tuple) else (request.param, "")
+    put(folder / "in.csv", csv_of([("d1", text)]) if text else csv_of())
+    line = "deidentify in.csv --out clean.csv --id-column id --review-dir review"
+    assert pii_edu(f"{line} --config headers={'remove' if text else 'keep'}").exit_code == 0
     review = Review.open(folder / RUN)
     with socket.create_server(("127.0.0.1", 0)) as sock:
         host = f"127.0.0.1:{sock.getsockname()[1]}"
@@ -53,7 +52,7 @@ def page(request, chromium, folder, pii_edu):
         )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
         thread.start()
-        tab = chromium.new_page(viewport={"width": request.param, "height": 800})
+        tab = chromium.new_page(viewport={"width": width, "height": 800})
         wrong: list[str] = []
         tab.on("pageerror", lambda error: wrong.append(str(error)))
         tab.on("console", lambda line: wrong.append(line.text) if line.type == "error" else None)
@@ -324,3 +323,27 @@ def test_nothing_is_wider_than_the_window_and_every_control_has_a_name(page):
     ):
         assert name in said, said
     assert page.evaluate("document.querySelectorAll('#text .item[tabindex=\"0\"]').length") == 1
+
+
+LETTER = "Ina Sorel\nProf. Odile Prath\nDesign Studio 210\n\nThe map of my week\n\nI drew a map of my week, and it helps everyone who draws one.\n"
+
+
+@pytest.mark.parametrize("page", [(1280, LETTER), (400, LETTER)], indirect=True)
+def test_a_removed_line_is_kept_by_keyboard(page):
+    start(page)
+    assert current(page) == "Ina Sorel" and "removed" in page.inner_text("#span")
+    assert page.evaluate("document.querySelectorAll('#text .item.remove').length") == 3
+    press(page, "x")  # the line stays; the name in it comes next
+    assert current(page) == "Ina Sorel" and "NAME_STUDENT" in page.inner_text("#span")
+    release = page.inner_text("#release")
+    assert "[NAME_STUDENT]" in release and "Odile" not in release and "Studio" not in release
+    press(page, "u")
+    assert page.evaluate("document.querySelectorAll('#text .item.remove').length") == 3
+    press(page, "n", "n", "x")
+    assert "line stays" in page.get_attribute("#text [aria-current]", "data-tag")
+    press(page, "a", "Enter")  # it goes after all
+    assert values(page.review, 1, "add") == [("Design Studio 210", "HEADER")]
+    press(page, "i", "ArrowRight", "Enter")
+    page.select_option("#label", "HEADER")
+    press(page, "Enter")
+    assert values(page.review, 1, "add")[-1] == ("The map of my week", "HEADER")

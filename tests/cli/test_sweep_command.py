@@ -136,14 +136,31 @@ def test_what_detection_left_of_a_class_list_is_told(listed, pii_edu, monkeypatc
 
 
 def test_what_was_taken_of_a_class_list_is_told(listed, pii_edu):
-    put(listed / "class.csv", "given,family,Ilse Okoro,Clan\nHope,Adeyink,1,x\nWill,Tarrow,2,y\n")
-    lines = ("2 people: given, family", "not understood, and not used: column 3, Clan")
-    for command in (RUN, "detect in.jsonl"):
+    put(listed / "class.csv", "given,family,Ilse Okoro,Clan,\nHope,Adeyink,1,x,5\nWill,,2,y,6\n")
+    lines = ("2 people: given, family", "not understood, and not used: column 3, Clan, column 5")
+    for command in (f"{RUN} --dry-run", RUN, "detect in.jsonl"):
         run = pii_edu(f"{command} --roster class.csv")
         assert run.exit_code == 0 and all(line in run.stderr for line in lines), run.output
-    taken = {"people": 2, "read": ["given", "family"], "not_understood": ["column 3", "Clan"]}
+        assert "no family name was read: 1" in run.stderr
+    taken = {"people": 2, "read": ["given", "family"], "without_family_name": 1}
+    taken["not_understood"] = ["column 3", "Clan", "column 5"]
     assert report(listed / "report.json")["class_list"] == taken
     assert "2 people: given, family; looked for" in (listed / "report.html").read_text("utf8")
+
+
+def test_a_class_list_makes_the_corpus_the_scope(listed, pii_edu):
+    put_texts(
+        listed / "in.jsonl", ["By JANE LEFMO", "I asked Lefmo, J. and beefmo.", "Thanks, Jane!"]
+    )
+    run = pii_edu(f"{RUN} --roster class.csv")
+    assert run.exit_code == 0 and "one surrogate in all files (scope = corpus)" in run.stderr
+    assert report(listed / "report.json")["scope"] == "corpus"
+    full, turned, given = texts_of(listed / "out.jsonl")
+    first, last = full.removeprefix("By ").title().split()
+    assert turned.startswith(f"I asked {last}, {first[0]}. and ") and given == f"Thanks, {first}!"
+    run = pii_edu(f"{RUN} --roster class.csv --overwrite --config scope=document")
+    assert run.exit_code == 0 and "scope = corpus" not in run.stderr
+    assert report(listed / "report.json")["scope"] == "document"
 
 
 def test_names_of_a_class_list_in_names_of_files_and_columns_are_seen(folder, pii_edu):

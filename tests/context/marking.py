@@ -100,7 +100,7 @@ def pipeline() -> Language:
 @cache
 def learned() -> PersonModel:
     """RETURNS (PersonModel): What the people of TEXTS teach."""
-    from pii_components.training.classifier import collect, fit
+    from scripts.classifier import collect, fit
 
     texts = [labelled(text, str(n)) for n, text in enumerate(TEXTS)]
     return fit(collect(pipeline(), texts), l2=0.3)

@@ -62,22 +62,6 @@ def test_stats_count_what_is_written(built):
     assert stats["train"]["NAME_STUDENT"] > 20
 
 
-def test_uncut_texts_are_as_long_as_those_of_dev(built, assets, tmp_path):
-    out, stats, _ = built
-    uncut, _ = build_corpus(assets, tmp_path, seed=1, scale=0.2, uncut=True)
-    assert uncut["dev"] == stats["dev"] and uncut["test"] == stats["test"]
-    means = [one["train"]["tokens"] / one["train"]["documents"] for one in (uncut, stats)]
-    assert means[0] > 1.5 * means[1]
-
-
-def test_only_training_texts_are_perturbed(assets, tmp_path):
-    how = {"seed": 1, "scale": 0.1, "uncut": True, "crapii": False}
-    build_corpus(assets, tmp_path, change=lambda filled, rng: Filled("CHANGED"), **how)
-    for split in (*SPLITS, "dev_worn"):
-        changed = {text == "CHANGED" for text in texts_of(tmp_path / f"{split}.spacy")}
-        assert changed in ({split in ("train", "dev_worn")}, set())
-
-
 def test_carriers_are_added_to_train_only_and_short_texts_left_out(assets, tmp_path):
     folder = tmp_path / "assets"
     shutil.copytree(assets, folder)
@@ -90,7 +74,7 @@ def test_carriers_are_added_to_train_only_and_short_texts_left_out(assets, tmp_p
     (folder / "scenes").mkdir()
     short = "%%\nid: s_{0}\n---\nI met {{{{friend.full}}}} at gate {0}, and we spoke of the rain there.\n"
     (folder / "scenes" / "s.txt").write_text("".join(short.format(n) for n in range(40)), "utf8")
-    how = {"seed": 1, "scale": 0.02, "uncut": True}
+    how = {"seed": 1, "scale": 0.02}
     kinds = {"plain": {}, "more": {"carriers": 4.0}, "essays": {"scenes": False}}
     made = {kind: build_corpus(folder, tmp_path / kind, **how | kinds[kind])[0] for kind in kinds}
     assert made["more"]["train"]["documents"] > made["plain"]["train"]["documents"] + 40
@@ -128,7 +112,7 @@ def test_reader_shuffles_and_thins(built):
 def test_what_is_not_there_is_a_coded_error(tmp_path):
     with pytest.raises(PiiError, match="E604"):
         list(make_essay_corpus(tmp_path / "none.spacy")(spacy.blank("en")))
-    with pytest.raises(PiiError, match="E603"):
+    with pytest.raises(PiiError, match="E552"):
         build_corpus(tmp_path, tmp_path / "out")
 
 
@@ -167,8 +151,6 @@ def test_crapii_goes_where_the_paper_has_it(assets, tmp_path):
 
     here = {"train": "Zyx base_train", "dev": "Zyx verifier_train", "test": "Zyx test"}
     assert found("out") == {split: [text] for split, text in here.items()}
-    build_corpus(folder, tmp_path / "without", seed=1, scale=0.1, crapii=False)
-    assert not any(found("without").values())
 
 
 def test_gold_between_token_boundaries_is_masked():

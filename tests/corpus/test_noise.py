@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from pii_components.corpus.build import RECIPES, Tally, TemplateFiller, from_essays, split_of
 from pii_components.corpus.noise import (
-    BESIDE,
     MARKS,
     NATIVE,
     DocumentNoise,
@@ -24,8 +23,6 @@ from pii_components.corpus.noise import (
     noisy_detail,
     noisy_name,
     perturbations,
-    training_change,
-    training_perturbations,
 )
 from pii_components.corpus.templates import (
     Slot,
@@ -34,7 +31,7 @@ from pii_components.corpus.templates import (
     read_tables,
     read_templates,
 )
-from pii_components.labels import ROLES, is_name
+from pii_components.labels import ROLES
 from pii_components.names.table import name_table
 from pii_components.ruler.tokenizer import make_student_tokenizer
 
@@ -252,38 +249,3 @@ def test_a_name_in_another_script_is_the_same_throughout():
     one = perturb("name_hebrew")
     names = [v for v, label in zip(values(one), labels(one), strict=True) if label[-3:] == "ENT"]
     assert names[0] == names[2] and names[0].split()[0] == names[1]
-
-
-# --- perturbed copies to train on
-
-SPANS = (
-    (5, 14, "NAME_STUDENT"),
-    (26, 30, "NAME_CONNECTED"),
-    (35, 43, "NAME_CITED"),
-    (57, 61, "NAME_CONNECTED"),
-)
-TEXT = "I am Ana Lopez. My friend Budi met Kim Moss, the author; Budi lives at Mill Road 3.\n"
-
-
-@pytest.mark.parametrize("change", training_perturbations(), ids=lambda p: p.name)
-def test_training_changes_do_not_depend_on_roles(change):
-    swapped = {"NAME_STUDENT": "NAME_CITED"}
-    other = tuple((s, e, swapped.get(label, "NAME_STUDENT")) for s, e, label in SPANS)
-    for seed in range(5):
-        one = change.change(Filled(TEXT, SPANS), random.Random(seed))
-        two = change.change(Filled(TEXT, other), random.Random(seed))
-        assert one.text == two.text and [s[:2] for s in one.spans] == [s[:2] for s in two.spans]
-        assert all(map(is_name, labels(one)))
-
-
-def test_a_share_of_the_texts_is_changed():
-    filled, rng = Filled(TEXT, SPANS, ((71, 82),)), random.Random(7)
-    found = [training_change(0.5)(filled, rng) for _ in range(200)]
-    assert 70 < sum(one != filled for one in found) < 105
-    assert all(len(one.unlabelled) == 1 for one in found)
-
-
-def test_somebody_of_the_same_role_stands_beside():
-    found = [BESIDE.change(Filled(TEXT, SPANS), random.Random(seed)) for seed in range(40)]
-    assert all(set(labels(one)) == set(labels(Filled(TEXT, SPANS))) for one in found)
-    assert max(len(one.spans) for one in found) > len(SPANS)

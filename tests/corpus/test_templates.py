@@ -4,20 +4,17 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from pii_components.cli.app import app
 from pii_components.corpus.templates import (
     WHO_ROLES,
     Slot,
-    check,
     parse_parts,
     read_file,
     read_fragments,
     read_templates,
 )
 from pii_components.errors import PiiError
-from pii_components.labels import ID_NUM, LABELS, PHONE_NUM, ROLES, STREET_ADDRESS, USERNAME
+from pii_components.labels import LABELS, ROLES
 
 CASES = json.loads(
     (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")
@@ -42,9 +39,7 @@ def test_what_is_not_a_slot_is_a_coded_error(text):
     assert error.value.code == "E601" and "x.txt" in str(error.value)
 
 
-def test_front_matter_must_name_the_file_and_essays_must_be_there(tmp_path):
-    with pytest.raises(PiiError, match="E603"):
-        check(tmp_path)
+def test_front_matter_must_name_the_file(tmp_path):
     path = tmp_path / "one.txt"
     path.write_text("id: two\n---\ntext", "utf8")
     with pytest.raises(PiiError, match="E601"):
@@ -72,40 +67,6 @@ def write_essay(folder, ident, text):
     (folder / "essays" / f"{ident}.txt").write_text(f"id: {ident}\n---\n{text}\n", "utf8")
 
 
-SAYS = "the river was low that spring and we walked across it on the stones with our shoes in our hands while {{friend.first}} sang"
-
-
-def test_check_finds_copies_broken_slots_and_bare_names(tmp_path):
-    write_essay(tmp_path, "one", f"At home {SAYS}.")
-    write_essay(tmp_path, "two", f"In town {SAYS.replace('friend', 'student')}!")
-    bare = "yesterday Maria Gomez rang from ana@example.org about the roof"
-    write_essay(tmp_path, "three", f"Nothing here is like the others, and {bare}.")
-    write_essay(tmp_path, "four", "A slot {{student.shoe}} that nobody knows")
-    found = check(tmp_path)
-    assert [(a, b) for a, b, _ in found.near] == [("one", "two")] and found.failed
-    assert [err.code for err in found.broken] == ["E601"]
-    assert found.names == {"three": ["Maria Gomez", "ana@example.org"]}
-    assert (found.essays, found.clean, found.labels["NAME_CONNECTED"]) == (3, 1, 1)
-    shown = CliRunner().invoke(app, ["corpus", "check", str(tmp_path)])
-    assert shown.exit_code == 1 and "one and two" in shown.output and "E601" in shown.output
-    assert "Gomez" not in shown.output
-    listed = CliRunner().invoke(app, ["corpus", "check", str(tmp_path), "--names"])
-    assert "Maria Gomez" in listed.output
-    (tmp_path / "accepted_names.txt").write_text("Maria Gomez\nana@example.org\n", "utf8")
-    assert not check(tmp_path).names
-
-
-def test_essay_in_another_encoding_is_named_and_the_others_are_checked(tmp_path):
-    (tmp_path / "essays").mkdir()
-    essay = "id: {}\n---\nI drew this map, naïve as it is.\n"
-    (tmp_path / "essays" / "a.txt").write_bytes(essay.format("a").encode("latin-1"))
-    # As an editor of Windows saves it.
-    (tmp_path / "essays" / "b.txt").write_bytes(essay.format("b").encode("utf-8-sig"))
-    found = check(tmp_path)
-    assert [err.code for err in found.broken] == ["E501"] and "a.txt" in str(found.broken[0])
-    assert found.essays == 1 and found.failed
-
-
 def test_scenes_stand_many_to_a_file_and_are_read_among_the_essays(tmp_path):
     write_essay(tmp_path, "b_essay", "An essay by {{student.full}}.")
     (tmp_path / "scenes").mkdir()
@@ -128,15 +89,3 @@ def test_scenes_stand_many_to_a_file_and_are_read_among_the_essays(tmp_path):
         scenes.write_text(broken, "utf8")
         with pytest.raises(PiiError, match="E601.*a.txt after"):
             read_file(scenes)
-    assert [err.code for err in check(tmp_path).broken] == ["E601"] and check(tmp_path).essays == 1
-
-
-@needs_assets
-def test_shipped_essays_pass_the_check_and_are_as_many_as_promised():
-    found = check(ASSETS)
-    assert not found.failed, (found.broken, found.near)
-    assert not found.names, found.names
-    assert found.essays >= 400 and found.clean >= 120
-    assert all(
-        found.labels[label] >= 60 for label in (USERNAME, STREET_ADDRESS, PHONE_NUM, ID_NUM)
-    ), found.labels

@@ -5,9 +5,8 @@ import json
 import pytest
 
 from pii_components.evaluate.gold import Run
-from pii_components.evaluate.report import describe_data, score_report, write_report
+from pii_components.evaluate.report import describe_data, print_score, score_report, write_report
 from pii_components.evaluate.systems import run_system, spacy_system
-from pii_components.evaluate.tables import print_score
 from pii_components.profiles import Profile
 
 KAGGLE = Profile.load("kaggle")

@@ -7,8 +7,7 @@ import spacy
 from invented import CASES
 
 from pii_components.errors import PiiError
-from pii_components.evaluate.gold import file_sha256, read_gold
-from pii_components.evaluate.predictions import read_predictions
+from pii_components.evaluate.gold import file_sha256, read_gold, read_predictions
 from pii_components.evaluate.report import check_gold, score_report
 from pii_components.evaluate.systems import parse_spec, run_spec
 from pii_components.files.formats.base import ReadStats

@@ -15,7 +15,7 @@ from spacy.tokens import DocBin
 
 from pii_components.errors import PiiError
 from pii_components.evaluate import systems
-from pii_components.evaluate.predictions import TYPES, read_predictions, write_run
+from pii_components.evaluate.gold import TYPES, read_predictions, write_run
 from pii_components.evaluate.systems import (
     make_system,
     parse_spec,
@@ -119,7 +119,7 @@ def test_a_path_is_a_spec_even_with_a_name_or_an_equals_sign(folder):
     "text", ["presidio-xl", "", ":", "=azure", "no/such/folder", "x=nothing", "Presidio-md"]
 )
 def test_an_unknown_system_is_an_error_that_lists_the_known_ones(text):
-    with pytest.raises(PiiError, match=r"\[E740\]") as error:
+    with pytest.raises(PiiError, match=r"\[E519\]") as error:
         parse_spec(text)
     assert all(name in str(error.value) for name in systems.LOADERS)
     assert "no/such" not in str(error.value)
@@ -130,7 +130,7 @@ def test_a_list_keeps_its_order_and_names_nothing_twice(folder):
         f"presidio-md:{folder}, spacy:{folder},b=spacy:{folder},{folder},"
     )
     assert [spec.name for spec in specs] == ["presidio-md", "spacy", "b", "persons"]
-    with pytest.raises(PiiError, match=r"\[E709\].*NAME="):
+    with pytest.raises(PiiError, match=r"\[E519\].*NAME="):
         systems.parse_systems(f"presidio:{folder},presidio:{folder}")
 
 
@@ -217,8 +217,8 @@ def test_a_run_comes_back(nlp, gold, tmp_path):
 @pytest.mark.parametrize(
     ("content", "code"),
     [
-        ('{"data_sha256": "ab"}\n{"document": "1"}\n', "E729"),
-        ('{"data_sha256": "ab"}\n[]\n', "E729"),
+        ('{"data_sha256": "ab"}\n{"document": "1"}\n', "E900"),
+        ('{"data_sha256": "ab"}\n[]\n', "E900"),
         ('{"data_sha256": "abd"}\n', "E705"),
     ],
 )

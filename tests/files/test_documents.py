@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from pii_components.files.documents import read_document
 from pii_components.files.record import Record, Skip
 from pii_components.files.sources import open_source, read_file
 from pii_components.files.writers import open_writer
+from pii_components.offsets import Replacement, apply_replacements
 from scripts.common import make_pdf
 from tests.files.made_docx import full_docx, part, plain_docx, repack, run
 
@@ -251,7 +253,18 @@ def test_a_document_becomes_a_text(tmp_path):
     assert item.id == "essay.docx.txt"
 
 
-def copied(source: Path, out: Path, change: Callable[[str], str] = str) -> list[str]:
+def replaced(old: str, new: str) -> Callable[[str], tuple]:
+    """What makes another text, and says how the first leads there."""
+
+    def change(text: str) -> tuple:
+        found = [Replacement(m.start(), m.end(), new) for m in re.finditer(old, text)]
+        made, offsets = apply_replacements(text, found)
+        return made, None, offsets
+
+    return change
+
+
+def copied(source: Path, out: Path, change: Callable[[str], tuple] = lambda text: (text,)):
     """Read a folder, an archive or a file and write it. RETURNS (list[str]): Codes of what was skipped."""
     opened = open_source(source)
     writer = open_writer(opened, out)
@@ -261,7 +274,7 @@ def copied(source: Path, out: Path, change: Callable[[str], str] = str) -> list[
         if isinstance(item, Skip):
             codes.append(item.code)
         else:
-            writer.write(item, change(item.text))
+            writer.write(item, *change(item.text))
     writer.finish()
     return codes
 
@@ -298,7 +311,7 @@ def test_a_table_in_a_folder_stays_a_table(tmp_path):
     (first, second) = open_source(tmp_path / "in")
     (again, converted) = open_source(tmp_path / "same")
     assert (again.text, converted.text) == (first.text, second.text)
-    copied(tmp_path / "in", tmp_path / "out", lambda text: text.replace("Ina", "Odile: B"))
+    copied(tmp_path / "in", tmp_path / "out", replaced("Ina", "Odile: B"))
     assert (tmp_path / "out/b.xlsx.csv").read_bytes() == b"name,n\r\nOdile: B,7\r\n"
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pii_components.llm.align import align, free_marks, mark, unmark
+from pii_components.llm.marker import align, free_marks, mark, unmark
 
 MARKS = {"NAME_STUDENT": ("@@@", "###"), "EMAIL": ("QQQ", "^^^")}
 TAIL = " Further words of the essay stand here and say nothing about anybody at all, as essays do."

@@ -8,8 +8,7 @@ pytest.importorskip("spacy_llm")
 from pii_components.errors import PiiError
 from pii_components.labels import NAME_CITED
 from pii_components.llm import Reply, read_toml
-from pii_components.llm.align import unmark
-from pii_components.llm.marker import make_marker_task, shards_of
+from pii_components.llm.marker import make_marker_task, shards_of, unmark
 from pii_components.spans import Candidate, write_spans
 
 TEXT = "Essay by Lena Ruiz. According to Freire (1970) education frees people. I wrote this with Omar Diallo in spring."
@@ -45,7 +44,7 @@ def test_examples_can_be_left_out_and_are_their_texts():
 
 
 def test_settings_that_cannot_be_met_are_refused():
-    for settings, code in (({"labels": ["SHOE_SIZE"]}, "E519"), ({"max_shard": 100}, "E903")):
+    for settings, code in (({"labels": ["SHOE_SIZE"]}, "E519"), ({"max_shard": 100}, "E650")):
         with pytest.raises(PiiError, match=code):
             make_marker_task(**settings)
 
@@ -63,7 +62,7 @@ def test_long_texts_go_in_shards_that_end_at_sentences_and_overlap():
         bounds[0][0] == 0 and bounds[-1][1] == len(text) and all(b - a <= 5000 for a, b in bounds)
     )
     assert shards_of("x" * 25_000, 5000)[-1][1] == 25_000
-    with pytest.raises(PiiError, match="E903"):
+    with pytest.raises(PiiError, match="E650"):
         run(make_marker_task(), text, str, 600)
 
 

@@ -9,8 +9,16 @@ pytest.importorskip("openai")
 
 from pii_components.errors import PiiError
 from pii_components.llm import Prompt, Reply
-from pii_components.llm.cost import Prices, Usage, estimate, total
-from pii_components.llm.models import ChatModel, is_local, make_openai_compatible, make_panel
+from pii_components.llm.models import (
+    ChatModel,
+    Prices,
+    Usage,
+    estimate,
+    is_local,
+    make_openai_compatible,
+    make_panel,
+    total,
+)
 from tests.llm.server import completion, serving
 
 QUICK = {"key_env": "", "tries": 3, "timeout": 5.0}
@@ -88,7 +96,7 @@ def test_what_fails_every_call_ends_the_run_at_once(status):
     refusal = status, {"error": {"message": "Ana Lopez"}}
     with pytest.raises(PiiError) as err:
         asking(lambda body, number: refusal, [str(i) for i in range(50)], concurrency=2)
-    assert err.value.code == "E913" and "Ana" not in str(err.value)
+    assert err.value.code == "E748" and "Ana" not in str(err.value)
 
 
 def test_what_is_sent(monkeypatch):
@@ -166,8 +174,7 @@ def test_prices_and_the_sum_of_a_run(tmp_path):
     assert report["models"][1]["errors"] == {"E914": 1} and json.dumps(report)
     unknown = Usage("mystery", "example.com", False)
     assert total([unknown], prices, words=10)["usd"] is None
-    with pytest.raises(PiiError, match="E920"):
-        prices.cost("mystery", 1, 1)
+    assert prices.cost("mystery", 1, 1) is None
     for price in ("{ in = -1, out = 2 }", "{ in = 1 }", "2", '"free"'):
         (tmp_path / "p.toml").write_text(f"[models]\nx = {price}\n")
         with pytest.raises(PiiError, match="E900"):

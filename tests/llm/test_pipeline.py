@@ -12,7 +12,7 @@ pytest.importorskip("spacy_llm")
 pytest.importorskip("openai")
 
 from pii_components.errors import PiiError
-from pii_components.llm.cost import Prices
+from pii_components.llm.models import Prices
 from pii_components.llm.pipeline import add_components, llm_parts
 from tests.cli.conftest import KEY, put, table
 from tests.llm.server import completion, serving
@@ -90,9 +90,9 @@ def test_where_components_go(model, tmp_path):
     [
         (("http://127.0.0.1:9/v1", "https://api.openai.com/v1"), "E911"),
         (('key_env = ""', 'key_env = "NOT_SET_ANYWHERE"'), "E746"),
-        (('"pii_edu.OpenAICompatible.v1"', '"spacy.GPT-4.v3"'), "E918"),
+        (('"pii_edu.OpenAICompatible.v1"', '"spacy.GPT-4.v3"'), "E519"),
         (('"span_ruler", "llm"', '"pii_nerr", "llm"'), "E519"),
-        (('factory = "llm"', 'factory = "sentencizer"'), "E943"),
+        (('factory = "llm"', 'factory = "sentencizer"'), "E900"),
         (("[components.llm.task]", "[components.llm.task"), "E501"),
         (("control = false", 'votes = "chance"'), "E519"),
         (("control = false", "no_such_setting = 1"), "E517"),
@@ -160,7 +160,7 @@ def test_a_run_that_a_wrong_key_ends_is_taken_up(pii_edu, folder):
     ) as (endpoint, fake):
         args = (*DEIDENTIFY, f"llm={config(folder, endpoint)}", "--config", "batch_size=8")
         done = pii_edu(*args)
-        assert done.exit_code == 3 and "E913" in done.stderr, done.stderr
+        assert done.exit_code == 3 and "E748" in done.stderr, done.stderr
         good[0], before = True, len(fake.asked)
         done = pii_edu(*args, "--resume")
     assert done.exit_code == 0 and len(fake.asked) - before == 2 * (40 - 16)

@@ -93,7 +93,7 @@ def test_one_question_for_all_mentions_of_a_string():
 def test_unsure_unreadable_refused_or_missing_means_t(answer):
     found, done, _ = run(make(**DOC), lambda text, control, prompt: "T" if control else answer)
     assert set(found.values()) == {NAME_STUDENT}
-    assert {note[0] for note in done._.llm_notes} == {getattr(answer, "code", "") or "E933"}
+    assert {note[0] for note in done._.llm_notes} == {getattr(answer, "code", "") or "E914"}
     assert done._.pii_failed is None
 
 

@@ -20,14 +20,13 @@ pytest.importorskip("onnxruntime")
 
 TEXTS = ["My name is Ana Lopez.\n\nThank you", "the name of " * 60 + "Ana-Lopez!"]
 TEXTS += ["", " \n ", "Write to ana@lopez.org", "ａｎａ l\u200bopez"]
-QUANTIZED = pytest.mark.parametrize("quantized", [False, True])
 
 
 @pytest.fixture(scope="module")
 def converted(trained):
-    from pii_components.training.onnx_export import with_onnx_encoder
+    from pii_components.training.encoder import with_onnx_encoder
 
-    return {each: with_onnx_encoder(trained, quantized=each) for each in (False, True)}
+    return with_onnx_encoder(trained)
 
 
 def shim_of(nlp):
@@ -50,10 +49,9 @@ def differ(nlp, other):
     return max(float(numpy.abs(one - two).max(initial=0)) for one, two in pairs)
 
 
-@QUANTIZED
-def test_it_says_what_torch_says(trained, converted, quantized):
-    new = converted[quantized]
-    assert differ(trained, new) < (0.03 if quantized else 0.002)
+def test_it_says_what_torch_says(trained, converted):
+    new = converted
+    assert differ(trained, new) < 0.03
     assert new.pipe_names == trained.pipe_names
     one, two = (nlp.config["components"]["transformer"]["model"] for nlp in (new, trained))
     assert one["with_spans"] == two["with_spans"]
@@ -64,7 +62,7 @@ def test_it_says_what_torch_says(trained, converted, quantized):
 
 
 def test_neighbours_and_threads_change_nothing(converted):
-    nlp = converted[True]
+    nlp = converted
     together = probabilities(nlp)
     for text, probs in zip(TEXTS, together, strict=True):
         (alone,) = probabilities(nlp, [text])
@@ -88,25 +86,22 @@ def without(**params):
     return metadata.EntryPoints(e for e in found if not e.value.startswith("spacy_curated"))
 metadata.entry_points = without
 import spacy
-for path in sys.argv[1:]:
-    doc = spacy.load(path)("My name is Ana Lopez.")
-    print([(s.start_char, s.end_char, s.label_) for s in doc.spans["pii"]])
+doc = spacy.load(sys.argv[1])("My name is Ana Lopez.")
+print([(s.start_char, s.end_char, s.label_) for s in doc.spans["pii"]])
 assert sys.modules["torch"] is None
 """
 
 
 def test_saved_pipelines_need_no_torch(converted, tmp_path):
-    paths = [str(tmp_path / str(quantized)) for quantized in converted]
-    for nlp, path in zip(converted.values(), paths, strict=True):
-        nlp.to_disk(path)
-    command = [sys.executable, "-c", LOADED, *paths]
+    converted.to_disk(tmp_path)
+    command = [sys.executable, "-c", LOADED, str(tmp_path)]
     out = subprocess.run(command, capture_output=True, text=True, check=False)
     assert out.returncode == 0, out.stderr[-2000:]
-    assert out.stdout.splitlines() == ["[(11, 20, 'NAME_STUDENT')]"] * 2
+    assert out.stdout.splitlines() == ["[(11, 20, 'NAME_STUDENT')]"]
 
 
 def test_bytes_and_pickle_round_trip(converted):
-    nlp = converted[True]
+    nlp = converted
     shim = shim_of(nlp)
     shim.session()
     other = pickle.loads(pickle.dumps(shim))
@@ -117,14 +112,14 @@ def test_bytes_and_pickle_round_trip(converted):
 
 
 def test_several_processes_after_a_session(converted):
-    nlp = converted[True]
+    nlp = converted
     nlp("My name is Ana Lopez.")
     docs = list(nlp.pipe([text for text, _ in TRAIN], n_process=2, batch_size=2))
     assert [found(doc) for doc in docs] == [as_read(spans) for _, spans in TRAIN]
 
 
 def test_head_trains_encoder_stays(trained):
-    from pii_components.training.onnx_export import with_onnx_encoder
+    from pii_components.training.encoder import with_onnx_encoder
 
     nlp = with_onnx_encoder(trained)
     shim = shim_of(nlp)
@@ -137,7 +132,7 @@ def test_head_trains_encoder_stays(trained):
 
 
 def test_no_encoder_is_a_coded_error(converted):
-    nlp = converted[True]
+    nlp = converted
     with nlp.select_pipes(disable="transformer"), pytest.raises(PiiError, match="E108"):
         nlp("My name is Ana Lopez.")
     doc = Doc(nlp.vocab, words=["a", "b"])
@@ -155,7 +150,7 @@ OTHERS = {"hidden_act": "relu", "@architectures": ALBERT, "with_spans": WITH_SPA
 
 @pytest.mark.parametrize("key", OTHERS)
 def test_other_encoders_are_coded_errors(trained, key):
-    from pii_components.training.onnx_export import check_settings
+    from pii_components.training.encoder import check_settings
 
     settings = {**trained.config["components"]["transformer"]["model"], key: OTHERS[key]}
     with pytest.raises(PiiError, match="E110"):

@@ -82,7 +82,6 @@ OPTIONS = [
     ({}, TWO),
     ({"labels": "ours"}, [("NAME_STUDENT", "Ana Lopez"), ("NAME_INSTRUCTOR", "Ms. Roe")]),
     ({"cited": "own"}, TWO + CITED),
-    ({"return_cited": True}, TWO + CITED),  # its name up to 0.12
     ({"cited": "person"}, ALL),
     (
         {"cited": "own", "labels": "ours", "supported_entities": ["NAME_CITED"]},

@@ -1,12 +1,9 @@
-"""Presidio's REST API: the bytes of its services, limits and logs, the process that can be ended, and the server as a whole."""
+"""Presidio's REST API: the bytes of its services, limits and logs, and the server as a whole."""
 
 import json
 import logging
 import signal
-import socket
 import sys
-import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -17,7 +14,7 @@ pytest.importorskip("presidio_analyzer")
 import httpx
 import regex
 import spacy
-from presidio_analyzer import AnalyzerEngine, AnalyzerRequest, PatternRecognizer, RecognizerRegistry
+from presidio_analyzer import AnalyzerEngine, PatternRecognizer, RecognizerRegistry
 from presidio_analyzer.nlp_engine import SpacyNlpEngine
 from presidio_analyzer.predefined_recognizers import (
     CreditCardRecognizer,
@@ -28,14 +25,18 @@ from presidio_anonymizer import AnonymizerEngine, DeanonymizeEngine
 from presidio_anonymizer.services.app_entities_convertor import AppEntitiesConvertor
 
 from pii_components.cli.common import DONE
-from pii_components.errors import Errors, PiiError
+from pii_components.errors import PiiError
 from pii_components.presidio import build_analyzer
-from pii_components.presidio.answers import Services, answer, build_services, log_without_texts
 from pii_components.presidio.operators import PiiEduAnonymizer, PiiEduDeanonymizer
-from pii_components.presidio.serve import Worker, create_app
+from pii_components.presidio.serve import (
+    Services,
+    answer,
+    build_services,
+    create_app,
+    log_without_texts,
+)
 from pii_components.presidio.settings import ServeSettings
 
-from . import stub
 from .common import SERVE_KEY, SERVE_TEXT, ask, ruler_pipeline, server
 
 ANSWERS = json.loads(
@@ -49,22 +50,9 @@ FOUND = [
 ]
 
 
-class Here:
-    """A worker without a process."""
-
-    def __init__(self, services=None, reply=None):
-        self.services, self.reply, self.asked, self.is_ready = services, reply, [], True
-
-    def ask(self, path, content):
-        self.asked.append(path)
-        if isinstance(self.reply, Exception):
-            raise self.reply
-        return self.reply or answer(self.services, path, content)
-
-
 def app_of(services, **settings):
     asked = ServeSettings(**settings)
-    return create_app(asked, Here(services and services._replace(settings=asked)))
+    return create_app(asked, (services or Services())._replace(settings=asked))
 
 
 def body(text=SERVE_TEXT, language="en", **more):
@@ -200,16 +188,6 @@ def test_pattern_out_of_time_fails(ours, monkeypatch):
     assert status == 504 and "[E855]" in text
 
 
-def test_failures_of_the_worker():
-    late = create_app(ServeSettings(), Here(reply=TimeoutError()))
-    response = ask(late, "POST", "/analyze", json=body())
-    assert response.status_code == 504
-    assert response.json()["error"].startswith("[E855] There was no answer within 60.0 seconds")
-    gone = create_app(ServeSettings(), Here(reply=PiiError(Errors.E517, model="m", reason="r")))
-    assert ask(gone, "POST", "/analyze", json=body()).status_code == 503
-    assert ask(gone, "GET", "/recognizers").json()["error"].startswith("[E517]")
-
-
 @pytest.mark.parametrize(
     ("asked", "status"),
     [
@@ -221,27 +199,9 @@ def test_failures_of_the_worker():
     ],
 )
 def test_only_allowed_hosts(asked, status):
-    names = ServeSettings().allowed_hosts + ",pii.school.example"
-    app = app_of(None, allowed_hosts=names)
+    app = app_of(None, allowed_hosts="pii.school.example")
     assert ask(app, "GET", "/health", host=asked).status_code == status
     assert ask(app_of(None, allowed_hosts="*"), "GET", "/health", host=asked).status_code == 200
-
-
-def test_openapi_is_complete(ours):
-    told = ask(app_of(ours), "GET", "/openapi.json").json()
-    assert len(told["paths"]) == 8
-    for path, methods in told["paths"].items():
-        for method, about in methods.items():
-            assert {"200", "503"} <= set(about["responses"]), path
-            if method == "post":
-                assert {"400", "413", "415", "500", "504"} <= set(about["responses"])
-                shown = about["requestBody"]["content"]["application/json"]["schema"]
-                assert "text" in shown["required"]
-    (schema,) = told["paths"]["/analyze"]["post"]["requestBody"]["content"].values()
-    assert set(schema["schema"]["properties"]) == set(vars(AnalyzerRequest(body())))
-    names = set(told["components"]["schemas"])
-    refs = {part.split('"')[0] for part in json.dumps(told).split("#/components/schemas/")[1:]}
-    assert refs <= names
 
 
 def test_settings_check_themselves(monkeypatch):
@@ -249,15 +209,15 @@ def test_settings_check_themselves(monkeypatch):
     monkeypatch.setenv("PII_EDU_SERVE_MAX_BYTES", "2000")
     settings = ServeSettings.from_env()
     assert (settings.max_bytes, build_services(settings).analyzer) == (2000, None)
-    for name, value in (("service", "all"), ("max_bytes", 0), ("time_limit", 0), ("maxbytes", 1)):
-        with pytest.raises(ValueError, match=name):
+    for name, value in (("service", "all"), ("max_bytes", 0), ("batch_size", 0), ("maxbytes", 1)):
+        with pytest.raises((ValueError, TypeError), match=name):
             ServeSettings(**{name: value})
 
 
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("supported_languages: [en]\n", "E853"),
+        ("supported_languages: [en]\n", "E900"),
         (None, "E900"),
         (
             "nlp_configuration: {nlp_engine_name: spacy, models: [{lang_code: en, model_name: en_pii_edv}]}",
@@ -275,7 +235,7 @@ def test_presidio_downloads_no_pipeline(text, code, tmp_path, monkeypatch):
     if text:
         file.write_text(text, "utf8")
     with pytest.raises(PiiError, match=code):
-        build_services(ServeSettings(service="analyzer", config=str(file)))
+        build_services(ServeSettings(service="analyzer", analyzer_conf_file=str(file)))
 
 
 def test_words_of_a_text_do_not_stay(ours):
@@ -300,40 +260,11 @@ def test_mistake_inside_stays_inside(ours, caplog, monkeypatch):
     assert "KeyError in " in caplog.text and "Sorel" not in caplog.text
 
 
-def test_work_is_ended_and_begun_anew():
-    worker = Worker(stub.work, limit=1.5)
-    assert worker.ask("a", 0) == (200, "a")
-    seen, over = set(), threading.Event()
-
-    def look():
-        while not over.wait(0.001):
-            seen.add(worker.is_ready)
-
-    watch = threading.Thread(target=look)
-    watch.start()
-    begun = time.monotonic()
-    with pytest.raises(TimeoutError):
-        worker.ask("sleep", 600)
-    assert time.monotonic() - begun < 60
-    over.set()
-    watch.join()
-    assert seen == {True, False} and worker.is_ready
-    assert worker.ask("b", 0) == (200, "b")
-    with pytest.raises(PiiError, match="E517"):
-        worker.ask("die", 0)
-    assert worker.ask("c", 0) == (200, "c")
-    worker.stop()
-    assert not worker.process.is_alive()
-    with pytest.raises(PiiError, match="E516"):
-        Worker(stub.work, PiiError(Errors.E516, model="x"), limit=1.0)
-
-
-def test_health_tells_that_it_is_down():
-    worker = Here()
-    app = create_app(ServeSettings(), worker)
-    assert ask(app, "GET", "/health").text == "Presidio Analyzer service is up"
-    worker.is_ready = False
-    assert ask(app, "HEAD", "/health").status_code == 503
+def test_health_tells_which_service_is_up():
+    assert ask(app_of(None), "GET", "/health").text == "Presidio Analyzer service is up"
+    other = app_of(None, service="anonymizer")
+    assert ask(other, "GET", "/health").text == "Presidio Anonymizer service is up"
+    assert ask(other, "HEAD", "/health").status_code == 200
 
 
 @pytest.fixture(scope="module")
@@ -386,36 +317,19 @@ def test_there_and_back_without_a_text_in_the_logs(model, tmp_path):
 
 
 @pytest.mark.slow
-def test_costly_request_is_ended_and_sigterm_obeyed(model, tmp_path):
-    """(a|aa)+$ takes years. Half of a request is closed."""
+def test_costly_pattern_is_ended_and_sigterm_obeyed(model, tmp_path):
+    """(a|aa)+$ takes years."""
     card = {"name": "x", "supported_language": "en", "supported_entity": "X"}
     card["patterns"] = [{"name": "x", "regex": "(a|aa)+$", "score": 0.5}]
     costly = body("a" * 60 + "!", ad_hoc_recognizers=[card])
-    asked = ("--config", f"model={model}", "--config", "time_limit=4")
-    with server(*asked, cwd=tmp_path) as running:
-        host, port = running.url.removeprefix("http://").split(":")
-        half = socket.create_connection((host, int(port)))
-        half.settimeout(30)
-        half.sendall(b"POST /analyze HTTP/1.1\r\nHost: local")
+    env = {"REGEX_TIMEOUT_SECONDS": "2"}
+    with server("--config", f"model={model}", cwd=tmp_path, env=env) as running:
         response = httpx.post(f"{running.url}/analyze", json=costly, timeout=60)
-        assert response.status_code == 504
-        assert httpx.get(f"{running.url}/health").status_code in (200, 503)
+        assert response.status_code == 504 and "more than 2 seconds" in response.text
         asked = httpx.post(f"{running.url}/analyze", json=body("Ina Sorel"), timeout=60)
-        while asked.status_code == 504:  # it is being started anew
-            asked = httpx.post(f"{running.url}/analyze", json=body("Ina Sorel"), timeout=60)
         assert asked.json()[0]["entity_type"] == "PERSON"
         assert httpx.get(f"{running.url}/health").status_code == 200
-        assert half.recv(100) == b""
-        half.close()
-        sent = threading.Thread(
-            target=lambda: httpx.post(f"{running.url}/analyze", json=costly, timeout=60)
-        )
-        sent.start()
-        time.sleep(1)
-        begun = time.monotonic()
         assert running.stop() == -signal.SIGTERM
-        assert time.monotonic() - begun < 40
-        sent.join()
 
 
 def test_factory_for_any_server(model, tmp_path):

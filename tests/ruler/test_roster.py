@@ -71,13 +71,19 @@ EXPORTS = {
     "Name,Vorname,E-Mail": "last first EMAIL",
     "Nombre,Apellido(s),Número de ID,Dirección de correo": "first last ID_NUM EMAIL",
     "Primer apellido,Segundo apellido,Nombres,Matrícula": "last last first ID_NUM",
+    "Nombre(s),Apellido paterno,Apellido materno": "first last last",
     "Prénom,Nom,Adresse de courriel,Nom d'utilisateur": "first last EMAIL USERNAME",
     "Nome,Sobrenome,Endereço de email,Matrícula": "first last EMAIL ID_NUM",
     "Cognome,Nome,Codice identificativo": "last first ID_NUM",
     "Voornaam,Achternaam,E-mailadres,Gebruikersnaam": "first last EMAIL USERNAME",
     "Last Name,First Name,Username,Student ID,Availability": "last first USERNAME ID_NUM -",
     "First Name [Required],Email Address [Required]": "first EMAIL",
-    "[01]First_Name,LastFirst,State_StudentNumber,Home_Phone": "first name ID_NUM -",
+    "LastFirst,State_StudentNumber,Home_Phone": "name ID_NUM -",
+    "Nombres y Apellidos,Alumno/a,Schüler:in": "name name name",
+    "First Name,Student,Legal Last": "first name last",
+    "First Name,Student": "first last",
+    "[01]First_Name,LastFirst,Display name": "first name name",
+    "Full name (last/first),Grade": "name -",
     "OrgDefinedId,Username,End-of-Line Indicator": "ID_NUM USERNAME -",
     "姓,名,学号": "last first ID_NUM",
     "Clan,Name": "- name",
@@ -89,13 +95,16 @@ def test_headers_of_exports_are_known_or_named(header, kinds):
     names = header.split(",")
     roster = Roster.from_rows(names, [[f"Lefmo{i}" for i in range(len(names))]] * 3)
     assert [kind or "-" for _, kind in roster.columns] == kinds.split()
-    assert [name for name, _ in roster.columns] == names and roster.people == 3
+    assert [name for name, _ in roster.columns] == names and len(roster) == 3
 
 
 def test_a_bare_name_that_is_whole_stays_whole():
     roster = Roster.from_rows(["Name", "First name"], [["Jane Lefmo", "Jane"], ["Ek, Mo", "Mo"]])
     assert [kind for _, kind in roster.columns] == ["name", "first"]
     assert found("by janelefmo and Mo Ek", roster) == ["janelefmo", "Mo Ek"]
+    roster = Roster.from_rows(["[1]First_Name", "LastFirst"], [["Jane", "Lefmo, Jane"]])
+    assert [kind for _, kind in roster.columns] == ["first", "name"]
+    assert [member.family for member in roster.members] == [("lefmo",)]
 
 
 @pytest.mark.parametrize(

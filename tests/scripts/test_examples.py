@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from pii_components.corpus.build import to_doc
 from pii_components.corpus.noise import Filled
-from pii_components.training.onnx_export import CASES
-from pii_components.training.two_heads import encoder_state, read_weights
+from pii_components.training.encoder import CASES
+from pii_components.training.package import encoder_state, read_weights
 from scripts import examples
 from scripts.examples import NO_PERSON, NOBODY_KNOWS, SOMEBODYS, TYPES, UNKNOWN, WORLDS, Marks
 from tests.tiny import TOKENIZER, tiny_pipeline, upstream_names

@@ -89,7 +89,7 @@ def test_nobody_named_is_an_error(finds):
     text = GroupText(
         NameGroup("Female", "Asia"), "chats", "1", GoldDocument("1", "Nobody is named here")
     )
-    with pytest.raises(PiiError, match=r"\[E762\]"):
+    with pytest.raises(PiiError, match=r"\[E552\]"):
         measure_fairness(finds([]), [text], bool)
 
 

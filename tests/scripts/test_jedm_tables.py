@@ -123,7 +123,7 @@ def test_rows_that_are_not_as_printed_are_told(command, folder):
     ("row", "code"),
     [
         ('22687000,Dana Vell,PERSON,"(0, 9)"', "E705"),
-        ('7,Dana Vell,PERSON,"0 to 9"', "E729"),
+        ('7,Dana Vell,PERSON,"0 to 9"', "E900"),
         ('7,Dana Vell,PLANET,"(0, 9)"', "E002"),
     ],
 )

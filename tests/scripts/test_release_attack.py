@@ -101,7 +101,7 @@ def test_a_release_without_leaks_gives_nothing_away():
     row = report["attack"]
     assert (report["leaks"], row["found"], row["p_value"], row["chance_precision"]) == (0, 0, 1, 0)
     assert "auc" not in row
-    with pytest.raises(PiiError, match=r"\[E762\]"):
+    with pytest.raises(PiiError, match=r"\[E552\]"):
         release_report(synthetic_release(0, n=3))
 
 

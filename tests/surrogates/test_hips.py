@@ -60,7 +60,7 @@ def test_ets_pseudonyms_are_fixed(hips):
     text = essay_with(hips, "ets")
     number = text[text.index("ID ") + 3 :][:7]
     assert text == (
-        "I am Sam, and Dr. Smith and my friend Riley Johnson helped me. Garcia (2019) says so. "
+        "Reflection by Sam Doe\n\nI am Sam, and Dr. Smith and my friend Riley Johnson helped me. Garcia (2019) says so. "
         f"Write to samdoe@uni.edu or (555) 555-5555, www.linkedin.com/in/sam-doe, ID {number}.\n"
         "123 Main Street Anytown, NJ USA 12345 in Anytown, at the college. My college! "
         "Born February 29, 2017, [AGE].\nS. Doe / DOE, Sam"

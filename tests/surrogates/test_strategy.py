@@ -36,7 +36,7 @@ def test_masks_that_hide_nothing(hips):
 HEADER = (
     "{NAME_STUDENT|Ana Lopez}\nProfessor {NAME_INSTRUCTOR|Hartwell}\nENGL 101\n{DATE|12 May 2019}\n\n"
     "The Summer of Ferries\n\nI am {NAME_STUDENT|Ana}, says {NAME_CITED|Kant}."
-    " They are slow, and nobody on them can do anything about it at all.\n{NAME_STUDENT|Lopez} 2\nMore text."
+    " They are slow, and nobody on them can do anything about it at all.\n{NAME_STUDENT|Lopez} 2\nMore text of the same kind stands here."
 )
 
 
@@ -45,7 +45,7 @@ def test_headers_are_removed_and_told(hips):
     doc = hips(make_doc(HEADER))
     assert doc._.deidentified == (
         "The Summer of Ferries\n\nI am Sam, says Kant."
-        " They are slow, and nobody on them can do anything about it at all.\nMore text."
+        " They are slow, and nobody on them can do anything about it at all.\nMore text of the same kind stands here."
     )
     gone = [row for row in doc._.surrogate_spans if row["label"] == "HEADER"]
     assert [row["note"] for row in gone] == ["header removed"] * 2

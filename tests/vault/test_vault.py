@@ -90,6 +90,21 @@ def test_restores_a_text(path):
     assert path.stat().st_mode & 0o077 == 0
 
 
+def test_leads_from_what_is_read_where_it_was_written(path):
+    """The line break behind the second name went with it, and stands there again when the texts are read."""
+    doc = release("Ana|\nAna ran", ((0, 3, "Mia", "NAME_STUDENT"), (4, 8, "", "HEADER")), id="7")
+    read = doc.as_read([("Ana", "Mia"), ("|\n", "|\n"), ("Ana ran", " ran")])
+    assert (doc.new, read.new) == ("Mia| ran", "Mia|\n ran")
+    assert [(h.label, h.new, h.old) for h in read.hidden] == [
+        ("NAME_STUDENT", "Mia", "Ana"),
+        ("", " ran", "Ana ran"),
+    ]
+    assert doc.as_read([(doc.old, doc.new)]) is doc
+    with Vault.create(path, KEY) as vault:
+        vault.append(read)
+        assert reidentify(read.new, vault) == doc.old
+
+
 def test_of_a_doc(path):
     nlp = spacy.blank("en")
     doc = nlp("I am Ana Lopez, ana.lopez@uni.edu, and Ana read Buzan.")

@@ -163,17 +163,19 @@ const open = (number, at = null) => work(async () => {
 
 const isOpen = (item) => item.open;
 const isName = (label) => label.startsWith("NAME_");
+const isLine = (item) => item.label === "HEADER";
 const DETAILS = ["EMAIL", "USERNAME", "ID_NUM", "PHONE_NUM", "URL_PERSONAL", "STREET_ADDRESS", "IP_ADDRESS"];
 function kindOf(item) {
   if (item.state === "suspect" || item.state === "rejected") return item.state;
+  if (isLine(item)) return "line";
   if (isName(item.label)) return item.label.slice(5).toLowerCase();
   return DETAILS.includes(item.label) ? "detail" : "indirect";
 }
 function tagOf(item) {
   if (item.state === "suspect") return "in clear?";
-  if (item.state === "rejected") return "not personal ✓";
+  if (item.state === "rejected") return isLine(item) ? "line stays ✓" : "not personal ✓";
   const whose = item.role && !isName(item.label) ? ` · ${item.role}` : "", gone = item.action === "remove" ? " · removed" : "";
-  return item.label.replace("NAME_", "").replace("_", " ") + whose + gone + (isOpen(item) ? "" : " ✓");
+  return (isLine(item) ? "line removed" : item.label.replace("NAME_", "").replace("_", " ") + whose + gone) + (isOpen(item) ? "" : " ✓");
 }
 const fate = (item) => item.state === "suspect" ? "in clear" : item.action === "keep" ? "stays" : item.action === "remove" ? "removed" : `hidden: ${item.action}`;
 const verdict = { found: "not decided", suspect: "not decided", accept: "accepted", rejected: "rejected", relabel: "relabelled", add: "added" };
@@ -224,12 +226,13 @@ function showRelease() {
   const asRun = (item) => isOpen(item) || (item.was === item.label && item.action !== "keep");
   for (const [start, end, from, to] of release ? doc.edits : []) {
     const over = items.filter((item) => meets(item, { start, end }));
-    const stands = from === to ? !over.some((item) => item.state === "rejected") : over.every(asRun);
+    const stands = from === to ? over.every((item) => item.action === "remove") : over.every(asRun);
     if (stands) marks.push({ start, end, words: release.cut(from, to), what: from === to ? "new gone" : "new" });
   }
   for (const item of items) {
     if (marks.some((mark) => meets(mark, item))) continue;
-    const hides = item.action !== "keep" && !(release && isOpen(item));
+    const asBefore = release && isOpen(item) && !doc.edits.some(([start, end]) => meets(item, { start, end }));
+    const hides = item.action !== "keep" && !asBefore;
     const words = !hides ? text.cut(item.start, item.end) : item.action === "remove" ? "" : `[${item.label}]`;
     marks.push({ start: item.start, end: item.end, words, what: hides ? `new made${words ? "" : " gone"}` : "same" });
   }
@@ -286,7 +289,7 @@ function decide(what, start, end, label = "", role = "") {
     take(answer);
     action = answer.action;
     tell(`${DONE[what]}: ${words}`);
-    const next = items.findIndex((item) => item.start >= end && isOpen(item) && item.wanted);
+    const next = items.findIndex((item) => item.start >= start && isOpen(item) && item.wanted);  // what stands in a line that stays, too
     focus(next >= 0 ? next : items.findIndex((item) => item.start === start));
     offer(words);
   });
@@ -343,7 +346,7 @@ function askLabel(heading, words, known, then) {
   ask("labels", () => then($("label").value, $("role").disabled ? "" : $("role").value));
   $("label").focus();
 }
-const askSpan = (what, start, end, known) => askLabel(what === "add" ? "Hide this as" : "Change the label", text.cut(start, end), known,
+const askSpan = (what, start, end, known) => askLabel(what === "add" ? "Hide or remove this as" : "Change the label", text.cut(start, end), known,
   (label, role) => decide(what, start, end, label, role));
 function giveLabel(label) {  // by a number key: to what is selected, or to the span
   const chosen = selection(), item = chosen ? items.find((one) => one.start === chosen[0] && one.end === chosen[1]) : items[current];
@@ -510,7 +513,7 @@ const DOCUMENT_KEYS = {
   n: () => step(1), p: () => step(-1),
   a: onSpan((item) => (isLabelled(item) ? decide("accept", item.start, item.end) : askSpan("add", item.start, item.end, item))),
   x: onSpan((item) => decide("reject", item.start, item.end)),
-  r: onSpan((item) => askSpan(item.state === "suspect" ? "add" : "relabel", item.start, item.end, item)),
+  r: onSpan((item) => askSpan(item.state === "suspect" || isLine(item) ? "add" : "relabel", item.start, item.end, item)),
   i: startSelecting, "/": find,
   g: () => { if (!$("same").hidden) showOthers((answer) => { const i = current; take(answer); focus(Math.min(i, items.length - 1)); }); },
   u: () => work(async () => {

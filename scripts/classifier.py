@@ -14,23 +14,24 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy
 from spacy.language import Language
 from spacy.tokens import Span
 
-from ..context.classifier import CLASSES, NOT_NAME, PersonModel, softmax
-from ..context.component import PRIVATE, PiiContext
-from ..context.heads import OWNED
-from ..errors import Errors, PiiError
-from ..files.formats.base import LabelledText
-from ..labels import DETAIL_LABELS, is_name, role_of
-from ..spans import read_spans
+from pii_components.context.classifier import CLASSES, NOT_NAME, PersonModel
+from pii_components.context.component import PRIVATE, PiiContext
+from pii_components.context.heads import OWNED
+from pii_components.errors import Errors, PiiError
+from pii_components.files.formats.base import LabelledText
+from pii_components.labels import DETAIL_LABELS, is_name, role_of
+from pii_components.spans import read_spans
 
 CONTEXT = "pii_context"
 FOLDS = 5
 _LEAST_SCALE = 0.3  # so that what hardly anybody has weighs little
+_NEVER = -30.0  # log-odds of a class that nobody has
 _SENTENCE = re.compile(r"[.!?][\"')\]]*\s+|\n+")
 
 
@@ -148,51 +149,30 @@ def cut_texts(texts: Sequence[LabelledText], *, most: int, seed: int) -> list[La
 
 
 def fit(persons: Sequence[PersonExample], *, l2: float = 100.0) -> PersonModel:
-    """Softmax regression over standardised features, L-BFGS. l2 (float): Penalty on the squared weights. RAISES (PiiError): E306 without anyone."""
-    from scipy.optimize import minimize
+    """Softmax regression over standardised features. l2 (float): Penalty on the squared weights. RAISES (PiiError): E552 without two classes."""
+    from sklearn.linear_model import LogisticRegression
 
-    if not persons:
-        raise PiiError(Errors.E306)
+    golds = [p.gold for p in persons]
+    if len(set(golds)) < 2:
+        raise PiiError(Errors.E552, what="The texts", reason="fewer than two kinds of people")
     rows = numpy.stack([p.row for p in persons]).astype("f8")
     weights = numpy.asarray([p.weight for p in persons])
-    gold = numpy.zeros((len(persons), len(CLASSES)))
-    gold[numpy.arange(len(persons)), [CLASSES.index(p.gold) for p in persons]] = 1.0
     known = ~numpy.isnan(rows) * weights[:, None]
     every = numpy.maximum(known.sum(axis=0), 1e-9)
     mean = (numpy.nan_to_num(rows) * known).sum(axis=0) / every
-    scale = numpy.maximum(
-        numpy.sqrt((numpy.nan_to_num(rows - mean) ** 2 * known).sum(axis=0) / every), _LEAST_SCALE
-    )
-    empty = PersonModel(
-        mean, scale, numpy.zeros((rows.shape[1], len(CLASSES))), numpy.zeros(len(CLASSES))
-    )
-    x = empty.inputs(rows)
-
-    def loss(flat: numpy.ndarray) -> tuple[float, numpy.ndarray]:
-        w, b = flat[: -len(CLASSES)].reshape(rows.shape[1], len(CLASSES)), flat[-len(CLASSES) :]
-        p = softmax(x @ w + b)
-        value = (
-            -(weights * numpy.log(numpy.maximum((p * gold).sum(axis=1), 1e-12))).sum()
-            + 0.5 * l2 * (w**2).sum()
-        )
-        d = (p - gold) * weights[:, None]
-        return value / len(x), numpy.concatenate([(x.T @ d + l2 * w).ravel(), d.sum(axis=0)]) / len(
-            x
-        )
-
-    found: Any = minimize(
-        loss,
-        numpy.zeros(len(CLASSES) * (rows.shape[1] + 1)),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": 300},
-    )
-    return PersonModel(
-        mean,
-        scale,
-        found.x[: -len(CLASSES)].reshape(rows.shape[1], len(CLASSES)),
-        found.x[-len(CLASSES) :],
-    )
+    spread = (numpy.nan_to_num(rows - mean) ** 2 * known).sum(axis=0) / every
+    scale = numpy.maximum(numpy.sqrt(spread), _LEAST_SCALE)
+    shape = (rows.shape[1], len(CLASSES))
+    model = PersonModel(mean, scale, numpy.zeros(shape), numpy.full(len(CLASSES), _NEVER))
+    made = LogisticRegression(C=1 / l2, max_iter=1000)
+    made.fit(model.inputs(rows), golds, sample_weight=weights)
+    coef, intercept = made.coef_, made.intercept_
+    if len(coef) == 1:  # of two classes the log-odds of the second
+        coef, intercept = (numpy.concatenate([-one / 2, one / 2]) for one in (coef, intercept))
+    for name, column, bias in zip(made.classes_, coef, intercept, strict=True):
+        model.weights[:, CLASSES.index(name)] = column
+        model.bias[CLASSES.index(name)] = bias
+    return model
 
 
 def fold_of(text: str, folds: int = FOLDS) -> int:

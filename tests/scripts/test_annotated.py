@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 import spacy
 
-from pii_components.corpus.annotated import (
+from pii_components.errors import PiiError
+from pii_components.files.formats.base import LabelledText
+from pii_components.labels import LABELS, is_name
+from scripts.annotated import agreement_table, measure, table
+from scripts.annotations import (
     FIRST,
     PARTS,
     SEALED,
@@ -18,10 +22,6 @@ from pii_components.corpus.annotated import (
     part_of,
     read_annotated,
 )
-from pii_components.errors import PiiError
-from pii_components.files.formats.base import LabelledText
-from pii_components.labels import LABELS, is_name
-from scripts.annotated import agreement_table, measure, table, unify_marks
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "assets" / "annotations"
@@ -152,38 +152,3 @@ def test_the_page_shows_how_far_readers_agree():
     page = (ROOT / "docs/explanation/annotation.md").read_text("utf8")
     shown = page.split("<!-- python -m scripts.annotated agreement -->\n")[1]
     assert shown.split("\n<!-- end -->")[0].splitlines() == agreement_table(SHIPPED)
-
-
-@pytest.mark.parametrize(
-    ("text", "label", "marked", "kept"),
-    [
-        ("She is 17 years old.", "AGE", "17", ["17 years old"]),
-        ("a 17-year-old", "AGE", "17", ["17-year-old"]),
-        ("in 17 rooms", "AGE", "17", ["17"]),
-        ("NUR 3310 forum", "EDUCATION", "NUR 3310", []),
-        ("I am in 8th grade", "EDUCATION", "8th grade", []),
-        ("I go to School 57", "EDUCATION", "School 57", ["School 57"]),
-        ("my MSc Public Health", "EDUCATION", "MSc Public Health", ["MSc Public Health"]),
-    ],
-)
-def test_form_decides_units_and_classes(text, label, marked, kept):
-    start = text.index(marked)
-    made = unify_marks([[start, start + len(marked), label, ""]], text, ())
-    assert [text[a:b] for a, b, *_ in made] == kept
-
-
-def test_readings_drop_and_cut_marks():
-    marks = [[0, 6, "DATE", ""], [7, 17, "EDUCATION", ""], [7, 17, "NAME", "CITED"]]
-    readings = [[0, 6, "DATE"], [7, 17, "EDUCATION", 7, 10]]
-    assert unify_marks(marks, "5 June LLB Year 2", readings) == [
-        [7, 10, "EDUCATION", ""],
-        [7, 17, "NAME", "CITED"],
-    ]
-
-
-def test_shipped_marks_follow_the_guideline():
-    readings = json.loads((SHIPPED / "readings.json").read_text("utf8"))
-    for row in map(json.loads, (SHIPPED / "new.jsonl").read_text("utf8").splitlines()):
-        for reader in ("spans", "first", "second"):
-            marks = row["spans"] if row[reader] is None else row[reader]
-            assert unify_marks(marks, row["text"], readings.get(row["id"], ())) == marks

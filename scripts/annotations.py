@@ -16,8 +16,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ..files.formats.base import LabelledText
-from ..labels import (
+from pii_components.corpus.people import Person, invent_person
+from pii_components.corpus.templates import Filled, Piece, Slot, read_rows
+from pii_components.files.formats.base import LabelledText
+from pii_components.labels import (
     CHARACTER,
     CITED,
     CONNECTED,
@@ -28,9 +30,7 @@ from ..labels import (
     label_for_role,
     role_of,
 )
-from ..names.table import NameTable, name_table
-from .people import Person, invent_person
-from .templates import Filled, Piece, Slot, read_rows
+from pii_components.names.table import NameTable, name_table
 
 PARTS = SEALED, FIRST, SECOND = ("sealed", "first", "second")
 ORGANISATION = "org"  # owner of a detail that is nobody's
