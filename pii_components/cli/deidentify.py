@@ -34,7 +34,16 @@ from ..llm.models import Prices
 from ..llm.pipeline import add_components, read_config
 from ..llm.pipeline import report as llm_report
 from ..profiles import CORPUS, HEADERS, KEEP, Profile
-from ..release.columns import KEEP_IDS, NO_THREAD, PSEUDONYM, THREAD, Columns, Ids, ThreadOf
+from ..release.columns import (
+    KEEP_IDS,
+    NO_THREAD,
+    PSEUDONYM,
+    THREAD,
+    Columns,
+    Ids,
+    ThreadOf,
+    told_by_columns,
+)
 from ..release.engine import Engine, load_engine, read_roster, use_roster
 from ..release.report import (
     BOUNDS,
@@ -356,7 +365,8 @@ class Job:
             item = self.decisions.check(item)
         if self.thread_of:
             item = self.thread_of(item)
-        return self.columns.watch(self.naming(item))
+        item = self.columns.watch(self.naming(item))
+        return told_by_columns(item) if isinstance(item, Record) else item
 
     def report_path(self, source: Source) -> Path:
         """`report.json` beside OUTPUT or in it; `<OUTPUT>.report.json` where the report of another run has that name."""

@@ -416,19 +416,29 @@ class Table:
         for row in rows:
             yield list(zip_longest(head, row, fillvalue=""))[: len(row)]
 
-    def with_text(self, text: str, offsets: OffsetMap) -> "Table":
-        """RETURNS (Table): With what became of its text. offsets (OffsetMap): From that to the new one."""
-        out, at = [], 0
+    def cells(self) -> Iterator[tuple[int, str, str]]:
+        """YIELDS (tuple[int, str, str]): Where a cell begins in the text, the name of its column, the cell; no empty ones."""
+        at = 0
         for row in self._named():
-            cells = []
             for name, cell in row:
                 if cell.strip():
                     at += len(f"{name}: ") if name else 0
-                    start, end = offsets.part_to_new(at, at + len(cell))
+                    yield at, name, cell
                     at += len(cell) + len(FIELD_SEPARATOR)
+
+    def with_text(self, text: str, offsets: OffsetMap) -> "Table":
+        """RETURNS (Table): With what became of its text. offsets (OffsetMap): From that to the new one."""
+        places = iter(self.cells())
+        out = []
+        for row in self._named():
+            new = list[str]()
+            for _, cell in row:
+                if cell.strip():
+                    at, _, _ = next(places)
+                    start, end = offsets.part_to_new(at, at + len(cell))
                     cell = text[start:end]
-                cells.append(cell)
-            out.append(cells)
+                new.append(cell)
+            out.append(new)
         return Table(out, self.delimiter)
 
 

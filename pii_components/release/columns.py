@@ -30,8 +30,17 @@ from ..files.record import (
     holds_name,
 )
 from ..files.sources import FolderSource, ZipSource
+from ..files.tables import table_of
 from ..files.writers import check_column, renamed, value_of
-from ..labels import EMAIL, ID_NUM
+from ..labels import (
+    DATE,
+    EMAIL,
+    ID_NUM,
+    IP_ADDRESS,
+    PHONE_NUM,
+    STREET_ADDRESS,
+    USERNAME,
+)
 from ..names.letters import fold
 from ..ruler.patterns import RegexRule, compile_patterns, shipped_patterns
 from ..ruler.validators import Context, is_date
@@ -120,6 +129,14 @@ _FORMS = {
     HANDLES: r"@[A-Za-z\d_.]{2,30}|\w[\w.]{1,31}#\d{4}|live:\S+",
     NUMBERS: r"[A-Za-z]{0,3}-?\d{6,12}|\d{3}-\d\d-\d{4}|[A-Z]{2}\d\d(?: ?[A-Z\d]{4}){3,7}(?: ?[A-Z\d]{1,3})?",
 }
+_LABELS = {
+    NUMBERS: ID_NUM,
+    COMPUTERS: IP_ADDRESS,
+    PHONES: PHONE_NUM,
+    HANDLES: USERNAME,
+    BIRTHS: DATE,
+    **dict.fromkeys((PLACES, CODES, STREETS), STREET_ADDRESS),
+}
 _BY_FORM = {kind: re.compile(form) for kind, form in _FORMS.items()}
 _MAC = re.compile(r"(?:[\dA-Fa-f]{2}[:-]){5}[\dA-Fa-f]{2}")
 _DAY = re.compile(
@@ -136,6 +153,22 @@ def _rules() -> tuple[tuple[str, RegexRule], ...]:
     used = (e for e in shipped_patterns() if e["label"] == EMAIL or e["id"] in enough)
     rules = compile_patterns(used).regexes
     return tuple((MAIL if rule.label == EMAIL else PHONES, rule) for rule in rules)
+
+
+def told_by_columns(record: Record) -> Record:
+    """RETURNS (Record): A table in a folder, which knows of its cells what their columns say: a number alone tells nothing."""
+    table = table_of(record)
+    if table is None:
+        return record
+    columns: dict[str, dict[int, str]] = {}
+    for at, name, cell in table.cells():
+        if name and kind_of_cell(cell) != PROSE:
+            columns.setdefault(name, {})[at] = cell
+    told = []
+    for name, cells in columns.items():
+        label = _LABELS.get(_kind_of_most(name, {*islice(cells.values(), SAMPLE)}))
+        told += [(at, at + len(cell), label) for at, cell in cells.items() if label]
+    return replace(record, told=tuple(sorted(told)))  # names and prose are read as text
 
 
 def kind_of_cell(cell: str) -> str:
@@ -178,11 +211,13 @@ def _is_ip(cell: str) -> bool:
 
 def kind_of_column(name: str, cells: Iterable[str]) -> str:
     """What a column looks like, by any of its cells, its header (or a key inside of its cells), or most of its values."""
+    cells = {cell for cell in cells if cell.strip()}
+    return next(filter(None, map(kind_of_cell, cells)), "") or _kind_of_most(name, cells)
+
+
+def _kind_of_most(name: str, cells: Set[str]) -> str:
     from ..ruler.roster import kind_of_header  # it brings spaCy
 
-    cells = {cell for cell in cells if cell.strip()}
-    if kind := next(filter(None, map(kind_of_cell, cells)), ""):
-        return kind
     for key in sorted({name, *(key for cell in cells for key in _keys_in(cell))}):
         header = "_".join(WORD.findall(fold(CAMEL.sub(" ", key))))
         for kind, form, hint in _BY_HEADER:

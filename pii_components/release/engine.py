@@ -26,7 +26,7 @@ from ..offsets import OffsetMap
 from ..profiles import KEEP, Profile
 from ..vault.vault import Hidden, Release, offsets_of, pack_tokens, record_edits
 from .columns import NO_THREAD, THREAD
-from .review import Decided, apply_decisions, text_hash
+from .review import ADD, Decided, apply_decisions, text_hash
 from .sweep import Surnames, add_swept
 
 if TYPE_CHECKING:
@@ -246,7 +246,8 @@ class Engine:
         """Documents with what was found or decided, and nothing replaced."""
         docs, size = map(self._made, records), max(1, len(records))
         found = list(self.nlp.pipe(docs, batch_size=size, disable=surrogate_pipes(self.nlp)))
-        self._overrule(found)
+        for record, doc in zip(records, found, strict=False):
+            self._overrule(record, doc)
         return found
 
     def _made(self, record: Record) -> "Doc":
@@ -255,15 +256,20 @@ class Engine:
         doc._.pii_lines = [(start, end, None) for start, end in record.stays]
         return doc
 
-    def _overrule(self, docs: "Sequence[Doc]") -> None:
-        for doc in docs if self.decisions else ():
-            if decided := self.decisions.get(text_hash(doc.text, self.decisions_key)):
-                apply_decisions(doc, decided)
+    def _overrule(self, record: Record, doc: "Doc") -> None:
+        """What a column says of its cells, then what a person has said."""
+        told = [Decided(start, end, label, "", ADD) for start, end, label in record.told]
+        if told:
+            apply_decisions(doc, told, source="column", reason="its column says so")
+        decided = self.decisions and self.decisions.get(text_hash(doc.text, self.decisions_key))
+        if decided:
+            apply_decisions(doc, decided)
 
     def _pipe(self, records: Sequence[Record]) -> "list[Doc]":
         """Documents that went through the pipeline; with surnames of the whole corpus and who is in the thread, if they are known; and with
         decisions."""
-        if self.surnames is None and self.threads is None and not self.decisions:
+        plain = self.surnames is None and self.threads is None and not self.decisions
+        if plain and not any(record.told for record in records):
             return list(self.nlp.pipe(map(self._made, records), batch_size=max(1, len(records))))
         done: list[Doc] = []
         # One that failed is not among those found: then each is tried alone.
@@ -275,7 +281,7 @@ class Engine:
                 self.threads.add_known(record.thread, doc, self.profile)
             if self.surnames is not None:
                 add_swept(doc, self.surnames, self.profile)
-            self._overrule([doc])
+            self._overrule(record, doc)
             with self.hips.using(**known):
                 done += self.hips.pipe([doc])
         return done

@@ -100,7 +100,9 @@ class Decided(NamedTuple):
     verdict: str
 
 
-def apply_decisions(doc: "Doc", decided: Sequence[Decided]) -> None:
+def apply_decisions(
+    doc: "Doc", decided: Sequence[Decided], *, source: str = SOURCE, reason: str = _REASON
+) -> None:
     """Let decisions overrule what was found, before surrogates are made. Unsure means protect: what is found beyond a decided stretch
     stays, and a stretch that ends within a token grows to the whole of it."""
     from ..spans import Candidate, read_spans, uncovered, write_spans
@@ -117,7 +119,7 @@ def apply_decisions(doc: "Doc", decided: Sequence[Decided]) -> None:
             cands = [c for c in cands if not _is_inside(doc, c, start, end)]
             continue
         people = (c.person for c in cands if (c.start, c.end) == (span.start, span.end))
-        about = (label, 1.0, SOURCE, _REASON)
+        about = (label, 1.0, source, reason)
         new = Candidate(span.start, span.end, *about, person=next(people, None))
         taken, others, cands = set(range(span.start, span.end)), cands, [new]
         for other in others:

@@ -277,3 +277,23 @@ def test_a_full_disk_stops_the_run_with_a_code(folder, pii_edu, monkeypatch):
     run = pii_edu("deidentify hw.zip --out clean")
     assert run.exit_code in (2, 3) and "[E512]" in run.stderr and "No space left" in run.stderr
     assert not (folder / "clean").exists()
+
+
+def test_columns_of_a_table_in_a_folder_say_what_their_cells_are(folder, pii_edu):
+    pytest.importorskip("cryptography")
+    head = "IPAddress,LocationLatitude,student_id,points,Q1\n"
+    rows = "10.44.7.20,42.7654,AB-20418837,9,We met at 12.30 and measured 42.7654 by hand\n" * 3
+    put(folder / "course" / "survey.csv", head + rows)
+    put(folder / "course" / "a.txt", "I am Ina Sorel and this is fine.")
+    line = "deidentify course --out clean --vault way.vault --config report=report.json"
+    run = pii_edu(line)
+    assert run.exit_code == 0, run.output
+    told, *cells = (folder / "clean" / "survey.csv").read_text("utf8").splitlines()
+    assert told == head.strip()
+    for cell in cells:
+        ip, latitude, number, points, text = cell.split(",")
+        assert "10.44.7.20" != ip and "42.7654" != latitude and "20418837" not in number
+        assert (points, text) == ("9", "We met at 12.30 and measured 42.7654 by hand")
+    back = pii_edu("reidentify clean --vault way.vault --out again")
+    assert back.exit_code == 0, back.output
+    assert (folder / "again" / "survey.csv").read_text("utf8") == head + rows

@@ -120,7 +120,8 @@ def test_every_kind_alone_comes_back(folder, pii_edu, kind):
     columns = COLUMNS if is_table else ""
     run = pii_edu(f"deidentify in.{kind} --out o.{out} --vault v --profile ets {columns}")
     assert run.exit_code == 0, run.output
-    assert report(folder / "report.json")["headers_removed"]["documents"] == 1
+    # Lines that are paragraphs of their own stay, and what is personal in them is replaced.
+    assert report(folder / "report.json")["headers_removed"]["documents"] == (kind != "html")
     run = pii_edu(f"reidentify o.{out} --vault v --out back.{out} {columns}")
     assert run.exit_code == 0, run.output
     assert texts(folder / f"back.{out}") == texts(folder / f"in.{kind}")
