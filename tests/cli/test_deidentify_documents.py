@@ -292,7 +292,7 @@ def test_columns_of_a_table_in_a_folder_say_what_their_cells_are(folder, pii_edu
     assert told == head.strip()
     for cell in cells:
         ip, latitude, number, points, text = cell.split(",")
-        assert "10.44.7.20" != ip and "42.7654" != latitude and "20418837" not in number
+        assert ip != "10.44.7.20" and latitude != "42.7654" and "20418837" not in number
         assert (points, text) == ("9", "We met at 12.30 and measured 42.7654 by hand")
     back = pii_edu("reidentify clean --vault way.vault --out again")
     assert back.exit_code == 0, back.output
