@@ -128,11 +128,18 @@ def _joins(doc: Doc, run: list[int], i: int, starts_new: bool, group: str) -> bo
     if not gap:
         # "Ana Lopez" + "Ben Roth" without a comma: only a second B after a last name may part them.
         several = sum(not _shows_nothing(token) for token in doc[run[0] : i]) >= 2
-        return not (starts_new and several) or doc[run[1] - 1].text in _NAME_JOINERS
+        joined = doc[run[1] - 1].text in _NAME_JOINERS and not _ends_sentence(doc, i - 1)
+        return not (starts_new and several) or joined
     if len(gap) == 1 and gap[0].text in _NAME_JOINERS:
-        glued = not gap[0].whitespace_ and not doc[run[1] - 1].whitespace_
-        return glued or gap[0].text == "."
+        if gap[0].text == ".":
+            return not (starts_new and _ends_sentence(doc, gap[0].i))
+        return not gap[0].whitespace_ and not doc[run[1] - 1].whitespace_
     return False
+
+
+def _ends_sentence(doc: Doc, i: int) -> bool:
+    """Whether a full stop stands behind more than an initial."""
+    return doc[i].text == "." and i > 0 and len(doc[i - 1]) > 1
 
 
 def _trim(doc: Doc, start: int, end: int, group: str) -> tuple[int, int]:
