@@ -150,8 +150,8 @@ SCOPES = (_, CORPUS, _) = ("document", "corpus", "thread")
 HEADERS = ("keep", "remove")
 # What a value that comes again becomes: the same. Saved pipelines name it.
 STRATEGIES = (CONSISTENT,) = ("consistent",)
-# Where surrogates of places, schools and workplaces come from: invented names, or values that the corpus has in common.
-POOLS = ("invented", "corpus")
+# Where surrogates of places, schools and workplaces come from: invented names. Saved pipelines name it.
+POOLS = ("invented",)
 # How long surrogates are: as chance has it, or about as long as their originals.
 LENGTHS = FREE, NEAR = ("free", "near")
 _CHOICES = {

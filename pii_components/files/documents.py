@@ -15,7 +15,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from email import message_from_bytes, policy
-from io import BytesIO, StringIO
+from io import BytesIO
 from pathlib import PurePath
 from typing import Any, NamedTuple
 from zipfile import ZipFile
@@ -67,7 +67,7 @@ _SIGNS = {
 _GONE = ("del", "moveFrom", "Fallback", "tracked-changes")
 # What is content, though it may look like a header: cells, comments and notes. Forms of rows or turns.
 _CONTENT = ("tbl", "table", "comments", "cm", "annotation", "footnotes", "endnotes", "note")
-_ROWS = (".json", ".jsonl", ".ndjson", ".vtt", ".srt")
+_ROWS = (".json", ".jsonl", ".ndjson")
 _PASSED_OVER = (*_PARAGRAPHS, *_GONE, "pPr", "rPr", "note", "annotation", "title", "desc")
 # PDFium ends lines as Windows does, and has signs of its own for a hyphen at a line's end.
 _PDF_SIGNS = (("\r\n", "\n"), ("\r", "\n"), ("\ufffe", "-"), ("\x02", "-"), ("\0", ""))
@@ -262,13 +262,6 @@ def _rtf_text(rtf: str) -> str:
     return str(striprtf.rtf_to_text(rtf))
 
 
-def _captions_text(text: str, form: str) -> str:
-    """A line for each caption; what it shows when is left out. form (str): "vtt" or "srt"."""
-    webvtt = imported("webvtt", f"reading .{form}", EXTRA)
-    captions = webvtt.from_buffer(StringIO(text), form)
-    return "\n".join(f"{c.voice}: {c.text}" if c.voice else c.text for c in captions)
-
-
 def _notebook_text(text: str) -> str:
     """Cells and what they printed."""
     parts = []
@@ -315,15 +308,6 @@ def _read_mail(data: bytes, number: int) -> Read:
     return Read("\n".join([*head, "", text]), unread)
 
 
-def _read_mailbox(data: bytes, number: int) -> Read:
-    first, *mails = re.split(rb"^From .*\r?\n", data, flags=re.MULTILINE)
-    if first.strip() or not mails:
-        raise PiiError(Errors.E657, number=number, kind=".mbox", reason="no line From")
-    read = [_read_mail(mail, number) for mail in mails]
-    unread = tuple(kind for mail in read for kind in mail.unread)
-    return Read("\n\n".join(mail.text for mail in read), unread)
-
-
 # How the text of a file is made of what its bytes say.
 _OF_TEXT: dict[str, Callable[[str], str]] = {
     ".md": str,
@@ -335,11 +319,8 @@ _OF_TEXT: dict[str, Callable[[str], str]] = {
     ".json": _json_text,
     ".jsonl": _json_lines_text,
     ".ndjson": _json_lines_text,
-    ".vtt": lambda text: _captions_text(text, "vtt"),
-    ".srt": lambda text: _captions_text(text, "srt"),
 }
-_OF_MAIL = {".eml": _read_mail, ".mbox": _read_mailbox}
-DOCUMENTS = (*_PARTS, ".pdf", *_OF_TEXT, *_OF_MAIL)
+DOCUMENTS = (*_PARTS, ".pdf", ".eml", *_OF_TEXT)
 
 
 def read_document(
@@ -358,8 +339,8 @@ def read_document(
             read = _read_office(data, number, kind)
         elif kind == ".pdf":
             read = _read_pdf(data, number, max_pages)
-        elif kind in _OF_MAIL:
-            read = _OF_MAIL[kind](data, number)
+        elif kind == ".eml":
+            read = _read_mail(data, number)
         else:
             declared = _CHARSET.search(data[:2048]) if kind in (".html", ".htm") else None
             encoding = declared[1].decode() if declared else encoding

@@ -6,8 +6,8 @@
 
 The suffix decides: a document (`documents.DOCUMENTS` and .txt), a table (.csv, .tsv, .xlsx, .jsonl,
 .json, .parquet), a folder or a .zip of documents and tables. Of a folder, or a .zip as Canvas, Moodle
-and Blackboard export it, all files are read, those in folders below it and in a .zip in it, too, in
-the order of their paths; a file of another kind is a skipped record. A .zip is never unpacked: its
+and Blackboard export it, all files are read, those in folders below it, too, in the order of their
+paths; a file of another kind, a .zip among them, is a skipped record. A .zip is never unpacked: its
 members are read one at a time.
 """
 
@@ -50,7 +50,8 @@ _WAYS_OUT = {
     **dict.fromkeys((".pages", ".key", ".numbers"), "export it as .docx, .pptx, .xlsx or .pdf"),
     **dict.fromkeys((".xls", ".ods", ".gsheet", ".parquet", ".sav"), "save it as .xlsx or .csv"),
     **dict.fromkeys((".ppt", ".odp", ".gslides"), "save it as .pptx"),
-    **dict.fromkeys((".msg", ".pst"), "save it as .eml"),
+    **dict.fromkeys((".msg", ".pst", ".mbox"), "save it as .eml"),
+    **dict.fromkeys((".vtt", ".srt"), "save it as .txt"),
     **dict.fromkeys((".zip", ".rar", ".7z", ".gz", ".tar"), "unpack it"),
     **dict.fromkeys((".jpg", ".jpeg", ".png", ".gif", ".heic"), "it is a picture; type its text"),
     **dict.fromkeys((".mp3", ".m4a", ".wav", ".mp4", ".mov"), "hand in its transcript"),
@@ -127,12 +128,10 @@ class Archive:
     RAISES (PiiError): E501.
     """
 
-    def __init__(self, file: Path | BinaryIO) -> None:
-        self.file = file
+    def __init__(self, file: Path) -> None:
         try:
             self.zip = ZipFile(file)
         except (BadZipFile, OSError, ValueError, NotImplementedError) as err:
-            self._close_file()
             raise PiiError(Errors.E501, what="the archive", reason=reason_of(err)) from err
         self.members: dict[str, ZipInfo] = {}
         self.unsafe: set[str] = set()
@@ -154,11 +153,6 @@ class Archive:
 
     def close(self) -> None:
         self.zip.close()
-        self._close_file()
-
-    def _close_file(self) -> None:
-        if not isinstance(self.file, Path):
-            self.file.close()
 
     def load(self, name: str, number: int) -> bytes:
         """RETURNS (bytes): A member. RAISES (PiiError): E501, E565, E566, E656."""
@@ -187,7 +181,6 @@ class FolderSource(Source):
     hidden (int): Files that no user wrote, never read.
     max_bytes, max_pages (int): A larger file is never opened, no page of a longer one is parsed; 0 is no limit.
     unread (dict[str, str]): Folders and others of `files` that cannot be read, and why.
-    inside (dict[str, tuple[str, str]]): Of files in a .zip that lies here: its name, and the name of the member.
     """
 
     files: list[str] = field(default_factory=list)
@@ -196,8 +189,6 @@ class FolderSource(Source):
     max_bytes: int = 0
     max_pages: int = 0
     unread: dict[str, str] = field(default_factory=dict)
-    inside: dict[str, tuple[str, str]] = field(default_factory=dict)
-    _opened: tuple[str, Archive] | None = None
 
     def __iter__(self) -> Iterator[Record | Skip]:
         for number in range(self.done + 1, len(self.files) + 1):
@@ -210,24 +201,10 @@ class FolderSource(Source):
                 what = f"record {number}"
                 item = Skip.of(Errors.E501, number=number, what=what, reason=reason_of(err))
             yield item if isinstance(item, Record) else replace(item, id=name)
-        FolderSource.close(self)
 
     def set_files(self, names: Iterable[str]) -> None:
-        """Set `files`: these, and those in each .zip among them. RAISES (PiiError): E501, E503."""
-        for name in names:
-            if kind_of(name) != ".zip" or self.kind == "submissions":
-                self.files.append(name)
-                continue
-            try:
-                archive = self._archive(name)
-            except (PiiError, OSError):
-                self.unread[name] = "no archive, or a broken one"
-                continue
-            self.hidden += archive.hidden
-            members = {f"{name}/{member}": (name, member) for member in archive.members}
-            self.inside.update(members)
-            self.files.extend(members)
-        FolderSource.close(self)
+        """Set `files`. RAISES (PiiError): E501, E503."""
+        self.files.extend(names)
         if not any(map(self.reads, self.files)):
             if self.unread:
                 reason = next(iter(self.unread.values()))
@@ -236,18 +213,6 @@ class FolderSource(Source):
         # What cannot be looked into is skipped as a file that cannot be read is: counted and named.
         self.files = sorted([*self.files, *self.unread])
         self.size = len(self.files)
-
-    def _archive(self, name: str) -> Archive:
-        if self._opened is None or self._opened[0] != name:
-            FolderSource.close(self)
-            self._opened = name, Archive(self.open_file(name))
-        return self._opened[1]
-
-    def close(self) -> None:
-        """Close the .zip in it that was read last."""
-        if self._opened is not None:
-            self._opened[1].close()
-            self._opened = None
 
     def open_file(self, name: str) -> BinaryIO:
         """A file that lies here. RAISES (OSError): If it cannot be read, or is a link, a pipe or a device; E654."""
@@ -272,12 +237,8 @@ class FolderSource(Source):
         at = bisect_left(self.files, new)
         if new != name and at < len(self.files) and self.files[at] == new:
             raise PiiError(Errors.E566, number=number)
-        if name in self.inside:
-            outer, member = self.inside[name]
-            data = self._archive(outer).load(member, number)
-        else:
-            with self.open_file(name) as file:
-                data = file.read()
+        with self.open_file(name) as file:
+            data = file.read()
         item = read_file(data, number, name, encoding=self.encoding, max_pages=self.max_pages)
         if isinstance(item, Record) and not item.text.strip():
             return Skip.of(Errors.E530, number=number)
@@ -302,7 +263,6 @@ class ZipSource(FolderSource):
         return BytesIO(self.archive.load(name, self.done))
 
     def close(self) -> None:
-        FolderSource.close(self)
         self.archive.close()
 
 

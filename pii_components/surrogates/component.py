@@ -10,13 +10,12 @@ It reads `doc.spans["pii"]` and asks the profile what happens to each label. `do
 what is protected. The key comes from a file or an environment variable and is never saved with the pipeline.
 """
 
-import hashlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import srsly
 from spacy import util
@@ -25,9 +24,9 @@ from spacy.pipeline.span_ruler import prioritize_new_ents_filter
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from ..config import Configured
+from ..config import Saved
 from ..errors import Errors, PiiError, PiiStop, Warnings, warn
-from ..labels import EDUCATION, EMPLOYER, LABELS, LOCATION
+from ..labels import LABELS
 from ..names.letters import forget as forget_batch
 from ..names.people import people_of
 from ..ner.scorer import score_ents
@@ -41,10 +40,6 @@ from .values import Item
 
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
-
-POOLED = (LOCATION, EDUCATION, EMPLOYER)
-# In how many documents a value must stand before others may get it: one that fewer have tells who they are.
-SHARED_BY = 3
 
 
 def read_group(doc: Doc, key: str) -> list[Span]:
@@ -60,7 +55,7 @@ def read_group(doc: Doc, key: str) -> list[Span]:
 
 
 class CorpusNames:
-    """Names and values of a corpus. `word in observed` asks for a folded word (`letters.norm`) of a name. secret (Secret): For copies."""
+    """Names of a corpus. `word in observed` asks for a folded word (`letters.norm`) of a name. secret (Secret): For copies."""
 
     def __init__(self, secret: Secret) -> None:
         self._secret = secret
@@ -68,39 +63,17 @@ class CorpusNames:
 
     def forget(self) -> None:
         self._words: set[str] = set()
-        # Label -> value as it stands -> digests of documents that hold it, as many as count.
-        self._pools: dict[str, dict[str, set[bytes]]] = {}
         self._digests: frozenset[bytes] = frozenset()
-        self._lacks_pools = False
 
     def observe(self, docs: Iterable[Doc], *, spans_key: str = SPANS_KEY) -> int:
         """Learn from documents with spans. RETURNS (int): How many words of names are known."""
         for doc in docs:
             self._words |= people_of(doc, spans_key).words()
-            digest = hashlib.sha256(doc.text.encode("utf8", "surrogatepass")).digest()[:8]
-            for span in doc.spans.get(spans_key, ()):
-                if span.label_ in POOLED:
-                    values = self._pools.setdefault(span.label_, {})
-                    docs_with = values.setdefault(span.text, set())
-                    if len(docs_with) < SHARED_BY:
-                        docs_with.add(digest)
         return len(self._words) + len(self._digests)
 
     def add(self, words: Iterable[str]) -> None:
         """words (Iterable[str]): Folded, of names."""
         self._words.update(words)
-
-    def shared(self) -> dict[str, list[str]]:
-        """RETURNS (dict[str, list[str]]): Label -> values that enough documents have in common: what one student alone wrote is
-        not lent. RAISES (PiiError): E475, if this is a copy.
-        """
-        if self._lacks_pools:
-            cure = "use one process, or call observe() there"
-            raise PiiError(Errors.E475, lacks="the values that observe() learnt", cure=cure)
-        return {
-            label: sorted([value for value, docs in values.items() if len(docs) >= SHARED_BY])
-            for label, values in self._pools.items()
-        }
 
     def __contains__(self, word: object) -> bool:
         return word in self._words or (bool(self._digests) and self._digest(word) in self._digests)
@@ -117,21 +90,17 @@ class CorpusNames:
         return self._secret.chance().digest("observed", word)[:12]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            "secret": self._secret,
-            "digests": self.digests(),
-            "lacks_pools": self._lacks_pools or bool(self._pools),
-        }
+        return {"secret": self._secret, "digests": self.digests()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["secret"])  # type: ignore[misc]
-        self._digests, self._lacks_pools = state["digests"], state["lacks_pools"]
+        self._digests = state["digests"]
 
 
 DEFAULTS = dict.fromkeys(("scope", "reserved", "key_file", "strategy"))
 
 
-class HipsSurrogate(Configured, Pipe):
+class HipsSurrogate(Saved, Pipe):
     """Replace the spans of a document as a profile says.
 
     name (str): Name of the component.
@@ -260,8 +229,7 @@ class HipsSurrogate(Configured, Pipe):
         self._secret.give(key)
 
     def observe(self, docs: Iterable[Doc]) -> int:
-        """Learn the names of a corpus, so that no surrogate is one of them; and its places, schools and workplaces, for profiles
-        with `pool = "corpus"`. What is learnt stays in memory.
+        """Learn the names of a corpus, so that no surrogate is one of them. What is learnt stays in memory.
 
         docs (Iterable[Doc]): With `doc.spans`; run the pipeline up to this component over all documents first.
         RETURNS (int): How many words of names are known now.
@@ -337,7 +305,6 @@ class HipsSurrogate(Configured, Pipe):
             known=self.corpus_names,
             reserved=self.cfg["reserved"],
             local=self.scope == "document",
-            pools=self.corpus_names.shared() if profile.pool == "corpus" else None,
             everyone=self._everyone or (self.listed if self.scope == CORPUS else EMPTY),
             people=people_of(doc, key, text),
             lines=doc._.pii_lines or (),
@@ -375,56 +342,26 @@ class HipsSurrogate(Configured, Pipe):
 
     # Saved and copied are settings and profile: never the key, nor anything that a person wrote.
 
-    def _saved(self) -> dict[str, Any]:
-        return {"cfg": self.cfg, "profile": self._profile.to_dict(private=False)}
+    def parts(self) -> dict[str, Callable[[], bytes]]:
+        profile = self._profile.to_dict(private=False)
+        return {
+            "cfg": lambda: _as_json(self.cfg),
+            "profile": lambda: _as_json(profile),
+        }
 
-    def _load(self, load: Callable[[Any], Any], read: Callable[[Any], Any]) -> Self:
-        profiles: list[Profile] = []
+    def read_parts(self, found: Mapping[str, bytes]) -> None:
+        profile = (
+            Profile.from_dict(srsly.json_loads(found["profile"])) if "profile" in found else None
+        )
         with self.loading() as saved:
-            load(
-                {
-                    "cfg": lambda data: saved.update(read(data)),
-                    "profile": lambda data: profiles.append(Profile.from_dict(read(data))),
-                }
-            )
-            if "asked" not in saved and profiles:
-                saved["profile"] = profiles[0].name
+            saved.update(srsly.json_loads(found.get("cfg", b"{}")))
+            if "asked" not in saved and profile:
+                saved["profile"] = profile.name
         if "key_env" in saved:
             self._secret.look_again(path=self.cfg["key_file"], env=self.cfg["key_env"])
             self._check_key_file()
-        for profile in profiles:
-            if not self.overrides(saved, "profile"):
-                self.profile = profile  # type: ignore[assignment]
-        return self
-
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """RETURNS (bytes): Settings and profile; never the key, nor anything learnt from documents."""
-        parts: dict[str, Any] = {
-            part: lambda data=data: srsly.json_dumps(data).encode("utf8")
-            for part, data in self._saved().items()
-        }
-        return bytes(util.to_bytes(parts, exclude))
-
-    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        """RETURNS (Self): The component with the settings of `to_bytes`."""
-        return self._load(
-            lambda readers: util.from_bytes(bytes_data, readers, exclude), srsly.json_loads
-        )
-
-    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Write settings and profile; never the key, nor anything learnt from documents. path (str | Path): A folder."""
-        parts: dict[str, Any] = {
-            part: lambda file, data=data: srsly.write_json(file, data)
-            for part, data in self._saved().items()
-        }
-        util.to_disk(util.ensure_path(path), parts, exclude)
-
-    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
-        """RETURNS (Self): The component with the settings of `to_disk`."""
-        return self._load(
-            lambda readers: util.from_disk(util.ensure_path(path), readers, exclude),
-            srsly.read_json,
-        )
+        if profile and not self.overrides(saved, "profile"):
+            self.profile = profile  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = vars(self) | {
@@ -437,6 +374,10 @@ class HipsSurrogate(Configured, Pipe):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
+
+
+def _as_json(data: Any) -> bytes:
+    return srsly.json_dumps(data, indent=2).encode("utf8")
 
 
 def _profile(value: str | Path | Mapping[str, Any] | Profile) -> Profile:

@@ -1,11 +1,8 @@
 """Surrogates for places, schools and workplaces: the words that say what it is stay, the name is an invented one.
 
-    Ridgeview High School           ->  Larkmere High School
-    University of Ridgeview         ->  University of Larkmere       the same name, the same surrogate
-    Lima, Peru                      ->  Oakhaven, Chile              countries, people of them and states are real ones
-
-With a corpus's own pool (`pool = "corpus"` in a profile, after `hips_surrogate.observe`) a whole value is replaced by another
-one of the corpus instead, as CRAPII did (section 2.3.2); only by one that several documents have in common.
+Ridgeview High School           ->  Larkmere High School
+University of Ridgeview         ->  University of Larkmere       the same name, the same surrogate
+Lima, Peru                      ->  Oakhaven, Chile              countries, people of them and states are real ones
 """
 
 import re
@@ -13,12 +10,13 @@ from collections.abc import Collection, Sequence
 from functools import cache, partial
 
 from ..labels import EDUCATION, EMPLOYER, LOCATION
+from ..names import resource
 from ..names.letters import fold, has_sign, like, norm, plain
 from ..names.parse import PARTICLES
 from ..names.table import Source
 from ..profiles import takes_an
 from .keys import pick
-from .style import in_case, ordinal, other_chars, resource, word_list, words
+from .style import in_case, ordinal, other_chars, word_list, words
 from .values import Context
 
 MAX_DRAWS = 60
@@ -53,7 +51,7 @@ def _code_groups() -> dict[str, tuple[str, ...]]:
     groups = [
         tuple(text.split())
         for kind in ("dotted_codes", "codes")
-        for text in reversed(resource("places")[kind].values())
+        for text in reversed(resource("surrogates/places")[kind].values())
     ]
     return {code: group for group in groups for code in group}
 
@@ -62,9 +60,11 @@ def _code_groups() -> dict[str, tuple[str, ...]]:
 def _groups() -> dict[str, tuple[str, ...]]:
     """Name of a country, of its people, or of a state -> those that may replace it."""
     found: dict[str, tuple[str, ...]] = {}
-    states = tuple([" ".join(name.split()) for name in resource("places")["us_states"].split(",")])
+    states = tuple(
+        [" ".join(name.split()) for name in resource("surrogates/places")["us_states"].split(",")]
+    )
     found.update(dict.fromkeys(map(fold, states), states))
-    for text in resource("places")["regions"].values():
+    for text in resource("surrogates/places")["regions"].values():
         pairs = [pair.strip().split(":") for pair in text.split(",")]
         countries, people = zip(*pairs, strict=True)
         found.update(dict.fromkeys(map(fold, countries), countries))
@@ -75,7 +75,7 @@ def _groups() -> dict[str, tuple[str, ...]]:
 @cache
 def _countries(of: int = 0) -> frozenset[str]:
     """Names of countries, folded; or of their people (`of` is 1)."""
-    text = ",".join(resource("places")["regions"].values())
+    text = ",".join(resource("surrogates/places")["regions"].values())
     return frozenset([fold(pair.split(":")[of].strip()) for pair in text.split(",")])
 
 
@@ -103,8 +103,6 @@ def surrogate_location(value: str, context: Context, attempt: int = 0) -> str | 
     """A place of the same kind, also "Lima, Peru". RETURNS (str | None): None if there is no letter or digit in it."""
     if not has_sign(value):
         return None
-    if pooled := _from_pool(LOCATION, value, context, attempt):
-        return pooled
     parts = _SPLIT.split(value)
     parts[::2] = [_place(part, context, attempt) for part in parts[::2]]
     return "".join(parts)
@@ -149,8 +147,6 @@ def _organisation(
     """A school or workplace of the same kind; None if there is no letter or digit in it."""
     if not has_sign(value):
         return None
-    if pooled := _from_pool(label, value, context, attempt):
-        return pooled
     lead, text, ending = _NAME.fullmatch(value).groups("")  # type: ignore[union-attr]
     new = _rename(lead + text, KEPT[label], kind, context, attempt)
     if new == lead + text:
@@ -197,23 +193,6 @@ def _core(core: str, text: str, kind: str, context: Context, attempt: int) -> st
         return other_chars(core, context.chance.rng("PLACE/letters", core, attempt=attempt))
     new = like(plain(core), invented(kind, core, context, attempt))
     return new + ("." if core.endswith(".") else "")
-
-
-def _from_pool(label: str, value: str, context: Context, attempt: int) -> str | None:
-    """Another value of the corpus, of the same kind if there is one; None if there is no pool."""
-    old = {norm(word) for word in _TOKEN.findall(value)} - {""}
-    kinds = words(KEPT[label])
-    fit, same = [], []
-    for other in sorted(context.pools.get(label, ())):
-        own = {norm(word) for word in _TOKEN.findall(other)}
-        if own.isdisjoint(old - kinds or old):
-            fit.append(other)
-            same += [other] if own & kinds == old & kinds else []
-    # Where others of the document have taken those of the kind, any other, and at last an invented one.
-    options = same if same and attempt < 12 else fit
-    if not options or attempt >= 24:
-        return None
-    return pick(context.chance.rng("PLACE/pool", fold(value), attempt=attempt), options)
 
 
 # Street addresses: other numbers, another street, another town; kinds of streets and the layout stay.

@@ -233,7 +233,6 @@ def plan(
     known: Container[str] = (),
     reserved: bool | None = None,
     local: bool = True,
-    pools: Mapping[str, Sequence[str]] | None = None,
     everyone: ScopePeople = EMPTY,
     people: People | None = None,
     lines: Sequence[tuple[int, int, bool | None]] = (),
@@ -244,7 +243,6 @@ def plan(
     known (Container[str]): Folded words of names elsewhere in the corpus that no surrogate may be.
     reserved (bool | None): Whether values must be such that nobody can own them; None for what the profile says.
     local (bool): Whether surrogates hold for this document only, so that they may depend on all of its words.
-    pools (Mapping[str, Sequence[str]] | None): Label -> values of the corpus, for profiles that draw from it.
     everyone (ScopePeople): Who else is in a wider scope.
     people (People | None): Who is named in the items, if that is at hand.
     lines (Sequence[tuple[int, int, bool | None]]): Which lines are headers, or none: `decided` of `find_headers`.
@@ -286,7 +284,6 @@ def plan(
         ages=ages,
         dates=dates,
         avoid=avoid,
-        pools=pools or {},
         near=is_near,
         other={canonical(k): v for k, v in profile.other.items()},
     )

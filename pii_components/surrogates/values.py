@@ -55,7 +55,7 @@ class Context:
 
     people: The document's people and who they become. reserved: Whether values must be such that nobody can own them. locale:
     As Faker writes it. ages, dates: How those of the document move; None for what the key says. avoid: Folded words that no
-    invented name may be. pools: Label -> values of the corpus that may stand for each other. near: Whether surrogates shall be
+    invented name may be. near: Whether surrogates shall be
     about as long as their originals. other: Canonical value -> what the user wants there instead, for OTHER. handles: Of the
     document's user names and e-mail addresses, with their surrogates, so that one handle has one of them.
     """
@@ -68,7 +68,6 @@ class Context:
     ages: AgeShift | None = None
     dates: DateShift | None = None
     avoid: Container[str] = ()
-    pools: Mapping[str, Sequence[str]] = field(default_factory=dict)
     near: bool = False
     other: Mapping[str, str] = field(default_factory=dict)
     handles: Mapping[str, str | None] = field(default_factory=dict)

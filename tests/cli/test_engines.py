@@ -170,17 +170,16 @@ def test_a_killed_worker_loses_and_repeats_nothing(how, folder, pii_edu, cluster
 
 
 @pytest.mark.parametrize(
-    ("options", "code"), [("--config sweep=hide --profile pool.toml", "E560"), ("", "E564")]
+    ("options", "code"), [("--config scope=thread --config thread=id", "E560"), ("", "E564")]
 )
 def test_what_an_engine_cannot_do_is_refused_before_anything_is_written(
     options, code, folder, pii_edu, monkeypatch
 ):
     monkeypatch.setattr(scale, "ray_map", lambda n: None)
     put(folder / "in.csv", table(2))
-    put(folder / "pool.toml", 'name = "pool"\npool = "corpus"\n')
     run = pii_edu(f"deidentify in.csv --out clean.csv --config engine=ray {options}")
     assert run.exit_code == 2 and f"[{code}]" in run.output
-    assert files_in(folder) == ["in.csv", "pool.toml"]
+    assert files_in(folder) == ["in.csv"]
 
 
 @pytest.mark.parametrize("how", [RAY, SPARK])

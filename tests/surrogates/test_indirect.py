@@ -25,7 +25,7 @@ from pii_components.surrogates.places import (
     surrogate_location,
 )
 
-from .conftest import CONTEXT, KEY, KEYS, hide, make_doc, surrogates_of
+from .conftest import CONTEXT, KEY, KEYS, hide, surrogates_of
 
 NUMBER_WORD = r"(?:twenty|thirty|forty|fifty)(?:-\w+)?|\w+teen|ten|twelve|eleven"
 
@@ -276,28 +276,6 @@ def test_no_part_of_a_place_survives(words, label, key):
     assert len(set(made)) == len(made) and len(new) == len(words)
     for old in set(words) - {"Hotel", "Hospital", "School", "Institute"}:
         assert not any(old.lower() in n.lower() or n.lower() in old.lower() for n in new)
-
-
-def test_corpus_lends_shared_values_only(hips):
-    hips.profile = surrogates_of("EMPLOYER", pool="corpus")
-    shared = "{EMPLOYER|Zanfort Bank} {EMPLOYER|Quimby Bank} {EMPLOYER|Harlo Hotel}"
-    rare = make_doc("{EMPLOYER|Mumpert Bank}")
-    hips.observe([*(make_doc(f"text {i} {shared}") for i in range(3)), rare, rare, rare])
-    new = [hide(hips, f"{{EMPLOYER|Zanfort Bank}} {i}") for i in range(12)]
-    assert new == [f"Quimby Bank {i}" for i in range(12)]
-    both = hide(hips, "{EMPLOYER|Mumpert Bank} {EMPLOYER|Zanfort Bank}")
-    assert both != "Zanfort Bank Mumpert Bank"
-    hips.profile = surrogates_of("EMPLOYER")
-    assert "Quimby" not in hide(hips, "{EMPLOYER|Zanfort Bank}")
-
-
-@pytest.mark.parametrize("label", ["EMPLOYER", "EDUCATION", "LOCATION"])
-def test_rare_values_are_not_lent(hips, label):
-    hips.profile = surrogates_of(label, pool="corpus")
-    values = ["Zanfort", "Quimby", "Harlo"]
-    docs = [make_doc(f"{{{label}|{value}}}") for value in values]
-    hips.observe(docs)
-    assert not {hips(doc)._.deidentified for doc in docs} & set(values)
 
 
 # OTHER
