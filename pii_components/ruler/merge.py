@@ -217,14 +217,7 @@ def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
         and _JOINED.fullmatch(normalize_token(doc[start - 1].text))
     ):
         start -= 1
-    end = found.end
-    while end + 1 < len(doc) and not (doc[end - 1].whitespace_ or doc[end].whitespace_):
-        if doc[end].text not in "-/" or not doc[end + 1].text.isdigit():
-            break
-        end += 2  # "AB1-234" + "-56"
-    if end > found.end and is_date(doc[start:end].text):
-        end = found.end
-    found = trim(doc, replace(found, start=start, end=end))
+    found = trim(doc, replace(found, start=start))
     if found is None:
         return None
     if (

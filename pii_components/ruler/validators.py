@@ -157,7 +157,7 @@ _NUMBERED = re.compile(
     r"(?:[\s_-](?:id|no|nr|num(?:ber)?|code))?[\s.:#=_]{0,3}\Z"
 )
 _COURSE = re.compile(r"(?<!\w)(?!PIN|SID|SSN|NIM|PRN|USN|UIN)[A-Z]{3,4}\s?\Z")
-_HASH, _PART_OF_HASH = re.compile(r"[\da-f]{32,128}|[\dA-F]{32,128}"), re.compile(r"[\da-f]{7,12}")
+_HASH = re.compile(r"[\da-f]{32,128}|[\dA-F]{32,128}")
 _TOLL_FREE = re.compile(r"(?:\+?1[\s.-]?)?\(?8(?:00|33|44|55|66|77|88)\)?[\s.-]?\d{3}[\s.-]?\d{4}")
 
 
@@ -166,8 +166,6 @@ def is_nobodys(hit: Hit) -> bool:
     value = hit.value.lstrip("^")
     if _HASH.fullmatch(value) or _NUMBERED.search(hit.before(30)):
         return True
-    if _PART_OF_HASH.fullmatch(value) and not value.isalpha() and not value.isdigit():
-        return re.search(rf"\b{value}[\da-f]{{20}}", hit.text) is not None
     course = re.fullmatch(r"\d{3}[A-Z]?-\d{2,3}", value)
     return course is not None and _COURSE.search(hit.before(6)) is not None
 
@@ -299,10 +297,6 @@ def not_a_phone(hit: Hit) -> bool:
     """Whether the digits are years, a date, a publication, an amount or an address of a computer."""
     value = hit.value
     if is_years(value) or is_date(value) or is_publication(hit) or is_amount(hit):
-        return True
-    if re.fullmatch(r"(?:\d{4}\s?[-,/ ]\s?)+\d{4}", value) and all(
-        1500 <= int(y) < 2100 for y in re.findall(r"\d{4}", value)
-    ):
         return True
     if _TOLL_FREE.fullmatch(value):  # a hotline
         return True
