@@ -10,12 +10,15 @@ config means "as saved, else the default".
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
 from weakref import WeakKeyDictionary, ref
 
+from spacy import util
 from spacy.attrs import SHAPE
 from spacy.language import Language
 from spacy.lookups import Lookups
@@ -130,3 +133,45 @@ class Configured:
                 # The same objects: what is changed in them shows in the config.
                 config = nlp.get_pipe_config(name)
                 config.update({key: self.cfg[key] for key in keys if key in config} | values)
+
+
+class Saved(Configured):
+    """Mixin of a component that is saved in parts, a file each; one of them is "cfg". None holds a word of a text."""
+
+    def parts(self) -> dict[str, Callable[[], bytes]]:
+        """RETURNS (dict[str, Callable]): Name of each part -> what makes its bytes."""
+        raise NotImplementedError
+
+    def read_parts(self, found: Mapping[str, bytes]) -> None:
+        """Take what was saved. found (Mapping[str, bytes]): Without the parts that the user excludes."""
+        raise NotImplementedError
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """RETURNS (bytes): The component. exclude (Iterable[str]): Parts to leave out."""
+        return bytes(util.to_bytes(self.parts(), exclude))
+
+    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
+        """RETURNS (Self): With what `to_bytes` returned."""
+        found = dict[str, bytes]()
+        readers: dict[str, Callable[[bytes], Any]] = {}
+        for name in self.parts():
+            readers[name] = partial(found.__setitem__, name)
+        util.from_bytes(bytes_data, readers, exclude)
+        self.read_parts(found)
+        return self
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Save in a folder. exclude (Iterable[str]): Parts to leave out."""
+        parts = self.parts()
+        writers = dict.fromkeys(parts, lambda file: file.write_bytes(parts[file.name]()))
+        util.to_disk(path, writers, exclude)
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
+        """RETURNS (Self): With what `to_disk` saved."""
+        found = dict[str, bytes]()
+        readers = dict.fromkeys(
+            self.parts(), lambda file: found.update({file.name: file.read_bytes()})
+        )
+        util.from_disk(path, readers, exclude)
+        self.read_parts(found)
+        return self

@@ -9,7 +9,7 @@ point; nothing overrules it. Places, schools, firms, dates and ages stay where t
 mention lose people with one-word names (recall .30 against .95 on CRAPII).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -17,14 +17,13 @@ from typing import Any, Self
 
 import numpy
 import srsly
-from spacy import util
 from spacy.pipeline.pipe import Pipe
 from spacy.pipeline.span_ruler import prioritize_new_ents_filter
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
 
-from ..config import Configured
+from ..config import Saved
 from ..errors import Errors, PiiError
 from ..labels import (
     BALANCED,
@@ -65,7 +64,6 @@ PRIVATE = (STUDENT, INSTRUCTOR, CONNECTED)
 KEPT = (*(label_for_role(role) for role in ROLES if role not in PRIVATE), *INDIRECT_LABELS)
 _PRIVATE = [ROLES.index(role) for role in PRIVATE]
 _NONE = CLASSES.index(NOT_NAME)
-_PARTS = ("cfg", "classifier", "heads")  # what is saved; none of it holds a word of a text
 
 
 def _listed(chances: numpy.ndarray, groups: Sequence[Sequence[Candidate]]) -> numpy.ndarray:
@@ -82,7 +80,7 @@ def _listed(chances: numpy.ndarray, groups: Sequence[Sequence[Candidate]]) -> nu
     return chances
 
 
-class PiiContext(Configured, Pipe):
+class PiiContext(Saved, Pipe):
     """Decides the role of every name, with a reason, per (document, person).
 
     spans_key (str): The span group that is read and written.
@@ -123,14 +121,7 @@ class PiiContext(Configured, Pipe):
         self.sync_config("settings")
 
     def __call__(self, doc: Doc) -> Doc:
-        handle = self.get_error_handler()
-        try:
-            self.set_annotations([doc], [self.find_spans(doc)])
-        except Exception as e:  # noqa: BLE001  (the handler decides, as in spaCy's own pipes)
-            handle(self.name, self, [doc], e)
-        finally:
-            forget()
-        return doc
+        return next(self.pipe([doc]), doc)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Process a stream in batches, with the pipeline's error handler per batch."""
@@ -319,48 +310,25 @@ class PiiContext(Configured, Pipe):
         group = doc.spans.get(self.cfg["spans_key"])  # none, if nothing before found anything
         return BALANCED if group is None else group.attrs.get(OPERATING_POINT, BALANCED)
 
-    def _part(self, name: str) -> bytes:
-        if name == "cfg":
-            return srsly.json_dumps(self.cfg, indent=2).encode("utf8")
-        part = self.classifier if name == "classifier" else self.heads
-        return b"" if part is None else part.to_bytes()
+    def parts(self) -> dict[str, Callable[[], bytes]]:
+        return {
+            "cfg": lambda: srsly.json_dumps(self.cfg, indent=2).encode("utf8"),
+            "classifier": lambda: self.classifier.to_bytes() if self.classifier else b"",
+            "heads": lambda: self.heads.to_bytes() if self.heads else b"",
+        }
 
-    def _read_part(self, name: str, data: bytes) -> None:
-        if name == "cfg":
-            self.cfg.update(srsly.json_loads(data))
-        elif name == "classifier":
-            self.classifier = PersonModel.from_bytes(data) if data else None
-        else:
-            self.heads = Heads.from_bytes(data) if data else None
-
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """RETURNS (bytes): The component. exclude (Iterable[str]): Of "cfg", "classifier" and "heads", what to leave out."""
-        return util.to_bytes({name: partial(self._part, name) for name in _PARTS}, exclude)
-
-    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        """Load what `to_bytes` returned. RAISES (PiiError): E304 for a classifier of another version, E304 for broken heads."""
-        with self.loading():
-            util.from_bytes(
-                bytes_data, {name: partial(self._read_part, name) for name in _PARTS}, exclude
-            )
+    def read_parts(self, found: Mapping[str, bytes]) -> None:
+        """RAISES (PiiError): E304 for a classifier of another version, or broken heads."""
+        with self.loading() as saved:
+            saved.update(srsly.json_loads(found.get("cfg", b"{}")))
+        for name, kind in (("classifier", PersonModel), ("heads", Heads)):
+            if name in found:
+                setattr(self, name, kind.from_bytes(found[name]) if found[name] else None)
         self.settings = self.cfg["settings"]
-        return self
-
-    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Save in a folder. exclude (Iterable[str]): As in `to_bytes`."""
-        writers: dict[str, Any] = dict.fromkeys(_PARTS, lambda p: p.write_bytes(self._part(p.name)))
-        util.to_disk(path, writers, exclude)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
-        """Load what `to_disk` saved. RAISES (PiiError): E304 for a classifier of another version, E304 for broken heads."""
-        parts = {
-            n: lambda p: self._read_part(p.name, p.read_bytes() if p.is_file() else b"")
-            for n in _PARTS
-        }
-        with self.loading():
-            util.from_disk(path, parts, exclude)
-        lost = "heads" not in exclude and not (Path(path) / "heads").is_file()
-        if self.classifier is not None and lost:
-            raise PiiError(Errors.E304, what="heads", task="train")
-        self.settings = self.cfg["settings"]
-        return self
+        """RETURNS (Self): With what `to_disk` saved. RAISES (PiiError): E304 where a file is missing, or of another version."""
+        try:
+            return super().from_disk(path, exclude=exclude)
+        except FileNotFoundError as err:
+            raise PiiError(Errors.E304, what="heads", task="train") from err

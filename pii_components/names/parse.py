@@ -15,19 +15,6 @@ from typing import NamedTuple
 from .letters import has_letter, is_letter, norm, per_batch
 from .table import name_table
 
-# Patronymics: the name after a father's, between given name and surname ("Ivan Petrovich Sidorov").
-_ENDING = re.compile(
-    r"[^\W\d_]{3,}(?:ov|ev)(?:ich|na)|(?:nikit|il|fom|luk|kuzm)(?:ich|yich|ichna|inichna|yinichna)"
-)
-
-
-def patronymic_gender(word: str) -> str:
-    """RETURNS (str): "M" or "F" for a patronymic, the empty string for any other word. word (str): Folded."""
-    if not word.endswith(("ich", "na")) or _ENDING.fullmatch(word) is None:
-        return ""
-    return "M" if word.endswith("ich") else "F"
-
-
 GIVEN, FAMILY, LONE = "given", "family", "lone"
 # Of forms of address, folded, in English, French, Spanish, Portuguese, Italian, German and Dutch: no part of a name, so they stay.
 _GENDER_OF_TITLES = {
@@ -207,7 +194,7 @@ def _kind_of(word: str, role: str) -> str:
     """RETURNS (str): `GIVEN` or `FAMILY`, of a folded word. role (str): As nameparser has it."""
     table = name_table()
     if role == "middle" and len(word) > 1 and table.is_surname(word) and not table.is_given(word):
-        return GIVEN if patronymic_gender(word) else FAMILY
+        return FAMILY
     return FAMILY if role in ("family", "maiden", "suffix") else GIVEN
 
 

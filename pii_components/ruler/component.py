@@ -11,20 +11,16 @@ reported are tokens of the Doc.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import srsly
-from spacy import util
 from spacy.language import Language
 from spacy.pipeline.span_ruler import SpanRuler
 from spacy.tokens import Doc
 from spacy.training import Example
-from spacy.util import SimpleFrozenList
 
-from ..config import Configured
+from ..config import Saved
 from ..errors import Errors, PiiError
 from ..labels import EMAIL, NAME_CITED, STREET_ADDRESS, URL_PERSONAL, is_name
 from ..names.letters import forget
@@ -49,7 +45,27 @@ _PUBLISHED = re.compile(r"(?i)\b10\.\d{4,9}/[^\s<>\"]{1,200}")
 DEFAULTS: dict[str, Any] = {"phone_regions": ["US"], "shipped": True, "native_names": False}
 
 
-class PiiRuler(Configured, SpanRuler):
+class OnePerDoc:
+    """Mixin of a component that decides in `find_spans` and writes in `set_annotations`, a document at a time."""
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Find, and write; the text and all else of the document stay."""
+        me: Any = self
+        try:
+            me.set_annotations(doc, me.find_spans(doc))
+            return doc
+        except Exception as err:  # noqa: BLE001  (the handler decides, as in spaCy's own pipes)
+            # A handler that swallows the error leaves no Doc: an unchecked document must not pass for a checked one.
+            return me.get_error_handler()(me.name, me, [doc], err)  # type: ignore[no-any-return]
+        finally:
+            forget()
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """YIELDS (Doc): The documents, in order; one that failed goes to the error handler and is left out."""
+        yield from (doc for doc in map(self, stream) if doc is not None)
+
+
+class PiiRuler(OnePerDoc, Saved, SpanRuler):
     """The component. `find_spans` is pure; `set_annotations` writes `doc.spans[spans_key]`."""
 
     def __init__(
@@ -93,21 +109,6 @@ class PiiRuler(Configured, SpanRuler):
                 entry for entry in self._patterns if kind_of(entry) != "pattern"
             )
         return self._compiled
-
-    def __call__(self, doc: Doc) -> Doc:
-        """Find personal details in one document; its text and names stay."""
-        try:
-            self.set_annotations(doc, self.find_spans(doc))
-            return doc
-        except Exception as err:
-            # A handler that swallows the error leaves no Doc: an unchecked document must not pass for a checked one.
-            return self.get_error_handler()(self.name, self, [doc], err)  # type: ignore[func-returns-value]
-        finally:
-            forget()
-
-    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """YIELDS (Doc): The documents, in order; one that failed goes to the error handler and is left out."""
-        yield from (doc for doc in map(self, stream) if doc is not None)
 
     def find_spans(self, doc: Doc) -> list[Candidate]:
         """RETURNS (list[Candidate]): What `doc.spans[spans_key]` should hold: names as they were, other labels corrected and completed."""
@@ -247,51 +248,21 @@ class PiiRuler(Configured, SpanRuler):
         """Set the patterns for training: those that ship, then the given ones, which stand before them."""
         self._set_patterns([*shipped_patterns(), *(patterns or [])])
 
-    # --- to disk and back; `exclude` may hold "cfg" and "patterns" ---
+    # --- to disk and back
 
-    def to_bytes(self, *, exclude: Iterable[str] = SimpleFrozenList()) -> bytes:
-        writers = {
-            "cfg": lambda: srsly.json_dumps(self.cfg),
-            "patterns": lambda: srsly.json_dumps(self._patterns),
+    def parts(self) -> dict[str, Callable[[], bytes]]:
+        lines = "\n".join(map(srsly.json_dumps, self._patterns))
+        return {
+            "cfg": lambda: srsly.json_dumps(self.cfg, indent=2).encode("utf8"),
+            "patterns": lambda: lines.encode("utf8"),
         }
-        return util.to_bytes(writers, exclude)
 
-    def from_bytes(
-        self, bytes_data: bytes, *, exclude: Iterable[str] = SimpleFrozenList()
-    ) -> "PiiRuler":
-        self._load(
-            partial(util.from_bytes, bytes_data), srsly.json_loads, srsly.json_loads, exclude
-        )
-        return self
-
-    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = SimpleFrozenList()) -> None:
-        writers = {
-            "cfg": lambda p: srsly.write_json(p, self.cfg),
-            "patterns": lambda p: srsly.write_jsonl(p, self._patterns),
-        }
-        util.to_disk(util.ensure_path(path), writers, exclude)
-
-    def from_disk(
-        self, path: str | Path, *, exclude: Iterable[str] = SimpleFrozenList()
-    ) -> "PiiRuler":
-        self._load(
-            partial(util.from_disk, util.ensure_path(path)),
-            srsly.read_json,
-            srsly.read_jsonl,
-            exclude,
-        )
-        return self
-
-    def _load(
-        self, load: Callable, read: Callable, read_patterns: Callable, exclude: Iterable[str]
-    ) -> None:
+    def read_parts(self, found: Mapping[str, bytes]) -> None:
         patterns: list[Any] = list(self._patterns)
-
-        def take(data: Any) -> None:
-            patterns[:] = read_patterns(data)
-
+        if "patterns" in found:
+            patterns = list(map(srsly.json_loads, found["patterns"].splitlines()))
         with self.loading() as saved:
-            load({"cfg": lambda data: saved.update(read(data)), "patterns": take}, exclude)
+            saved.update(srsly.json_loads(found.get("cfg", b"{}")))
         if self.overrides(saved, "shipped"):
             ours = srsly.json_loads(srsly.json_dumps(shipped_patterns()))  # as a file has them
             patterns = [entry for entry in patterns if entry not in ours]

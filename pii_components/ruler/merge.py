@@ -14,7 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 
 from ..labels import (
     EMAIL,
@@ -74,28 +74,6 @@ class Page:
         """RETURNS (list[Candidate]): The tokens that characters of the normalised text touch, with a label; one, or none without tokens."""
         tokens = self.tokens(start, end)
         return [Candidate(*tokens, label, score, source, reason)] if tokens else []
-
-
-def at_tokens(
-    doc: Doc, candidates: Sequence[Candidate], start: int, end: int
-) -> tuple[Span | None, list[Candidate]]:
-    """RETURNS: The tokens of these characters, None if letters or digits of one lie outside; and the candidates that touch them.
-
-    candidates (Sequence[Candidate]): Sorted, without overlaps."""
-    span = doc.char_span(start, end, alignment_mode="expand")
-    if span is None:
-        return None, []
-    low, high = start - span.start_char, end - span.start_char
-    if any(char.isalnum() for char in span.text[:low] + span.text[high:]):
-        return None, []
-    first = bisect_right(candidates, span.start, key=lambda c: c.end)
-    return span, list(candidates[first : bisect_left(candidates, span.end, key=lambda c: c.start)])
-
-
-def replaced(out: list[Candidate], touched: Sequence[Candidate], new: Candidate) -> None:
-    """Put one candidate in the place of those that it touches; `out` stays sorted."""
-    first = bisect_left(out, touched[0].start if touched else new.start, key=lambda c: c.start)
-    out[first : first + len(touched)] = [new]
 
 
 class Intervals:
@@ -239,14 +217,7 @@ def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
         and _JOINED.fullmatch(normalize_token(doc[start - 1].text))
     ):
         start -= 1
-    end = found.end
-    while end + 1 < len(doc) and not (doc[end - 1].whitespace_ or doc[end].whitespace_):
-        if doc[end].text not in "-/" or not doc[end + 1].text.isdigit():
-            break
-        end += 2  # "AB1-234" + "-56"
-    if end > found.end and is_date(doc[start:end].text):
-        end = found.end
-    found = trim(doc, replace(found, start=start, end=end))
+    found = trim(doc, replace(found, start=start))
     if found is None:
         return None
     if (
@@ -444,13 +415,18 @@ def with_native(doc: Doc, candidates: Sequence[Candidate]) -> list[Candidate]:
     What reaches beyond such a name, as "Ana 김지민" does, keeps its ends. candidates (Sequence[Candidate]): Sorted, without overlaps."""
     out = list(candidates)
     for low, high in native_names(doc.text):
-        span, touched = at_tokens(doc, out, low, high)
-        if span is None or any(not is_name(c.label) for c in touched):
+        span = doc.char_span(low, high, alignment_mode="expand")
+        if span is None or any(map(str.isalnum, span.text.replace(doc.text[low:high], "", 1))):
+            continue
+        first = bisect_right(out, span.start, key=lambda c: c.end)
+        last = bisect_left(out, span.end, key=lambda c: c.start)
+        touched = out[first:last]
+        if any(not is_name(c.label) for c in touched):
             continue
         label = max(touched, key=lambda c: c.score).label if touched else NAME_STUDENT
         start = min([span.start, *(c.start for c in touched)])
         end = max([span.end, *(c.end for c in touched)])
         score = max([_SCORE, *(c.score for c in touched)])
-        new = Candidate(start, end, label, score, SOURCE, "a name in a script of its own")
-        replaced(out, touched, new)
+        reason = "a name in a script of its own"
+        out[first:last] = [Candidate(start, end, label, score, SOURCE, reason)]
     return out

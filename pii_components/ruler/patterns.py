@@ -112,11 +112,16 @@ def kind_of(entry: Mapping[str, Any]) -> str:
     if len(kinds) != 1:
         raise PiiError(Errors.E201, id=entry.get("id", ""))
     label = entry.get("label")
-    if not isinstance(label, str) or not label:
-        raise PiiError(
-            Errors.E204, id=entry.get("id", ""), field="label", value=label, allowed="a label"
-        )
+    _check(isinstance(label, str) and label, entry, "label", "a label")
     return kinds[0]
+
+
+def _check(fits: object, entry: Mapping[str, Any], field: str, allowed: str) -> None:
+    if not fits:
+        value = entry.get(field)
+        raise PiiError(
+            Errors.E204, id=entry.get("id", ""), field=field, value=value, allowed=allowed
+        )
 
 
 def _compile(entry: Mapping[str, Any], key: str) -> re.Pattern[str]:
@@ -128,29 +133,19 @@ def _compile(entry: Mapping[str, Any], key: str) -> re.Pattern[str]:
 
 def _score(entry: Mapping[str, Any]) -> float:
     score = entry.get("score", 1.0)
-    if not isinstance(score, int | float) or not 0.0 <= score <= 1.0:
-        raise PiiError(
-            Errors.E204, id=entry.get("id", ""), field="score", value=score, allowed="0 to 1"
-        )
+    _check(isinstance(score, int | float) and 0.0 <= score <= 1.0, entry, "score", "0 to 1")
     return float(score)
 
 
 def _one_of(entry: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> str:
-    value = entry.get(name)
-    if value not in allowed:
-        raise PiiError(
-            Errors.E204, id=entry.get("id", ""), field=name, value=value, allowed=", ".join(allowed)
-        )
-    return str(value)
+    _check(entry.get(name) in allowed, entry, name, ", ".join(allowed))
+    return str(entry[name])
 
 
 def _hosts(entry: Mapping[str, Any]) -> list[str]:
     given = entry["host"] if isinstance(entry["host"], list) else [entry["host"]]
-    if not given or not all(isinstance(host, str) and host for host in given):
-        allowed = "a host or a list of hosts"
-        raise PiiError(
-            Errors.E204, id=entry.get("id", ""), field="host", value=entry["host"], allowed=allowed
-        )
+    fits = given and all(isinstance(host, str) and host for host in given)
+    _check(fits, entry, "host", "a host or a list of hosts")
     return [host.lower() for host in given]
 
 
@@ -166,14 +161,7 @@ def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
         name, reason = str(entry.get("id", "")), str(entry.get("reason", ""))
         if kind == "regex":
             validate = entry.get("validate", "accept")
-            if validate not in VALIDATORS:
-                raise PiiError(
-                    Errors.E204,
-                    id=name,
-                    field="validate",
-                    value=validate,
-                    allowed=", ".join(VALIDATORS),
-                )
+            _check(validate in VALIDATORS, entry, "validate", ", ".join(VALIDATORS))
             only_if = _compile(entry, "only_if") if entry.get("only_if") else None
             found = (
                 entry["label"],

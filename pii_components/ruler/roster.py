@@ -31,52 +31,23 @@ from spacy.tokens import Doc
 
 from ..errors import Errors, PiiError, reason_of
 from ..labels import EMAIL, ID_NUM, NAME_STUDENT, USERNAME, is_name
-from ..names.letters import fold, forget, norm
+from ..names import word_list
+from ..names.letters import fold, norm
 from ..names.link import Person, is_typo, match_person, nicknames, nicknames_of, one_left
 from ..names.normalize import NormalizedView
 from ..names.parse import FAMILY, GIVEN, LONE, PARTICLES, Form, read_mention
 from ..names.table import name_table
 from ..names.wordlists import case_style, in_table, is_word_too, words
 from ..spans import ROSTER, SPANS_KEY, Candidate, merge_found, read_spans, write_spans
+from .component import OnePerDoc
 from .merge import cut_names
 
 # --- the list
 
-NAME, FIRST, MIDDLE, LAST, PREFERRED = ("name", "first", "middle", "last", "preferred")
-# Headers in one word, folded ("Apellido(s)" -> "apellidos"): those of exports of Canvas, Moodle, Blackboard, Google Classroom, PowerSchool, D2L
-# and Schoology, in the languages of their users. A bare word for "name" means what no other column holds.
-_BARE = "name names nom nombre nombres nome naam navn namn nimi"
-_TABLE = {
-    FIRST: "first firstname given givenname givennames forename forenames christianname vorname vornamen prenom prenoms primernombre primeironome "
-    "voornaam voornamen fornavn fornamn etunimi etunimet imie jmeno krestnijmeno ime keresztnev utonev ad adi имя 名 이름",
-    MIDDLE: "middle middlename middlenames middleinitial mi secondname zweitername segundonombre segundonome deuxiemeprenom mellomnavn mellemnavn "
-    "mellannamn drugieimie отчество",
-    LAST: "last lastname surname surnames family familyname familynames nachname nachnamen familienname zuname nomdefamille apellido apellidos "
-    "primerapellido segundoapellido apellidopaterno apellidomaterno sobrenome sobrenomes apelido apelidos cognome cognomi achternaam familienaam "
-    "etternavn efternavn efternamn sukunimi nazwisko prijmeni priezvisko prezime vezeteknev csaladnev soyad soyadi soyisim фамилия 姓 성",
-    PREFERRED: "preferred preferredname preferredfirstname chosenname chosenfirstname nickname nick called calledname goesby knownas alias "
-    "alternatename rufname spitzname apodo nombrepreferido nomepreferido surnom nomdusage prenomusuel roepnaam",
-    NAME: f"{_BARE} fullname completename studentname sortablename shortname displayname vorundnachname "
-    "namevorname vollstandigername nomcomplet nombrecompleto "
-    "nomecompleto volledigenaam fulltnavn fullstandigtnamn adsoyad 姓名 氏名 성명 student students pupil pupils learner learners "
-    "participant participants member members alumno alumnos estudiante estudiantes eleve eleves etudiant etudiants schuler schulerin aluno alunos "
-    "studente studenti leerling elev",
-    EMAIL: "correo correoelectronico direcciondecorreo direcciondecorreoelectronico courriel adressedecourriel adressecourriel adresseelectronique "
-    "mel enderecodeemail enderecodecorreioeletronico correioeletronico indirizzodiposta indirizzodipostaelettronica epost eposta epostadress "
-    "epostadresse epostadresi sahkoposti sahkopostiosoite почта электроннаяпочта 邮箱 电子邮件 メールアドレス 이메일",
-    USERNAME: "user username userid login loginid loginname handle netid netidname screenname account accountid accountname uniqname "
-    "benutzername anmeldename nutzername kennung benutzerkennung nomdutilisateur identifiant pseudo pseudonyme nombredeusuario usuario "
-    "identificaciondeusuario nomedeusuario nomedoutilizador utilizador nomeutente gebruikersnaam brukernavn brugernavn anvandarnamn kayttajatunnus",
-    ID_NUM: "id ids idnumber idno idnr no nos nr num number numbers code uid eid pid uin cwid matriculation matriculationnumber matrikelnummer matrikelnr "
-    "matrikel idnummer schulernummer studierendennummer numerodeid numerodeidentificacion numerodeestudiante numerodematricula matricula rut dni "
-    "cedula codigo codigodeestudiante numeroetudiant numerodetudiant numerodidentification ine numerodealuno numerodeidentificacao ra "
-    "codiceidentificativo matricola codicefiscale studentnummer studentnr leerlingnummer opiskelijanumero orgdefinedid permid personid "
-    "externalpersonkey batchuid integrationid uniqueuserid schooluid stateid statestudentnumber otherid localid webid sourcedid 学号 学籍番号",
-}
-_WHO = frozenset(
-    "student students pupil learner participant member person people legal full display sortable sis university campus banner "
-    "required optional s".split()
-)
+_NAMES = NAME, FIRST, MIDDLE, LAST, PREFERRED = ("name", "first", "middle", "last", "preferred")
+# Words of headers, see resources/ruler/headers.toml. A bare word for "name" means what no other column holds.
+_HEADERS = "ruler/headers"
+_WHO = word_list(_HEADERS, "who")
 # What is put behind a word for both genders or numbers: "Alumno/a", "Schüler:in".
 _BOTH = re.compile(r"(?<=\w)[/(:*·]-?[^\W\d_]{1,5}\)?(?!\w)")
 # An address, a number: of somebody, where a header should stand.
@@ -104,8 +75,8 @@ def _in_one_word(words: Iterable[str]) -> str:
 
 _KINDS = {
     _in_one_word(_PARTS.findall(fold(word))): kind
-    for kind, known in _TABLE.items()
-    for word in known.split()
+    for kind in (*_NAMES, EMAIL, USERNAME, ID_NUM)
+    for word in word_list(_HEADERS, kind)
 }
 
 
@@ -707,7 +678,7 @@ class _Reading:
 # --- the component
 
 
-class PiiRoster(Pipe):
+class PiiRoster(OnePerDoc, Pipe):
     """Adds to `doc.spans[spans_key]` what stands on a class list, with the source "roster".
 
     spans_key (str): The span group that is read and written. The list is set with `set_roster`, in each process anew: there is nothing to save.
@@ -725,20 +696,6 @@ class PiiRoster(Pipe):
     def set_roster(self, roster: Roster | str | Path | None) -> None:
         """A class list, or the path of one; None for none. RAISES (PiiError): As `Roster.from_csv`."""
         self.roster = Roster.from_csv(roster) if isinstance(roster, str | Path) else roster
-
-    def __call__(self, doc: Doc) -> Doc:
-        try:
-            self.set_annotations(doc, self.find_spans(doc))
-            return doc
-        except Exception as err:  # noqa: BLE001  (the handler decides, as in spaCy's own pipes)
-            # A handler that swallows the error leaves no Doc: an unchecked document must not pass for a checked one.
-            return self.get_error_handler()(self.name, self, [doc], err)  # type: ignore[return-value]
-        finally:
-            forget()
-
-    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """YIELDS (Doc): The documents, in order; one that failed goes to the error handler and is left out."""
-        yield from (doc for doc in map(self, stream) if doc is not None)
 
     def find_spans(self, doc: Doc) -> list[Candidate]:
         """RETURNS (list[Candidate]): What `doc.spans[spans_key]` should hold."""

@@ -29,8 +29,6 @@ _PUBLISHED = re.compile(
     r"|publications?|reports?|products?|services?|solutions|pricing|features|templates?|courses?|glossary|help|support|faqs?|docs|documentation|careers"
     r"|about-us|our-story|research|topics?|tools?|methods?)(?:[/?#]|\Z)"
 )
-_LAST_ADDRESS = re.compile(r"(?s:.*)(?:https?://|www\.)\S+(?P<between>[^\n]*(?:\n[^\n]*)?)\Z")
-_LISTED = re.compile(r"\W*(?:(?:and|or|also|plus)\W+)?\W*", re.IGNORECASE)
 _OF_A_SITE = word_list("ruler/words", "parts_of_a_site")
 _OWN_ENDINGS = frozenset(("me", "name", "blog", "page", "bio", "tel"))
 
@@ -126,14 +124,6 @@ def judge_url(hit: Hit, rules: RuleSet, names: Set[str] = frozenset()) -> Verdic
     window = hit.before(_WINDOW).rpartition("\n\n")[2]
     near = {rule.means: rule for rule in rules.nears if rule.find.search(window)}
     own = near.get("own")
-    if (
-        own
-        and (earlier := _LAST_ADDRESS.search(window))
-        and not own.find.search(earlier["between"])
-    ):
-        own = (
-            own if _LISTED.fullmatch(earlier["between"]) else None
-        )  # those words told of the address before
     # In capitals throughout, its path too, which sites write in small letters.
     path = rest.lower() if hit.value.isupper() else rest
     site = next(

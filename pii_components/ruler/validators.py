@@ -157,7 +157,7 @@ _NUMBERED = re.compile(
     r"(?:[\s_-](?:id|no|nr|num(?:ber)?|code))?[\s.:#=_]{0,3}\Z"
 )
 _COURSE = re.compile(r"(?<!\w)(?!PIN|SID|SSN|NIM|PRN|USN|UIN)[A-Z]{3,4}\s?\Z")
-_HASH, _PART_OF_HASH = re.compile(r"[\da-f]{32,128}|[\dA-F]{32,128}"), re.compile(r"[\da-f]{7,12}")
+_HASH = re.compile(r"[\da-f]{32,128}|[\dA-F]{32,128}")
 _TOLL_FREE = re.compile(r"(?:\+?1[\s.-]?)?\(?8(?:00|33|44|55|66|77|88)\)?[\s.-]?\d{3}[\s.-]?\d{4}")
 
 
@@ -166,12 +166,11 @@ def is_nobodys(hit: Hit) -> bool:
     value = hit.value.lstrip("^")
     if _HASH.fullmatch(value) or _NUMBERED.search(hit.before(30)):
         return True
-    if _PART_OF_HASH.fullmatch(value) and not value.isalpha() and not value.isdigit():
-        return re.search(rf"\b{value}[\da-f]{{20}}", hit.text) is not None
     course = re.fullmatch(r"\d{3}[A-Z]?-\d{2,3}", value)
     return course is not None and _COURSE.search(hit.before(6)) is not None
 
 
+_IBAN = re.compile(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", re.IGNORECASE | re.ASCII)
 Validator = Callable[[Hit, Context], Hit | None]
 MAIL_HOSTS = ("gmail", "yahoo", "hotmail", "outlook", "icloud", "protonmail")
 
@@ -298,10 +297,6 @@ def not_a_phone(hit: Hit) -> bool:
     """Whether the digits are years, a date, a publication, an amount or an address of a computer."""
     value = hit.value
     if is_years(value) or is_date(value) or is_publication(hit) or is_amount(hit):
-        return True
-    if re.fullmatch(r"(?:\d{4}\s?[-,/ ]\s?)+\d{4}", value) and all(
-        1500 <= int(y) < 2100 for y in re.findall(r"\d{4}", value)
-    ):
         return True
     if _TOLL_FREE.fullmatch(value):  # a hotline
         return True
@@ -444,18 +439,27 @@ def _spread(hit: Hit, context: Context) -> Hit | None:
     return hit if called and len(digits) >= 6 else None
 
 
+def is_card(code: str) -> bool:
+    """RETURNS (bool): Whether a number has as many digits as payment cards have, and a right check digit (ISO 7812, Luhn)."""
+    if len(code) not in range(13, 20) or not code.isdecimal():
+        return False
+    doubled = [int(ch) * (1 + i % 2) for i, ch in enumerate(reversed(code))]
+    return sum(n - 9 if n > 9 else n for n in doubled) % 10 == 0
+
+
+def is_iban(code: str) -> bool:
+    """RETURNS (bool): Whether letters and digits are the number of a bank account, by its check digits (ISO 13616)."""
+    if not _IBAN.fullmatch(code):
+        return False
+    return int("".join([str(int(ch, 36)) for ch in code[4:] + code[:4]])) % 97 == 1
+
+
 def _card_number(hit: Hit, _: Context) -> Hit | None:
-    """A number of a payment card, by its check (ISO 7812)."""
-    digits = [int(char) for char in reversed(hit.value) if char.isdigit()]
-    doubled = (d if n % 2 == 0 else sum(divmod(2 * d, 10)) for n, d in enumerate(digits))
-    return hit if 13 <= len(digits) <= 19 and sum(doubled) % 10 == 0 else None
+    return hit if is_card("".join(filter(str.isdecimal, hit.value))) else None
 
 
 def _iban(hit: Hit, _: Context) -> Hit | None:
-    """A number of a bank account, by its check (ISO 7064)."""
-    code = hit.value.replace(" ", "")
-    digits = "".join(str(int(char, 36)) for char in code[4:] + code[:4])
-    return hit if 15 <= len(code) <= 34 and int(digits) % 97 == 1 else None
+    return hit if is_iban(hit.value.replace(" ", "")) else None
 
 
 _VERSION = re.compile(r"(?i)(?:\bv(?:er(?:sion|\.)?)?|release|build|section|sec\.|chapter|§)\s?\Z")

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import srsly
 from spacy import util
@@ -25,7 +25,7 @@ from spacy.pipeline.span_ruler import prioritize_new_ents_filter
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from ..config import Configured
+from ..config import Saved
 from ..errors import Errors, PiiError, PiiStop, Warnings, warn
 from ..labels import EDUCATION, EMPLOYER, LABELS, LOCATION
 from ..names.letters import forget as forget_batch
@@ -131,7 +131,7 @@ class CorpusNames:
 DEFAULTS = dict.fromkeys(("scope", "reserved", "key_file", "strategy"))
 
 
-class HipsSurrogate(Configured, Pipe):
+class HipsSurrogate(Saved, Pipe):
     """Replace the spans of a document as a profile says.
 
     name (str): Name of the component.
@@ -375,56 +375,26 @@ class HipsSurrogate(Configured, Pipe):
 
     # Saved and copied are settings and profile: never the key, nor anything that a person wrote.
 
-    def _saved(self) -> dict[str, Any]:
-        return {"cfg": self.cfg, "profile": self._profile.to_dict(private=False)}
+    def parts(self) -> dict[str, Callable[[], bytes]]:
+        profile = self._profile.to_dict(private=False)
+        return {
+            "cfg": lambda: _as_json(self.cfg),
+            "profile": lambda: _as_json(profile),
+        }
 
-    def _load(self, load: Callable[[Any], Any], read: Callable[[Any], Any]) -> Self:
-        profiles: list[Profile] = []
+    def read_parts(self, found: Mapping[str, bytes]) -> None:
+        profile = (
+            Profile.from_dict(srsly.json_loads(found["profile"])) if "profile" in found else None
+        )
         with self.loading() as saved:
-            load(
-                {
-                    "cfg": lambda data: saved.update(read(data)),
-                    "profile": lambda data: profiles.append(Profile.from_dict(read(data))),
-                }
-            )
-            if "asked" not in saved and profiles:
-                saved["profile"] = profiles[0].name
+            saved.update(srsly.json_loads(found.get("cfg", b"{}")))
+            if "asked" not in saved and profile:
+                saved["profile"] = profile.name
         if "key_env" in saved:
             self._secret.look_again(path=self.cfg["key_file"], env=self.cfg["key_env"])
             self._check_key_file()
-        for profile in profiles:
-            if not self.overrides(saved, "profile"):
-                self.profile = profile  # type: ignore[assignment]
-        return self
-
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """RETURNS (bytes): Settings and profile; never the key, nor anything learnt from documents."""
-        parts: dict[str, Any] = {
-            part: lambda data=data: srsly.json_dumps(data).encode("utf8")
-            for part, data in self._saved().items()
-        }
-        return bytes(util.to_bytes(parts, exclude))
-
-    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        """RETURNS (Self): The component with the settings of `to_bytes`."""
-        return self._load(
-            lambda readers: util.from_bytes(bytes_data, readers, exclude), srsly.json_loads
-        )
-
-    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Write settings and profile; never the key, nor anything learnt from documents. path (str | Path): A folder."""
-        parts: dict[str, Any] = {
-            part: lambda file, data=data: srsly.write_json(file, data)
-            for part, data in self._saved().items()
-        }
-        util.to_disk(util.ensure_path(path), parts, exclude)
-
-    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
-        """RETURNS (Self): The component with the settings of `to_disk`."""
-        return self._load(
-            lambda readers: util.from_disk(util.ensure_path(path), readers, exclude),
-            srsly.read_json,
-        )
+        if profile and not self.overrides(saved, "profile"):
+            self.profile = profile  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = vars(self) | {
@@ -437,6 +407,10 @@ class HipsSurrogate(Configured, Pipe):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
+
+
+def _as_json(data: Any) -> bytes:
+    return srsly.json_dumps(data, indent=2).encode("utf8")
 
 
 def _profile(value: str | Path | Mapping[str, Any] | Profile) -> Profile:

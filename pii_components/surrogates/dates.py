@@ -10,7 +10,7 @@ beside a date and is no part of it, the shift is a number of weeks, so that the 
 
 import re
 from calendar import monthrange
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import cache
@@ -19,7 +19,7 @@ from typing import NamedTuple
 from ..names.letters import like, per_batch
 from .keys import SurrogateKey, pick
 from .style import in_case, ordinal, other_chars, rewrite, word_list, words
-from .values import AgeShift, Context, DateShift, canonical
+from .values import AgeShift, Context, DateShift
 
 # Ages: near the original, in the same form, the same number of years up or down for a whole scope.
 _UNITS, _TENS = word_list("number_units"), word_list("number_tens")
@@ -59,7 +59,6 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
-_AGE_WORD = re.compile(rf"\b(?:{'|'.join(word_list('age_words'))})(?=s?\b)", re.IGNORECASE)
 
 
 def choose_age_shift(
@@ -105,15 +104,9 @@ def surrogate_age(value: str, context: Context, attempt: int = 0) -> str | None:
     number in it, or words that an age does not have.
     """
     numbers = _numbers(value)
-    word = None if numbers else _AGE_WORD.search(value)
-    spans = [word.span()] if word else [match.span() for match, _, _ in numbers]
-    rest = rewrite(value, [(*span, " ") for span in spans])
+    rest = rewrite(value, [(*match.span(), " ") for match, _, _ in numbers])
     if not words("age_around").issuperset(re.findall(r"[^\W\d_]+|\d", rest.lower())):
         return None
-    if word:
-        rng = context.chance.rng("AGE", value.casefold())
-        age = pick(rng, [age for age in word_list("age_words") if age != word.group().lower()])
-        return rewrite(value, [(*word.span(), like(word.group(), age.capitalize()))])
     shift = context.ages or choose_age_shift([value], context.chance, local=False)
     if re.search(r"\b(?:months?|mos?|weeks?|days?)\b", value, re.IGNORECASE):
         shift = AgeShift(shift.delta)
@@ -271,7 +264,6 @@ def _like_month(old: str, number: int, *, padded: bool) -> str:
     return in_case(old, _MONTHS[old.lower()][1][number])
 
 
-OPTIONS = 24
 _WEEKDAY = r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tue|wed|thu|fri|sat|sun)\b"
 _WEEKDAY_BEFORE = re.compile(rf"{_WEEKDAY}[\s,.(]*(?:the\s+)?\Z", re.IGNORECASE)
 _WEEKDAY_BEHIND = re.compile(rf"[\s,(]*{_WEEKDAY}", re.IGNORECASE)
@@ -285,59 +277,25 @@ def choose_date_shift(
     local: bool = True,
     locale: str = "en_US",
 ) -> DateShift:
-    """The shift of a scope: of some that the key gives, the one under which fewest parts of a date stay by chance.
+    """The shift of a scope.
 
-    weeks (bool): Whether it must be a number of weeks. local (bool): Whether the scope is one document, so that its dates
-    decide; in a wider one it is always weeks, the same for all documents.
+    values (Collection[str]): Its dates, which may tell what "3/5" means.
+    weeks (bool): Whether it must be a number of weeks. local (bool): Whether the scope is one document; in a wider one it is always weeks.
     """
-    day_first = _day_first(values, locale)
-    fields = {value: _fields(value) for value in sorted(set(values))}
-    known = {canonical(value) for value in fields}
-
-    def cost(shift: DateShift) -> int:
-        total = 5 * _order_lost(fields, shift)
-        for value, own in fields.items():
-            new = move_dates(value, shift, chance)
-            if new is not None:
-                total += 3 * (not own.isdisjoint(_fields(new))) + (canonical(new) in known)
-        return total
-
-    # Of equal cost the first one.
-    found: dict[int, DateShift] = {}
-    for attempt in range(OPTIONS):
-        rng = chance.rng("DATE", "shift", attempt=attempt)
-        years, days = 2 + int(rng.random() * 5), 35 + int(rng.random() * 40)
-        shift = DateShift(years, days if local and rng.random() < 0.3 else -days, day_first)
-        over = shift.total % 7
-        if weeks or not local:
-            shift = replace(shift, days=shift.days - over)
-        elif not over:
-            shift = replace(shift, days=shift.days - 1)
-        found.setdefault(cost(shift) if local else 0, shift)
-        if 0 in found:
-            break
-    return found[min(found)]
+    rng = chance.rng("DATE", "shift", attempt=0)
+    years, days = 2 + int(rng.random() * 5), 35 + int(rng.random() * 40)
+    days = days if local and rng.random() < 0.3 else -days
+    shift = DateShift(years, days, _day_first(values, locale))
+    over = shift.total % 7
+    if weeks or not local:
+        return replace(shift, days=days - over)
+    return shift if over else replace(shift, days=days - 1)
 
 
 def weekday_beside(text: str, start: int, end: int) -> bool:
     """Whether a weekday stands next to a span, outside of it."""
     before, behind = text[max(0, start - 18) : start], text[end : end + 18]
     return bool(_WEEKDAY_BEFORE.search(before) or _WEEKDAY_BEHIND.match(behind))
-
-
-def _fields(value: str) -> set[str]:
-    return set(re.findall(r"\d+|[^\W\d_]{3,}", value.lower())) - words("date_around")
-
-
-def _order_lost(values: Iterable[str], shift: DateShift) -> bool:
-    """Whether days without a year would pass the turn of the year, some of them and not all."""
-    turned = set()
-    for value in values:
-        for part in _read(value):
-            if _has_day(part) and "y" not in part.fields:
-                day = _day_of(part, shift.day_first)
-                turned.add(day is not None and (day + timedelta(days=shift.days)).year != day.year)
-    return len(turned) > 1
 
 
 def _day_first(values: Collection[str], locale: str) -> bool:

@@ -11,31 +11,15 @@ from functools import partial
 
 from ..names.letters import has_sign
 from ..names.table import Source
+from ..ruler.validators import is_card, is_iban
 from .dates import is_date, surrogate_date
 from .keys import pick
 from .style import fill, other_chars, word_list
 from .values import Context, canonical
 
+
 # What nobody can own: area numbers from 900 on were never social security numbers, and groups below 50 are no taxpayer's (ITIN);
 # no IBAN has the check digits 00 (ISO 7064 gives 02 to 98). A passport's number may have as many digits as a social security number.
-_IBAN = re.compile(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", re.IGNORECASE | re.ASCII)
-
-
-def is_card(code: str) -> bool:
-    """Whether a number has as many digits as cards have, and a right check digit (ISO 7812, Luhn)."""
-    if len(code) not in range(13, 20) or not code.isdecimal():
-        return False
-    doubled = [int(ch) * (1 + i % 2) for i, ch in enumerate(reversed(code))]
-    return sum(n - 9 if n > 9 else n for n in doubled) % 10 == 0
-
-
-def is_iban(code: str) -> bool:
-    """Whether letters and digits are an account number with right check digits (ISO 13616)."""
-    if not _IBAN.fullmatch(code):
-        return False
-    return int("".join([str(int(ch, 36)) for ch in code[4:] + code[:4]])) % 97 == 1
-
-
 def _nobodys(code: str, rng: Source) -> str:
     """Another code of letters and digits that is no card's, no account's and no person's."""
     is_account, new = is_iban(code), code

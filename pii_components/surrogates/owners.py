@@ -1,11 +1,11 @@
-"""Whose detail is it? The person, and their role, or the organisation that an e-mail address, a phone number, a user name belongs to.
+"""Whose detail is it? The person, and their role, whom an e-mail address, a phone number, a user name belongs to.
 
-    "Ask Professor Hartwell at 555-0142 or t.hartwell@uni.edu; my own number is 555-0117. The help desk is at 555-0199."
-                               INSTRUCTOR  INSTRUCTOR                           STUDENT                       ORGANISATION
+    "Ask Professor Hartwell at 555-0142 or t.hartwell@uni.edu; my own number is 555-0117."
+                               INSTRUCTOR  INSTRUCTOR                           STUDENT
 
-So a profile can say "EMAIL/INSTRUCTOR" or "EMAIL/ORGANISATION". A name inside the detail tells most; else what stands right before or
-behind it. Unsure means protect: where nothing tells, or two things contradict each other, there is no owner, and the profile's word for
-the label holds; what may be a student's is a student's, and what may be a person's is no organisation's.
+So a profile can say "EMAIL/INSTRUCTOR". A name inside the detail tells most; else what stands right before or behind it. Unsure means
+protect: where nothing tells, or two things contradict each other, there is no owner, and the profile's word for the label holds; what may
+be a student's is a student's. That it is an organisation's, only a reader says, in the review.
 """
 
 import re
@@ -19,7 +19,6 @@ from ..labels import (
     DETAIL_LABELS,
     EMAIL,
     ID_NUM,
-    ORGANISATION,
     PHONE_NUM,
     STREET_ADDRESS,
     STUDENT,
@@ -28,12 +27,8 @@ from ..labels import (
     role_of,
 )
 from ..names.people import People, identify, people_of
-from ..names.wordlists import in_table, is_glued
-from ..names.wordlists import words as known_words
-from ..ruler.validators import split_host
 from .handles import owner_of
 from .person_names import Named
-from .style import words
 from .values import canonical
 
 if TYPE_CHECKING:
@@ -58,12 +53,10 @@ _MINE = re.compile(
 _KEPT = (CITED, CHARACTER)
 _REACH, _FAR, _SPANS = 60, 200, 20  # characters to a name, to the ends of a sentence; spans around
 _SENTENCE = re.compile(r"[.!?;]\s|\n")
-_WORD = re.compile(r"[^\W\d_]+(?:['’]s\b)?")
-_INSTITUTIONS = {"edu", "gov", "ac", "mil"}  # parts of public suffixes that are given to no person
 
 
 class Owner(NamedTuple):
-    """Whose a detail is. role (str): One of labels.ROLES, `ORGANISATION`, or "" if nothing tells. person (int | None): `span._.pii_person`."""
+    """Whose a detail is. role (str): One of labels.ROLES, or "" if nothing tells. person (int | None): `span._.pii_person`."""
 
     role: str = ""
     person: int | None = None
@@ -163,7 +156,7 @@ def _by_place(
     before = owners[i - 1] if i else Owner()
     between = text[spans[i - 1][1] : start] if i else ""
     is_near = len(between) <= _REACH and "\n" not in between and _BETWEEN.fullmatch(between)
-    if before.role not in ("", ORGANISATION) and is_near:
+    if before.role and is_near:
         # Where people of several roles stand in the line, a comma tells nothing.
         first, last = text.rfind("\n", 0, start), text.find("\n", end)
         inside = {
@@ -182,9 +175,8 @@ def _by_place(
 def _by_sentence(
     text: str, spans: Sequence[tuple[int, int, str]], owners: Sequence[Owner], i: int
 ) -> Owner | None:
-    """The student or other private person who alone is named in the sentence or above it (of a teacher, that tells too little); or an
-    organisation."""
-    start, end, label = spans[i]
+    """The student or other private person who alone is named in the sentence or above it; of a teacher, that tells too little."""
+    start, end, _ = spans[i]
     # What stands before the detail in a very long sentence tells nothing.
     signs = [sign.end() for sign in _SENTENCE.finditer(text, max(0, start - _FAR), start)]
     first = signs[-1] if signs else start if start > _FAR else 0
@@ -192,70 +184,9 @@ def _by_sentence(
     last = behind.start() if behind else end + _FAR
     around = slice(max(0, i - _SPANS), i + _SPANS)
     named = [
-        (b, owner)
+        owner
         for (_, b, kind), owner in zip(spans[around], owners[around], strict=True)
         if is_name(kind) and first - _REACH < b <= last
     ]
-    said = [word.lower() for word in _WORD.findall(text, first, start)]
-    someone = any(b > first or text[first - 1] == "\n" for b, _ in named)
-    if _is_organisations(text[start:end], label, said, someone=someone):
-        return Owner(ORGANISATION)
-    whose = {owner for _, owner in named}
+    whose = set(named)
     return _one_of(whose) if {owner.role for owner in whose} in ({STUDENT}, {CONNECTED}) else None
-
-
-def _is_organisations(value: str, label: str, said: Sequence[str], *, someone: bool) -> bool:
-    """Whether a detail is an organisation's: a toll-free number, an office's e-mail address, or one with a word for an office before it.
-
-    said (Sequence[str]): The words of the sentence before it.
-    someone (bool): Whether somebody is named in the sentence or on the line above it.
-    """
-    if label == PHONE_NUM and _is_toll_free(value):
-        return True
-    # There are no words in a number.
-    office = _office_words(value) if label == EMAIL else [] if label == PHONE_NUM else None
-    if office is None or not words("possessives").isdisjoint(said):
-        return False
-    if office:
-        return True
-    at = max((n for n, word in enumerate(said) if _is_office(word)), default=-1)
-    meant = any(
-        word in words("persons") or (word[-2:] in ("'s", "’s") and not _is_office(word))
-        for word in said[max(0, at - 2) :]
-    )
-    return at >= 0 and not someone and not meant
-
-
-def _is_office(word: str, more: str = "offices") -> bool:
-    one = word.removesuffix("'s").removesuffix("’s").removesuffix("s")
-    return any(form in words(name) for form in (one, one + "s") for name in ("offices", more))
-
-
-def _office_words(address: str) -> list[str] | None:
-    """Words for an office in an e-mail address; None if something in it is like a name or a number, or many people share its host."""
-    local, _, host = address.lower().partition("@")
-    _, domain, suffix = split_host(host)
-    parts = re.split(r"[\W_]+", local)
-    office = [part for part in parts if _is_office(part, "mailboxes")]
-    names = [part for part in parts if part not in office]
-    names += [
-        name for part in names if len(part) > 4 for name in (part[1:], part[:-1])
-    ]  # "abergman", "bergmana"
-    if not _INSTITUTIONS & set(suffix.split(".")):
-        names += [
-            word for word in domain.split("-") if not known_words().is_common(word)
-        ]  # "info@lopez.com" may be a Lopez's
-    private = not suffix or domain in words("free_mail") or re.search(r"\d", local)
-    return None if private or any(in_table(name) or is_glued(name) for name in names) else office
-
-
-def _is_toll_free(number: str) -> bool:
-    import phonenumbers
-
-    try:
-        return (
-            phonenumbers.number_type(phonenumbers.parse(number, "US"))
-            == phonenumbers.PhoneNumberType.TOLL_FREE
-        )
-    except phonenumbers.NumberParseException:
-        return False

@@ -13,12 +13,13 @@ from collections.abc import Collection, Sequence
 from functools import cache, partial
 
 from ..labels import EDUCATION, EMPLOYER, LOCATION
+from ..names import resource
 from ..names.letters import fold, has_sign, like, norm, plain
 from ..names.parse import PARTICLES
 from ..names.table import Source
 from ..profiles import takes_an
 from .keys import pick
-from .style import in_case, ordinal, other_chars, resource, word_list, words
+from .style import in_case, ordinal, other_chars, word_list, words
 from .values import Context
 
 MAX_DRAWS = 60
@@ -53,7 +54,7 @@ def _code_groups() -> dict[str, tuple[str, ...]]:
     groups = [
         tuple(text.split())
         for kind in ("dotted_codes", "codes")
-        for text in reversed(resource("places")[kind].values())
+        for text in reversed(resource("surrogates/places")[kind].values())
     ]
     return {code: group for group in groups for code in group}
 
@@ -62,9 +63,11 @@ def _code_groups() -> dict[str, tuple[str, ...]]:
 def _groups() -> dict[str, tuple[str, ...]]:
     """Name of a country, of its people, or of a state -> those that may replace it."""
     found: dict[str, tuple[str, ...]] = {}
-    states = tuple([" ".join(name.split()) for name in resource("places")["us_states"].split(",")])
+    states = tuple(
+        [" ".join(name.split()) for name in resource("surrogates/places")["us_states"].split(",")]
+    )
     found.update(dict.fromkeys(map(fold, states), states))
-    for text in resource("places")["regions"].values():
+    for text in resource("surrogates/places")["regions"].values():
         pairs = [pair.strip().split(":") for pair in text.split(",")]
         countries, people = zip(*pairs, strict=True)
         found.update(dict.fromkeys(map(fold, countries), countries))
@@ -75,7 +78,7 @@ def _groups() -> dict[str, tuple[str, ...]]:
 @cache
 def _countries(of: int = 0) -> frozenset[str]:
     """Names of countries, folded; or of their people (`of` is 1)."""
-    text = ",".join(resource("places")["regions"].values())
+    text = ",".join(resource("surrogates/places")["regions"].values())
     return frozenset([fold(pair.split(":")[of].strip()) for pair in text.split(",")])
 
 

@@ -1,16 +1,16 @@
 """Other characters of the same class: surrogates are written the way their originals were."""
 
 import string
-import tomllib
 import unicodedata
 from collections.abc import Container, Iterable, Sequence
 from functools import cache
-from importlib import resources
-from typing import Any
 
+from .. import names
+from ..names import resource
 from ..names.letters import has_sign
 from ..names.table import Source
 
+WORDS = "surrogates/words"
 # ASCII letter or digit -> those of its class.
 _CLASSES = {
     ch: kind
@@ -86,19 +86,11 @@ def rewrite(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
 
 
 @cache
-def resource(name: str) -> dict[str, Any]:
-    """What resources/surrogates/NAME.toml holds."""
-    path = resources.files("pii_components") / f"resources/surrogates/{name}.toml"
-    return tomllib.loads(path.read_text(encoding="utf8"))
-
-
-@cache
 def word_list(name: str) -> tuple[str, ...]:
     """A list of words.toml in its own order, to draw from."""
-    return tuple(resource("words")[name].split())
+    return tuple(resource(WORDS)[name].split())
 
 
-@cache
 def words(name: str) -> frozenset[str]:
     """A list of words.toml to look things up in."""
-    return frozenset(word_list(name))
+    return names.word_list(WORDS, name)

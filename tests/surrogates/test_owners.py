@@ -65,58 +65,14 @@ def test_role_of_a_detail(marked, expected):
     assert roles_of(marked) == expected
 
 
-@pytest.mark.parametrize(
-    "marked",
-    [
-        "Please contact the office at {PHONE_NUM|555-0142} before noon.",
-        "The help desk (phone {PHONE_NUM|555-0142}) was closed.",
-        "I called the library's front desk: {PHONE_NUM|555-0142}",
-        "Send it to the registrar at {EMAIL|studentrecords@uni.edu}.",
-        "Questions go to {EMAIL|info@lakesidelibrary.org}.",
-        f"{S} wrote this. Contact the office at {{PHONE_NUM|555-0142}}.",
-        f"{T} said we should write to the {{EMAIL|it-support@uni.edu}} people.",
-        "Toll-free {PHONE_NUM|1-800-555-0142}",
-    ],
-)
-def test_details_of_organisations(marked):
-    assert roles_of(marked) == ["ORGANISATION"]
-
-
-@pytest.mark.parametrize(
-    "marked",
-    [
-        "{PHONE_NUM|555-0142}",
-        "Contact: {PHONE_NUM|555-0142}",
-        "My office is at {PHONE_NUM|555-0142}",
-        "my job at the office, so call {PHONE_NUM|555-0142}",
-        "at the library my number is {PHONE_NUM|555-0142}",
-        "Mom works at the hospital, her cell is {PHONE_NUM|555-0142}",
-        "Kofi's office is {PHONE_NUM|555-0142}",  # a name that was not found
-        f"{S}, Lakeside Library, {{PHONE_NUM|555-0142}}",
-        f"{S}\nLakeside Library, {{PHONE_NUM|555-0142}}",
-        f"{F} is at the clinic. Call {{PHONE_NUM|555-0142}}",
-        "Ask at the office. {PHONE_NUM|555-0142}",
-        "Send it to the office, {EMAIL|kofi.mensah@uni.edu}",
-        "{EMAIL|info@mensah.com}",
-        "{EMAIL|info@kofimensah.com}",
-        "{EMAIL|help.desk@gmail.com}",
-        "{EMAIL|office7@uni.edu}",
-        "her shop has {EMAIL|info@lakesideflowers.com}",
-        "The library {USERNAME|@lakeside} and {URL_PERSONAL|https://lakeside.example/me}",
-        "the school office {ID_NUM|20418837}",
-        "I live behind the clinic, {STREET_ADDRESS|9 Elm Road}",
-    ],
-)
-def test_what_may_be_a_persons(marked):
-    assert "ORGANISATION" not in roles_of(marked)
-
-
-def test_organisations_go_by_profile(hips):
+def test_organisations_only_where_a_reader_says_so(hips):
     marked = f"Call the office at {PHONE}. {{EMAIL|info@lakesidelibrary.org}}"
+    assert roles_of(marked) == ["", ""]
     hips.profile = Profile("x", actions={"PHONE_NUM/ORGANISATION": "keep", "EMAIL": "tag"})
-    assert hide(hips, marked) == "Call the office at 555-0142. [EMAIL]"
-    hips.profile = Profile("x", actions={"PHONE_NUM": "tag", "EMAIL": "tag"})
     assert hide(hips, marked) == "Call the office at [PHONE_NUM]. [EMAIL]"
+    doc = make_doc(marked)
+    doc.spans["pii"][0]._.pii_role = "ORGANISATION"
+    assert hips(doc)._.deidentified == "Call the office at 555-0142. [EMAIL]"
 
 
 def test_details_say_whose_they_are():
