@@ -118,11 +118,10 @@ def pii_edu(folder, model):
 
     def run(line: str = "", *more: str, stdin: bytes | str = "", model: str = model):
         args = [*line.split(), *more]
-        takes_model = args and args[0] in ("deidentify", "detect", "demo") and "--help" not in args
-        own = ["--config", f"model={model}"] if takes_model else []
-        return CliRunner().invoke(
-            app, [*map(str, args[:1]), *own, *map(str, args[1:])], input=stdin
-        )
+        at = next((i for i, arg in enumerate(args, 1) if not str(arg).startswith("-")), 0)
+        takes_model = args[at - 1 : at] in (["deidentify"], ["detect"], ["demo"])
+        own = ["--config", f"model={model}"] if takes_model and "--help" not in args else []
+        return CliRunner().invoke(app, [*map(str, [*args[:at], *own, *args[at:]])], input=stdin)
 
     return run
 

@@ -224,7 +224,7 @@ def test_unexpected_error_shows_code_and_type_only(folder, pii_edu, monkeypatch)
     run = pii_edu("deidentify essays.csv --out clean.csv")
     assert run.exit_code == 3 and "[E533]" in run.stderr and "ZeroDivisionError" in run.stderr
     assert "Ina" not in run.output and "Traceback" not in run.output
-    again = pii_edu("deidentify essays.csv --out clean.csv --overwrite --debug")
+    again = pii_edu("--debug deidentify essays.csv --out clean.csv --overwrite")
     assert isinstance(again.exception, ZeroDivisionError)
 
 

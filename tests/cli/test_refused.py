@@ -87,7 +87,6 @@ DEIDENTIFY = [
     ("E560", "good.csv --config engine=ray --config llm=x.cfg"),
     ("E560", "good.csv --config engine=ray --roster class.csv"),
     ("E560", "good.csv --config engine=ray --decisions review"),
-    ("E560", "good.csv --config engine=ray --debug"),
     ("E516", "good.csv --config model=no_such_model"),
     ("E517", "good.csv --config model=texts"),
     ("E518", "good.csv --config model=bare"),
@@ -109,6 +108,7 @@ DEIDENTIFY = [
     ("E570", "flat/a.txt --config scope=thread"),
 ]
 OTHERS = [
+    ("E560", "--debug deidentify good.csv --config engine=ray"),
     ("E472", "detect posts.jsonl --out posts.jsonl --overwrite"),
     ("E510", "detect posts.jsonl --out there.csv"),
     ("E501", "detect missing.csv"),

@@ -106,7 +106,7 @@ def test_tokens_and_labels_of_kaggle_come_back(folder, pii_edu):
 
 
 def test_standard_input(folder, pii_edu):
-    run = pii_edu("deidentify - --vault v -q", stdin="I am Ina Sorel.")
+    run = pii_edu("-q deidentify - --vault v", stdin="I am Ina Sorel.")
     assert run.exit_code == 0 and "Sorel" not in run.stdout
     run = pii_edu("reidentify - --vault v", stdin=run.stdout)
     assert run.stdout == "I am Ina Sorel."
