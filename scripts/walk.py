@@ -9,6 +9,7 @@ searched for as whole words in texts and names of files. What must stay is intac
 often as before. Strings are written to --failures only. Needs python-docx and scipy (extra test).
 """
 
+import codecs
 import csv
 import io
 import json
@@ -119,6 +120,12 @@ def run(place: Path, *arguments: str) -> None:
         raise SystemExit(f"{arguments[0]} ended with {done.returncode}: {told}")
 
 
+def _text_of(data: bytes) -> str:
+    """A released text: UTF-16, if its original was."""
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16" if wide else "utf-8-sig")
+
+
 def walk(documents: Sequence[Doc], place: Path, model: str) -> tuple[dict[str, Any], list[Doc]]:
     """Run the steps and check the release: counts, and file, table, kind and string of what failed."""
     options = ["--out", "safe", *STEPS.split(), "--config", f"model={model}"]
@@ -128,7 +135,7 @@ def walk(documents: Sequence[Doc], place: Path, model: str) -> tuple[dict[str, A
     names = {row[0]: row[1] for row in rows if row[1]}
     there = [doc for doc in documents if doc["file"] in names]
     files = [(name, place / "safe" / name) for name in (names[doc["file"]] for doc in there)]
-    found, failed = judge(there, [(name, path.read_text("utf-8-sig")) for name, path in files])
+    found, failed = judge(there, [(name, _text_of(path.read_bytes())) for name, path in files])
     left = {one["file"] for one in failed if one["kind"] != "kept"}
     written = sum(path.is_file() for path in (place / "safe").rglob("*"))
     about = {

@@ -337,7 +337,8 @@ def render(
         # A second surname goes where the pseudonym has one.
         if not new and named.fixed:
             continue
-        between = text[last : word.start]
+        # Before the first word stand titles; what was left out before it is none.
+        between = text[last : word.start] if out else text[: mention.words[0].start]
         between = _bare(between, lead=not out) if named.fixed else between
         new = _write(word.text, word.norm, new, person.words[place], avoid)
         out += _hide_numbers(between, numbers) + new
