@@ -8,7 +8,6 @@ import math
 import re
 from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy
@@ -24,10 +23,7 @@ _READ = (*(f"read as {role}" for role in ROLES), "read as nobody")
 _ZONES = ("header", "signoff", "bibliography", "quoted")
 # Where a text begins or ends says nothing in a few sentences.
 _EDGES, _SHORT = frozenset(("header", "signoff")), 60
-_ABOUT = ("surely a name", "full", "named often", "persons", "story", "private beside")
-# "Ana, Ben and Cy": between names that stand in a row.
-_ROW = frozenset((",", "and", "&", "or", ", and", ", or", "/", "+", ";"))
-_PRIVATE = 3  # the first roles of `ROLES`
+_ABOUT = ("surely a name", "full", "named often", "persons", "story")
 _LEAST = -7.0  # log-probability below which a role is out of the question
 
 
@@ -88,7 +84,6 @@ def person_rows(
         spans = [(people.cands[i].start, people.cands[i].end) for i, _ in mentions]
         read = heads.roles(vectors, spans, [n for _, n in mentions], len(groups))
     beside = numpy.stack([_beside(people)[list(group)].max(axis=0) for group in groups])
-    company = _company(people, groups, read)
     story = story_pattern().search(people.view.text.lower()) is not None
     about = [
         (
@@ -97,27 +92,11 @@ def person_rows(
             math.log(len(group)),
             math.log(len(people.persons)),
             story,
-            company[n],
         )
-        for n, group in enumerate(groups)
+        for group in groups
     ]
     rows = (numpy.maximum(read, _LEAST), beside, numpy.asarray(about, dtype="f4"))
     return numpy.concatenate(rows, axis=1)
-
-
-def _company(people: People, groups: Sequence[Sequence[int]], read: numpy.ndarray) -> numpy.ndarray:
-    """RETURNS (numpy.ndarray): For each person the mean log-odds of being private of those who are named in a row with them; NaN for nobody."""
-    odds = numpy.logaddexp.reduce(numpy.maximum(read[:, :_PRIVATE], _LEAST), axis=1)
-    odds = odds - numpy.logaddexp.reduce(numpy.maximum(read[:, _PRIVATE:], _LEAST), axis=1)
-    owner = {i: n for n, group in enumerate(groups) for i in group}
-    beside: list[list[float]] = [[] for _ in groups]
-    for i, (one, other) in enumerate(pairwise(people.cands)):
-        a, b = owner.get(i), owner.get(i + 1)
-        between = " ".join(people.view.words[one.end : other.start]).lower()
-        if a is not None and b is not None and a != b and between in _ROW:
-            beside[a].append(float(odds[b]))
-            beside[b].append(float(odds[a]))
-    return numpy.asarray([numpy.mean(some) if some else numpy.nan for some in beside])
 
 
 def _logit(p: float) -> float:
