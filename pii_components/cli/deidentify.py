@@ -489,6 +489,9 @@ class Job:
         needed = [f"--text-column {source.shown(name)}" for name in self.settings.text_column]
         if self.settings.encoding != "utf-8":
             needed.append(f"--config encoding={self.settings.encoding}")
+        if key_file := self.settings.vault_key_file or self.settings.key_file:
+            needed.append(f"--key-file '{key_file}'")
+        needed.append("--out ORIGINALS")
         command = " ".join(
             ["pii-edu reidentify", f"'{self.target}' --vault '{self.vault}'", *needed]
         )

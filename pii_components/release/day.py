@@ -137,10 +137,12 @@ class Day:
         self.choices = made
 
     def _out_for(self, source: Path) -> Path:
-        """`release/`, beside the private folder, in the form of INPUT."""
+        """In `release/`, beside the private folder, in the form of INPUT; not what another release is called."""
         stem = source.resolve().stem if source.is_file() else source.resolve().name
         suffix = "" if source.is_dir() else suffix_of_output(source)
-        return self.folder.resolve().parent / "release" / f"{stem}{suffix}"
+        places = self.folder.resolve().parent / "release"
+        names = (f"{stem}{n}{suffix}" for n in ("", *(f"-{i}" for i in range(2, 1000))))
+        return next(place for name in names if not (place := places / name).exists())
 
     def place(self, name: str) -> Path:
         """RETURNS (Path): Where something private lies, one of `_HELD`."""

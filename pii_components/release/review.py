@@ -243,6 +243,11 @@ class Decisions:
         marks = [row["do"] for row in self._done(number) if row["do"] in (REVIEWED, REOPENED)]
         return marks[-1:] == [REVIEWED]
 
+    def missed_then(self, number: int) -> int:
+        """RETURNS (int): How many protected spans the release had in clear when a document was marked: what is mended since is no proof."""
+        marks = (row for row in self._done(number) if row["do"] == REVIEWED)
+        return max((int(row.get("missed", 0)) for row in marks), default=0)
+
     def last(self, number: int) -> int:
         """RETURNS (int): The last action of a document that was not taken back; 0 if there is none."""
         return max((row["id"] for row in self._done(number)), default=0)
@@ -433,7 +438,8 @@ def reviewed(run: Path, decisions: Path | None = None) -> list[tuple[int, int, i
         if said.is_reviewed(number) and said.hashes[number] == row["hash"]:
             items = file.items(row, said.decided(number))
             there = sum(item["action"] != KEEP for item in items)
-            found.append((number, file.missed(row, items), there))
+            missed = max(file.missed(row, items), said.missed_then(number))
+            found.append((number, missed, there))
     return found
 
 

@@ -197,7 +197,8 @@ def estimate(review: Review) -> dict[str, Any]:
     leaks at most, if what is not reviewed yet has no miss; `needed`, documents to draw to show 5 % if none leaks; `of`, all documents."""
     sample, n = review.decisions.sample, len(review.entries)
     done = [i for i in sample.get("records", ()) if review.decisions.is_reviewed(i)]
-    bad = sum(review.file.missed(*review.spans(i)) > 0 for i in done)
+    then = review.decisions.missed_then
+    bad = sum(max(review.file.missed(*review.spans(i)), then(i)) > 0 for i in done)
     told = {"size": 0, "seed": None, "of": n, "needed": documents_to_review(_BOUND, documents=n)}
     if sample:
         found = leak_estimate(reviewed=sample["size"], missed_in=bad, documents=n)["documents"]

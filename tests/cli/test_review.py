@@ -568,3 +568,15 @@ def test_digests_of_originals_are_keyed(made):
     written, key = made.read_text(), made.with_name("review.jsonl.key").read_bytes()
     digest = hashlib.sha256(TEXTS[1].encode()).hexdigest()[:32]
     assert digest not in written and reviewing.text_hash(TEXTS[1], key) in written
+
+
+def test_what_was_mended_since_it_was_marked_counts_as_missed(made, pii_edu):
+    review = Review.open(made)
+    start, end = at(3, "Marla Quist")
+    review.decide([(3, start, end)], ADD, "NAME_STUDENT")
+    assert review.mark(3, True) == 1
+    review.close()
+    line = "deidentify in.csv --out clean.csv --id-column id --review-dir review --decisions review"
+    assert pii_edu(f"{line} --overwrite").exit_code == 0
+    assert "Marla Quist" not in Path("clean.csv").read_text("utf8").splitlines()[3]
+    assert [(n, missed) for n, missed, _ in reviewed(made)] == [(3, 1)]
