@@ -200,7 +200,7 @@ def test_an_authored_forum():
     before, after = counts("document"), counts("thread")
     print(before, after)  # of 112 planted strings and 17 names that stay
     assert (
-        after["hidden"] >= before["hidden"] + 20
+        after["hidden"] >= max(105, before["hidden"])
         and after["alike"] >= before["alike"] + 60
         and after["kept"] >= before["kept"] - 1  # unsure means protect
     )
