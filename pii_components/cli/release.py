@@ -102,7 +102,7 @@ def _ask(day: Day) -> None:
         if step == ESTIMATE and day.advice:
             common.say(day.advice)
         code = subprocess.run(
-            [sys.executable, "-m", "pii_components.cli", *day.command(step)], check=False
+            [sys.executable, "-m", "pii_components.cli", *day.begin(step)], check=False
         ).returncode
         day.ended(step, code, [])
         if day.state(step) != DONE:

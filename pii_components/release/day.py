@@ -125,7 +125,9 @@ class Day:
             if (place or what == "input") and not Path(place or " ").exists():
                 raise PiiError(Errors.E501, what=f"{what} '{place}'", reason="it is not there")
         Profile.load(made.profile)
-        if not made.out:
+        # Other texts are another release, unless they were given a place of their own.
+        moved = made.input != self.choices.input and made.out == self.choices.out
+        if moved or not made.out:
             made = Choices(**asdict(made) | {"out": str(self._out_for(Path(made.input)))})
         self.folder.mkdir(parents=True, exist_ok=True)
         lines = [
@@ -184,9 +186,19 @@ class Day:
             made += [option, str(self.place(name))]
         if step == AGAIN:
             made += ["--decisions", str(self.place("review"))]
-        if state_path(self.out).exists():
+        begun = self.record.get("begun", [step, self.chosen]) == [step, self.chosen]
+        if begun and state_path(self.out).exists():
             return [*made, "--resume"]
-        return [*made, "--overwrite"] if self.out.exists() else made
+        exists = self.out.exists() or state_path(self.out).exists()
+        return [*made, "--overwrite"] if exists else made
+
+    def begin(self, step: str) -> list[str]:
+        """Note that a step begins: it alone goes on where it stopped, with the same choices. RETURNS (list[str]): `command`. RAISES (PiiError): E512."""
+        made = self.command(step)
+        if step in (RUN, AGAIN):
+            self.record["begun"] = [step, self.chosen]
+            replace_file(self.folder / RECORD, json.dumps(self.record))
+        return made
 
     def ended(self, step: str, code: int, lines: Iterable[str]) -> None:
         """Keep how a step ended. RAISES (PiiError): E512."""

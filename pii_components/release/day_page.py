@@ -94,7 +94,7 @@ class Desk:
         self.refuse_while_running()
         self.close_review()
         self.key(self.day)
-        self.child = Child(self.day, step, self.day.command(step))
+        self.child = Child(self.day, step, self.day.begin(step))
         self.following = Thread(target=self.child.follow, daemon=True)
         self.following.start()
 

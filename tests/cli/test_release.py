@@ -59,6 +59,28 @@ def test_what_exists_is_replaced_and_what_was_stopped_goes_on(day):
     assert day.state(RUN) == days.STOPPED and Day(day.folder).following() == REHEARSE
 
 
+def test_what_stopped_goes_on_only_as_the_same_step_with_the_same_choices(day):
+    day.begin(RUN)
+    RunState({}).save(state_path(day.out))
+    again = Day(day.folder)
+    assert "--resume" in again.command(RUN) and "--resume" not in again.command(AGAIN)
+    again.choose({"profile": "ferpa_strict"})
+    assert "--overwrite" in again.begin(RUN) and "--resume" in again.command(RUN)
+
+
+def test_other_texts_go_to_another_place(day, folder):
+    first = day.out
+    put(first, "a release")
+    put(folder / "more.csv", table(2))
+    day.choose({"input": "more.csv"})
+    assert day.out != first and day.out.suffix == ".csv"
+    day.choose({"input": "essays.csv", "out": "mine.csv"})
+    assert day.choices.out == "mine.csv"
+    other = Day(folder / "private2")
+    other.choose(CHOICES)
+    assert other.out not in (first, day.out) and other.out.parent == first.parent
+
+
 @pytest.mark.parametrize(
     ("given", "code"),
     [
