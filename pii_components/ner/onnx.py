@@ -223,7 +223,11 @@ def build_encoder_vectors(
 
 def _vectors_forward(model: Any, X: list[Doc], is_train: bool) -> tuple[list[Floats2d], Callable]:
     if is_train and model._batch_id == model.get_batch_id(X):
-        return model._outputs, model._backprop
+        read = model._outputs, model._backprop
+        model.receive(
+            None, None, None
+        )  # one update: the next may be of the same texts, the encoder frozen
+        return read
     width = model.get_dim("nO")
     for doc in X:
         if doc.tensor.shape != (len(doc), width):
