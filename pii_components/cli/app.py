@@ -18,7 +18,19 @@ from ..labels import DETAIL_LABELS, LABELS
 from ..presidio.settings import config_path
 from ..profiles import KEEP, Profile, shipped_profiles
 from ..release.engine import load_engine
-from . import common, corpus, deidentify, detect, evaluate, llm, reidentify, release, review, serve
+from . import (
+    common,
+    corpus,
+    deidentify,
+    detect,
+    evaluate,
+    llm,
+    reidentify,
+    release,
+    review,
+    serve,
+    train,
+)
 from .settings import MODEL, RunSettings, read_settings, run_file
 
 # Everyone may know what the people in our own essay become.
@@ -156,6 +168,7 @@ def profiles() -> None:
         screen.print(common.table_of(rows, "label", *names, title=title))
 
 
+app.command("init-train", epilog=train.EPILOG)(train.init_train)
 app.add_typer(corpus.corpus_app, name="corpus")
 app.add_typer(evaluate.evaluate_app, name="evaluate")
 app.add_typer(llm.llm_app, name="llm")
