@@ -36,9 +36,11 @@ class Errors(metaclass=_Codes):
     )
     # 1 pii_ner
     E102 = 'pii_ner has no labels; call nlp.initialize() with examples that hold spans in doc.spans["{key}"] or entities, or give it labels.'
-    E103 = "Labels of pii_ner are fixed once its model has {n} outputs; got a new label '{label}'. Initialize again to add labels."
     E105 = "Windows of {window} pieces with overlap {overlap} in batches of {batch_size}: overlap must be 0 to window / 2, the batch 1 or more."
-    E108 = "pii_ner needs the encoder's vectors, ({length}, {width}), in doc.tensor and got {got}; let the component '{name}' run before it."
+    E108 = (
+        "pii_ner needs the encoder's vectors, ({length}, {width}), in doc.tensor and got {got}; let the component '{name}' run before it, in training by "
+        "annotating_components."
+    )
     E109 = "The ONNX encoder holds no graph; load a pipeline that pii_components.training.package wrote."
     E114 = "A vocabulary of {pieces} pieces is too small: special pieces and single characters alone are {least}."
     E110 = (
@@ -55,6 +57,10 @@ class Errors(metaclass=_Codes):
     E210 = "There is nobody on the class list; give a header and a row for each student."
     E211 = "A class list is never saved or copied, into another process neither; call set_roster there, or use one process."
     # 3 pii_context
+    E305 = (
+        'pii_context learns from the names that are proposed in doc.spans["{key}"], and there is no such group; in training, name transformer, pii_ner and '
+        "pii_ruler in annotating_components."
+    )
     E304 = "The {what} of pii_context cannot be read, or does not fit; make it again: weasel run {task}"
     # 4 surrogates
     E401 = "Key file {path} cannot be read ({reason}); give a file with at least {least} bytes, made by: pii-edu keygen, or any random bytes."

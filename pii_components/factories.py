@@ -148,6 +148,7 @@ def make_pii_roster(nlp: Language, name: str, *, spans_key: str) -> Pipe:
     assigns=[*SPANS, "span._.pii_person", *ENTS],
     requires=["doc.spans"],
     default_config={
+        "model": {"@architectures": "pii_edu.EncoderVectors.v1", "width": 384},
         "spans_key": SPANS_KEY,
         "settings": None,
         "ents_filter": ENTS_FILTER,
@@ -158,6 +159,7 @@ def make_pii_context(
     nlp: Language,
     name: str,
     *,
+    model: Model[list[Doc], list[Floats2d]],
     spans_key: str,
     settings: dict[str, Any] | None,
     ents_filter: EntsFilter,
@@ -165,7 +167,9 @@ def make_pii_context(
     """RETURNS (PiiContext): See there for the settings. None: as saved, else the default."""
     from .context.component import PiiContext
 
-    made = PiiContext(name, spans_key=spans_key, settings=settings, ents_filter=ents_filter)
+    made = PiiContext(
+        name, model=model, spans_key=spans_key, settings=settings, ents_filter=ents_filter
+    )
     made.bind_to(nlp)
     return made
 
@@ -250,6 +254,19 @@ def make_presidio_source(
     made = PresidioSource(nlp, name, language=language, spans_key=spans_key, **settings)
     made.bind_to(nlp)
     return made
+
+
+def make_add_labels(labels: list[str], *, pipe: str = "pii_ner") -> Callable[[Language], None]:
+    """RETURNS (Callable[[Language], None]): For `[initialize.before_init]`: gives a detector, which may have learned others, labels to learn.
+
+    labels (list[str]): Ours or a user's own, such as COURSE. pipe (str): Name of the detector. RAISES (PiiError): E002 for what is no label."""
+
+    def add(nlp: Language) -> None:
+        detector: Any = nlp.get_pipe(pipe)
+        for label in labels:
+            detector.add_label(label)
+
+    return add
 
 
 def make_essay_corpus(

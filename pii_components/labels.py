@@ -4,11 +4,15 @@
     >>> label_for_role("CITED"), role_of("NAME_STUDENT"), role_of("EMAIL")
     ('NAME_CITED', 'STUDENT', '')
 
+A user may have labels of his own, such as COURSE: `check_label` tells them from slips of the pen.
 A person's name carries its role in its label (`NAME_<ROLE>`), so that one string travels through DocBin, Presidio and a report.
 A name that is hidden only to be safe is NAME_STUDENT or NAME_CONNECTED all the same; `span._.pii_role` has its likeliest role then.
 Sources: CRAPII (seeds/crapii_paper.txt, section 2.2) for the direct and indirect labels; ETS's procedure for instructors and
 connected people.
 """
+
+import re
+from difflib import get_close_matches
 
 from .errors import Errors, PiiError
 
@@ -23,8 +27,8 @@ ROLES = STUDENT, INSTRUCTOR, CONNECTED, CITED, CHARACTER = (
 ORGANISATION = "ORGANISATION"
 # How many false alarms a found name is worth: many, some, few.
 POINTS = RECALL, BALANCED, PRECISION = ("recall", "balanced", "precision")
-# What a header that was removed is called, where surrogates are told.
-HEADER = "HEADER"
+# Where surrogates are told: a header that was removed, and a word beside a surrogate that was made to agree with it ("an" before a vowel).
+HEADER, AGREEMENT = "HEADER", "AGREEMENT"
 NAME_LABELS = NAME_STUDENT, NAME_INSTRUCTOR, NAME_CONNECTED, NAME_CITED, NAME_CHARACTER = (
     "NAME_STUDENT",
     "NAME_INSTRUCTOR",
@@ -104,6 +108,27 @@ PRESIDIO_ENTITIES: dict[str, str] = {
     EMPLOYER: "ORGANIZATION",
     OTHER: "OTHER_PII",
 }
+
+_OWN = re.compile(r"(?!NAME_)[A-Z][A-Z0-9_]{1,39}")
+
+
+def check_label(label: str, *, what: str = "") -> str:
+    """Tell a label from a slip of the pen. what (str): Where it stands, for the error.
+
+    RETURNS (str): The label, if it is one of `LABELS` or can be a user's own: 2 to 40 capitals, digits and `_`, not beginning with NAME_.
+    RAISES (PiiError): E002 for any other, and for what is most likely a slip or another name for one of ours: EMIAL, PHONE, PERSON.
+    """
+    if label in LABELS:
+        return label
+    allowed = f"{', '.join(LABELS)}, or a label of your own: capitals, digits and _, such as COURSE"
+    if _OWN.fullmatch(label) and label not in (HEADER, AGREEMENT):
+        others = [ours for ours in LABELS if label in (*ours.split("_"), PRESIDIO_ENTITIES[ours])]
+        near = others or get_close_matches(label, (*LABELS, "NAME"), 1, 0.8)
+        if not near:
+            return label
+        allowed = f"{near[0]} (the nearest), or a label of your own that is less like it"
+    shown = f"{label} of {what}" if what else label
+    raise PiiError(Errors.E002, label=shown, allowed=allowed)
 
 
 def label_for_role(role: str) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import Errors, PiiError
-from .labels import LABELS, ORGANISATION, ROLES
+from .labels import ORGANISATION, ROLES, check_label
 
 _OWN = "the|an?|my|your|his|her|its|our|their"
 _LEADING = re.compile(rf"^(?:{_OWN})\s+", re.IGNORECASE)
@@ -162,8 +162,8 @@ _CHOICES = {
     "length": LENGTHS,
 }
 _RANGES = {"repeat": (0, 1), "age_spread": (1, 10), "age_border": (0, 100)}
-# Besides labels, what a list of pseudonyms may be for: any protected name that is no student's, a profile on LinkedIn, a county.
-PSEUDONYM_KEYS = (*LABELS, "NAME_OTHER", "LINKEDIN", "COUNTY")
+# Besides labels, what pseudonyms may be for: any protected name that is no student's, a profile on LinkedIn, a county.
+PSEUDONYM_KEYS = ("NAME_OTHER", "LINKEDIN", "COUNTY")
 
 
 def _is_texts(value: Any) -> bool:
@@ -187,7 +187,7 @@ class Profile:
     repeat (float): Of no use any more; saved pipelines hold it.
     age_spread (int): Years that an age moves at most. age_border (int): An age that nobody crosses, 18 say; 0 for none.
     other (Mapping[str, str]): Value -> what to put there, for OTHER. It holds originals, so it is not saved with a pipeline.
-    RAISES (PiiError): E002, E422 for what is not allowed.
+    RAISES (PiiError): E002, E422, E519 for what is not allowed.
     """
 
     name: str
@@ -212,8 +212,10 @@ class Profile:
         object.__setattr__(self, "actions", actions)
         for label, action in actions.items():
             name, slash, role = label.partition("/")
-            if name not in LABELS or (slash and role not in (*ROLES, ORGANISATION)):
-                raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
+            check_label(name, what=f"profile '{self.name}'")
+            if slash and role not in (*ROLES, ORGANISATION):
+                allowed = ", ".join((*ROLES, ORGANISATION))
+                raise PiiError(Errors.E519, value=role, what="role", allowed=allowed)
             self._check(action in ACTIONS, f"actions.{label}", action, ", ".join(ACTIONS))
         for setting, choices in _CHOICES.items():
             value = getattr(self, setting)
@@ -226,12 +228,15 @@ class Profile:
         for value, new in self.other.items():
             fits = isinstance(new, str) and bool(new) and new.casefold() != value.casefold()
             self._check(fits, "other", "not usable", "a text for each value, and not that value")
+        for label in (*self.generic, *self.pseudonyms):
+            if label not in PSEUDONYM_KEYS:
+                check_label(label, what=f"profile '{self.name}'")
         for label, nouns in self.generic.items():
             self._check(_is_texts(nouns), f"generic.{label}", "not usable", "a text or some texts")
         for label, fixed in self.pseudonyms.items():
-            fits = label in PSEUDONYM_KEYS and _is_texts(fixed)
-            allowed = f"a text or some texts for one of: {', '.join(PSEUDONYM_KEYS)}"
-            self._check(fits, f"pseudonyms.{label}", "not usable", allowed)
+            self._check(
+                _is_texts(fixed), f"pseudonyms.{label}", "not usable", "a text or some texts"
+            )
 
     def _check(self, fits: bool, setting: str, value: object, allowed: str) -> None:
         if not fits:

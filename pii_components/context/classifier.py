@@ -8,12 +8,13 @@ strongest features.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
 import numpy
+from thinc.api import Optimizer
 
 from ..errors import Errors, PiiError
 from ..labels import ROLES
@@ -22,19 +23,21 @@ from .heads import OWNED
 
 NOT_NAME = "NOT_NAME"
 CLASSES: tuple[str, ...] = (*ROLES, NOT_NAME)
+_SAVED = ("mean", "scale", "weights", "bias", "owned")
 _MOST = 4.0  # standard deviations beyond which a feature says nothing new
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PersonModel:
     """mean, scale (numpy.ndarray): Of the features, `(n_features,)`. weights: `(n_features, 6)`. bias: `(6,)`. owned: scale and shift of the log-odds
-    that a thing is somebody's, `(6, 2)`, rows as in `heads.OWNED`."""
+    that a thing is somebody's, `(6, 2)`, rows as in `heads.OWNED`. gradients: Of weights and bias, summed up until `finish_update`."""
 
     mean: numpy.ndarray
     scale: numpy.ndarray
     weights: numpy.ndarray
     bias: numpy.ndarray
     owned: numpy.ndarray = field(default_factory=lambda: numpy.tile([1.0, 0.0], (len(OWNED), 1)))
+    gradients: dict[str, numpy.ndarray] = field(default_factory=dict)
 
     def somebodys(self, log_odds: numpy.ndarray, labels: Sequence[str]) -> numpy.ndarray:
         """RETURNS (numpy.ndarray): Probability that each thing is somebody's, `(n_things,)`. log_odds: Of `Heads.owned`."""
@@ -53,6 +56,28 @@ class PersonModel:
     def predict(self, rows: numpy.ndarray) -> numpy.ndarray:
         """RETURNS (numpy.ndarray): Probabilities, shape `(n_persons, 6)`, columns as in `CLASSES`."""
         return softmax(self.logits(rows))
+
+    def begin_update(
+        self, rows: numpy.ndarray
+    ) -> tuple[numpy.ndarray, Callable[[numpy.ndarray], numpy.ndarray]]:
+        """RETURNS (tuple): As `predict`, and what makes of the gradient of the logits that of the rows; 0 where a row says nothing new."""
+        x = self.inputs(rows)
+
+        def backprop(d_logits: numpy.ndarray) -> numpy.ndarray:
+            for key, gradient in (("weights", x.T @ d_logits), ("bias", d_logits.sum(axis=0))):
+                self.gradients[key] = self.gradients.get(key, 0.0) + gradient
+            inside = (numpy.abs(x) < _MOST) & ~numpy.isnan(rows)
+            return numpy.asarray(d_logits @ self.weights.T * inside / self.scale)
+
+        return softmax(x @ self.weights + self.bias), backprop
+
+    def finish_update(self, optimizer: Optimizer) -> None:
+        """Change weights and bias by the gradients."""
+        for name, gradient in self.gradients.items():
+            old: Any = getattr(self, name)
+            slope: Any = numpy.asarray(gradient, dtype="f4")
+            old[:] = optimizer((id(self), name), old.astype("f4"), slope)[0]
+        self.gradients.clear()
 
     def reason(self, row: numpy.ndarray, role: str) -> str:
         """RETURNS (str): One line on why somebody has a role: what of them speaks most for it, against the mean of the other classes."""
@@ -73,7 +98,7 @@ class PersonModel:
         buffer = BytesIO()
         names = numpy.frombuffer(json.dumps([features(), CLASSES]).encode(), dtype="u1")
         arrays: dict[str, Any] = {
-            key: numpy.asarray(getattr(self, key), dtype="f4") for key in self.__dataclass_fields__
+            key: numpy.asarray(getattr(self, key), dtype="f4") for key in _SAVED
         }
         numpy.savez_compressed(buffer, names=names, **arrays)
         return buffer.getvalue()
@@ -84,7 +109,7 @@ class PersonModel:
         try:
             with numpy.load(BytesIO(data), allow_pickle=False) as arrays:
                 names = json.loads(bytes(arrays["names"]))
-                model = cls(**{key: arrays[key] for key in cls.__dataclass_fields__})
+                model = cls(**{key: arrays[key] for key in _SAVED})
         except Exception as err:  # of broken bytes, zlib, zipfile and numpy raise what they like
             raise PiiError(Errors.E304, what="classifier", task="train") from err
         if names != [list(features()), list(CLASSES)] or model.weights.shape != (

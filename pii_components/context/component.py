@@ -22,6 +22,8 @@ from spacy.pipeline.span_ruler import prioritize_new_ents_filter
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
+from thinc.api import Model, Optimizer
+from thinc.types import Floats2d
 
 from ..config import Saved
 from ..errors import Errors, PiiError
@@ -38,6 +40,7 @@ from ..labels import (
 )
 from ..names.letters import forget
 from ..ner.decode import OPERATING_POINT
+from ..ner.onnx import build_encoder_vectors
 from ..ner.scorer import score_ents
 from ..spans import (
     PROPAGATION,
@@ -54,7 +57,8 @@ from ..spans import (
 )
 from .classifier import CLASSES, NOT_NAME, PersonModel, unexplained
 from .features import person_rows
-from .heads import OWNED, Heads
+from .heads import OWNED, WIDTH, Heads
+from .learn import Gold, learn_names, learn_things
 from .mentions import FORM, People, find_people, is_place, propagate
 from .view import ContextSettings, DocView
 
@@ -83,6 +87,7 @@ def _listed(chances: numpy.ndarray, groups: Sequence[Sequence[Candidate]]) -> nu
 class PiiContext(Saved, Pipe):
     """Decides the role of every name, with a reason, per (document, person).
 
+    model (Model | None): What learns of the encoder's vectors in training, `pii_edu.EncoderVectors.v1`; None for that.
     spans_key (str): The span group that is read and written.
     settings (dict[str, Any] | None): Thresholds, see `ContextSettings`; what is missing has its default.
     ents_filter (Callable): As that of spaCy's SpanRuler: who wins in `doc.ents` where entities of others overlap what is protected; ours.
@@ -92,12 +97,13 @@ class PiiContext(Saved, Pipe):
         self,
         name: str = "pii_context",
         *,
+        model: Model[list[Doc], list[Floats2d]] | None = None,
         spans_key: str = SPANS_KEY,
         settings: dict[str, Any] | None = None,
         ents_filter: EntsFilter = prioritize_new_ents_filter,
     ) -> None:
-        self.name = name
-        self.ents_filter = ents_filter
+        self.name, self.ents_filter = name, ents_filter
+        self.model = model or build_encoder_vectors(width=WIDTH)
         self.configure({"settings": {}}, {"spans_key": spans_key, "settings": settings})
         self.classifier: PersonModel | None = None
         self.heads: Heads | None = None
@@ -151,6 +157,56 @@ class PiiContext(Saved, Pipe):
                 key,
             )
 
+    @property
+    def is_trainable(self) -> bool:
+        """RETURNS (bool): Whether there are weights to begin with."""
+        return self.heads is not None and self.classifier is not None
+
+    def update(
+        self,
+        examples: Iterable[Example],
+        *,
+        drop: float = 0.0,
+        sgd: Optimizer | None = None,
+        losses: dict[str, float] | None = None,
+    ) -> dict[str, float]:
+        """Learn whose the names are that the components before it propose, which `annotating_components` has to name.
+
+        examples (Iterable[Example]): Gold as learn.py says. drop (float): Of no use here.
+        sgd (Optimizer | None): Changes the weights. losses (dict[str, float] | None): Gets the loss under the component's name.
+        RETURNS (dict[str, float]): losses.
+        RAISES (PiiError): E305 where nothing was proposed because nothing was asked to; E108 without vectors.
+        """
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        heads, classifier = self.heads, self.classifier
+        if heads is None or classifier is None:
+            return losses
+        examples, gradients = list(examples), list[Any]()
+        read, backprop = self.model.begin_update([eg.predicted for eg in examples])
+        for eg, given in zip(examples, read, strict=True):
+            doc, key = eg.predicted, self.cfg["spans_key"]
+            if key not in doc.spans:
+                raise PiiError(Errors.E305, key=key)
+            gold, vectors = Gold(eg.reference, key), self.model.ops.to_numpy(given)
+            people, _ = self.people(doc)
+            found = [learn_things(doc, gold, heads, classifier, vectors)]
+            if people is not None:
+                found.append(learn_names(people, gold, heads, classifier, vectors))
+            losses[self.name] += sum(loss for loss, _ in found) / len(examples)
+            gradients.append(sum(slope for _, slope in found) / len(examples))
+        backprop([self.model.ops.asarray2f(slope) for slope in gradients])
+        forget()
+        if sgd is not None:
+            self.finish_update(sgd)
+        return losses
+
+    def finish_update(self, sgd: Optimizer) -> None:
+        """Change the weights by the gradients that `update` summed up."""
+        for part in (self.heads, self.classifier):
+            if part is not None:
+                part.finish_update(sgd)
+
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """RETURNS (dict[str, Any]): See `score_ents`."""
         return score_ents(examples, KEPT.__contains__, spans_key=self.cfg["spans_key"])
@@ -188,7 +244,7 @@ class PiiContext(Saved, Pipe):
                 Errors.E108,
                 name="transformer",
                 length=len(doc),
-                width=384,
+                width=WIDTH,
                 got=tuple(doc.tensor.shape),
             )
         return numpy.asarray(doc.tensor)

@@ -15,7 +15,7 @@ import numpy
 from ..labels import ROLES
 from ..names import resource
 from ..names.wordlists import story_pattern
-from .heads import Heads
+from .heads import Backprop, Heads
 from .mentions import People
 from .view import MASK, Place
 
@@ -68,21 +68,33 @@ def person_rows(
     vectors: Any,
     persons: Sequence[Sequence[int]] | None = None,
 ) -> numpy.ndarray:
+    """RETURNS (numpy.ndarray): See `begin_rows`, `(n_persons, len(features()))`."""
+    return begin_rows(people, heads, vectors, persons)[0]
+
+
+def begin_rows(
+    people: People,
+    heads: Heads | None,
+    vectors: Any,
+    persons: Sequence[Sequence[int]] | None = None,
+) -> tuple[numpy.ndarray, Backprop]:
     """Rows of persons.
 
     heads (Heads | None): NaN, "not known", where nobody has read.
     vectors (numpy.ndarray): Of the document's tokens, `(n_tokens, 384)`.
     persons (Sequence | None): Lists of mentions; those of `people` if None.
-    RETURNS (numpy.ndarray): Shape `(n_persons, len(features()))`.
+    RETURNS (tuple): Shape `(n_persons, len(features()))`, and what makes of its gradient that of the vectors.
     """
     groups = people.persons if persons is None else persons
     if not groups:
-        return numpy.zeros((0, len(features())), dtype="f4")
+        return numpy.zeros((0, len(features())), dtype="f4"), lambda d: numpy.zeros_like(vectors)
     read = numpy.full((len(groups), len(_READ)), numpy.nan, dtype="f4")
+    learn: Backprop = numpy.zeros_like
     if heads is not None:
         mentions = [(i, n) for n, group in enumerate(groups) for i in group]
         spans = [(people.cands[i].start, people.cands[i].end) for i, _ in mentions]
-        read = heads.roles(vectors, spans, [n for _, n in mentions], len(groups))
+        owners = [n for _, n in mentions]
+        read, learn = heads.begin_roles(vectors, spans, owners, len(groups))
     beside = numpy.stack([_beside(people)[list(group)].max(axis=0) for group in groups])
     story = story_pattern().search(people.view.text.lower()) is not None
     about = [
@@ -96,7 +108,8 @@ def person_rows(
         for group in groups
     ]
     rows = (numpy.maximum(read, _LEAST), beside, numpy.asarray(about, dtype="f4"))
-    return numpy.concatenate(rows, axis=1)
+    said = read > _LEAST
+    return numpy.concatenate(rows, axis=1), lambda d: learn(d[:, : len(_READ)] * said)
 
 
 def _logit(p: float) -> float:

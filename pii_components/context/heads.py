@@ -5,36 +5,41 @@
     heads.owned(doc.tensor, [(3, 5, LOCATION)])             ->  log-odds that it is somebody's, (n_things,)
 
 A person is read once, from all mentions: their vectors by attention and by their maximum, and the mean of the document. Trained by
-scripts/two_heads.py, whose names of weights these are; computed in numpy.
+scripts/two_heads.py, whose names of weights these are, or by `nlp.update`; computed in numpy.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
 import numpy
+from thinc.api import Optimizer
 
 from ..errors import Errors, PiiError
 from ..labels import AGE, DATE, EDUCATION, EMPLOYER, LOCATION
 
 # Columns of the second head; the first is a person's, whose roles have a head of their own.
 OWNED = ("", LOCATION, EDUCATION, EMPLOYER, DATE, AGE)
+WIDTH = 384  # of the encoder's vectors
 SHAPES = {
-    "attend": (1, 384),
-    "whose.0": (256, 1152),
+    "attend": (1, WIDTH),
+    "whose.0": (256, 3 * WIDTH),
     "whose.3": (6, 256),
-    "owned.0": (128, 768),
+    "owned.0": (128, 2 * WIDTH),
     "owned.3": (len(OWNED), 128),
 }
 Span = tuple[int, int]
+Backprop = Callable[[numpy.ndarray], numpy.ndarray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Heads:
-    """weights (dict[str, numpy.ndarray]): As scripts/two_heads.py names them, `(n_out, n_in)` and `(n_out,)`."""
+    """weights (dict[str, numpy.ndarray]): As scripts/two_heads.py names them, `(n_out, n_in)` and `(n_out,)`. gradients: Of them, summed up until
+    `finish_update`."""
 
     weights: dict[str, numpy.ndarray]
+    gradients: dict[str, numpy.ndarray] = field(default_factory=dict)
 
     def roles(
         self, vectors: numpy.ndarray, spans: Sequence[Span], owners: Sequence[int], n_persons: int
@@ -46,44 +51,89 @@ class Heads:
         owners (Sequence[int]): Person of each mention; everybody has one.
         RETURNS (numpy.ndarray): Log-probabilities, `(n_persons, 6)`.
         """
+        return self.begin_roles(vectors, spans, owners, n_persons)[0]
+
+    def begin_roles(
+        self, vectors: numpy.ndarray, spans: Sequence[Span], owners: Sequence[int], n_persons: int
+    ) -> tuple[numpy.ndarray, Backprop]:
+        """RETURNS (tuple): As `roles`, and what makes of its gradient that of the vectors."""
         if not n_persons:
-            return numpy.zeros((0, 6), dtype="f4")
-        named = _means(vectors, spans)
-        score = self._linear("attend", named)[:, 0]
-        owner = numpy.asarray(owners)
+            return numpy.zeros((0, 6), dtype="f4"), lambda d: numpy.zeros_like(vectors)
+        named, to_vectors = _means(vectors, spans)
+        score, attended = self._linear("attend", named)
+        score, owner = score[:, 0], numpy.asarray(owners)
         top = numpy.full(n_persons, -numpy.inf, dtype="f4")
         numpy.maximum.at(top, owner, score)
-        weight = numpy.exp(score - top[owner])
-        total = numpy.zeros(n_persons, dtype="f4")
-        numpy.add.at(total, owner, weight)
-        mean = numpy.zeros((n_persons, named.shape[1]), dtype="f4")
-        numpy.add.at(mean, owner, named * (weight / total[owner])[:, None])
+        share = numpy.exp(score - top[owner])
+        share = share / _sums(share, owner, n_persons)[owner]
+        mean = _sums(named * share[:, None], owner, n_persons)
         most = numpy.full_like(mean, -numpy.inf)
         numpy.maximum.at(most, owner, named)
         text = numpy.broadcast_to(vectors.mean(axis=0), mean.shape)
-        logits = self._two_layers("whose", numpy.concatenate([mean, most, text], axis=1))
+        logits, read = self._two_layers("whose", numpy.concatenate([mean, most, text], axis=1))
         shifted = logits - logits.max(axis=1, keepdims=True)
-        return numpy.asarray(
-            shifted - numpy.log(numpy.exp(shifted).sum(axis=1, keepdims=True)), dtype="f4"
-        )
+        log_p = shifted - numpy.log(numpy.exp(shifted).sum(axis=1, keepdims=True))
+
+        def backprop(d: numpy.ndarray) -> numpy.ndarray:
+            d_read = read(d - numpy.exp(log_p) * d.sum(axis=1, keepdims=True))
+            d_mean, d_most, d_text = numpy.split(d_read, 3, axis=1)
+            d_share = (named * d_mean[owner]).sum(axis=1)
+            d_score = share * (d_share - _sums(share * d_share, owner, n_persons)[owner])
+            largest = named == most[owner]
+            ties = _sums(largest.astype("f4"), owner, n_persons)
+            d_named = share[:, None] * d_mean[owner] + attended(d_score[:, None])
+            return to_vectors(d_named + largest * (d_most / ties)[owner]) + _spread(d_text, vectors)
+
+        return numpy.asarray(log_p, dtype="f4"), backprop
 
     def owned(
         self, vectors: numpy.ndarray, things: Sequence[tuple[int, int, str]]
     ) -> numpy.ndarray:
         """RETURNS (numpy.ndarray): Log-odds that each thing is somebody's, `(n_things,)`. things: Tokens and label of each."""
+        return self.begin_owned(vectors, things)[0]
+
+    def begin_owned(
+        self, vectors: numpy.ndarray, things: Sequence[tuple[int, int, str]]
+    ) -> tuple[numpy.ndarray, Backprop]:
+        """RETURNS (tuple): As `owned`, and what makes of its gradient that of the vectors."""
         if not things:
-            return numpy.zeros(0, dtype="f4")
-        named = _means(vectors, [(start, end) for start, end, _ in things])
+            return numpy.zeros(0, dtype="f4"), lambda d: numpy.zeros_like(vectors)
+        named, to_vectors = _means(vectors, [(start, end) for start, end, _ in things])
         text = numpy.broadcast_to(vectors.mean(axis=0), named.shape)
-        logits = self._two_layers("owned", numpy.concatenate([named, text], axis=1))
-        column = [OWNED.index(label) for *_, label in things]
-        return numpy.asarray(logits[numpy.arange(len(things)), column])
+        logits, read = self._two_layers("owned", numpy.concatenate([named, text], axis=1))
+        at = numpy.arange(len(things)), [OWNED.index(label) for *_, label in things]
 
-    def _linear(self, name: str, x: numpy.ndarray) -> numpy.ndarray:
-        return x @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
+        def backprop(d: numpy.ndarray) -> numpy.ndarray:
+            d_logits = numpy.zeros_like(logits)
+            d_logits[at] = d
+            d_named, d_text = numpy.split(read(d_logits), 2, axis=1)
+            return to_vectors(d_named) + _spread(d_text, vectors)
 
-    def _two_layers(self, name: str, x: numpy.ndarray) -> numpy.ndarray:
-        return self._linear(f"{name}.3", gelu(self._linear(f"{name}.0", x)))
+        return numpy.asarray(logits[at]), backprop
+
+    def finish_update(self, optimizer: Optimizer) -> None:
+        """Change the weights by the gradients."""
+        for name, gradient in self.gradients.items():
+            old: Any = self.weights[name]
+            slope: Any = numpy.asarray(gradient, dtype="f4")
+            self.weights[name] = optimizer((id(self), name), old, slope)[0]
+        self.gradients.clear()
+
+    def _linear(self, name: str, x: numpy.ndarray) -> tuple[numpy.ndarray, Backprop]:
+        weight, bias = f"{name}.weight", f"{name}.bias"
+
+        def backprop(d: numpy.ndarray) -> numpy.ndarray:
+            for key, gradient in ((weight, d.T @ x), (bias, d.sum(axis=0))):
+                self.gradients[key] = self.gradients.get(key, 0.0) + gradient
+            return numpy.asarray(d @ self.weights[weight])
+
+        return x @ self.weights[weight].T + self.weights[bias], backprop
+
+    def _two_layers(self, name: str, x: numpy.ndarray) -> tuple[numpy.ndarray, Backprop]:
+        hidden, first = self._linear(f"{name}.0", x)
+        bent, slope = gelu(hidden)
+        y, second = self._linear(f"{name}.3", bent)
+        return y, lambda d: first(second(d) * slope)
 
     def to_bytes(self) -> bytes:
         """RETURNS (bytes): numpy's .npz, in half precision."""
@@ -110,17 +160,38 @@ class Heads:
         return cls(weights)
 
 
-def _means(vectors: numpy.ndarray, spans: Sequence[Span]) -> numpy.ndarray:
-    return numpy.stack([vectors[start:end].mean(axis=0) for start, end in spans])
+def _means(vectors: numpy.ndarray, spans: Sequence[Span]) -> tuple[numpy.ndarray, Backprop]:
+    def backprop(d: numpy.ndarray) -> numpy.ndarray:
+        found = numpy.zeros_like(vectors)
+        for (start, end), row in zip(spans, d, strict=True):
+            found[start:end] += row / (end - start)
+        return found
+
+    return numpy.stack([vectors[start:end].mean(axis=0) for start, end in spans]), backprop
 
 
-def gelu(x: numpy.ndarray) -> numpy.ndarray:
-    """RETURNS (numpy.ndarray): x times the normal distribution at x; its error function is formula 7.1.26 of Abramowitz and Stegun (1964), which
-    is exact to 1.5e-7."""
+def _sums(rows: numpy.ndarray, owner: numpy.ndarray, n: int) -> numpy.ndarray:
+    """Sums of the rows of each owner, `(n, ...)`."""
+    found = numpy.zeros((n, *rows.shape[1:]), dtype="f4")
+    numpy.add.at(found, owner, rows)
+    return found
+
+
+def _spread(d_text: numpy.ndarray, vectors: numpy.ndarray) -> numpy.ndarray:
+    """The gradient of each vector from that of their mean, which each row read."""
+    return numpy.asarray(d_text.sum(axis=0, keepdims=True) / len(vectors), dtype="f4")
+
+
+def gelu(x: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """RETURNS (tuple): x times the normal distribution at x, and its slope; its error function is formula 7.1.26 of Abramowitz and Stegun (1964),
+    which is exact to 1.5e-7."""
     z = numpy.abs(x) / numpy.sqrt(2.0)
     t = 1 / (1 + 0.3275911 * z)
     series = 0.254829592 + t * (
         -0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))
     )
-    erf = numpy.sign(x) * (1 - t * series * numpy.exp(-z * z))
-    return numpy.asarray(0.5 * x * (1 + erf), dtype=x.dtype)
+    fall = numpy.exp(-z * z)
+    below = 0.5 * (1 + numpy.sign(x) * (1 - t * series * fall))
+    return (x * below).astype(x.dtype), (below + x * fall / numpy.sqrt(2 * numpy.pi)).astype(
+        x.dtype
+    )

@@ -168,7 +168,7 @@ class ContextSettings:
 class DocView:
     def __init__(self, doc: Doc, settings: ContextSettings) -> None:
         self.settings = settings
-        self.text = doc.text
+        self.doc, self.text = doc, doc.text
         self.words = [token.text for token in doc]
         spaces = doc.to_array([SPACY]).tolist()
         if not self.text.isascii():

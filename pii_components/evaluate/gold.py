@@ -43,6 +43,7 @@ from ..labels import (
     STREET_ADDRESS,
     URL_PERSONAL,
     USERNAME,
+    check_label,
 )
 
 Offsets = tuple[tuple[int, int], ...]  # first character and end (exclusive) of each
@@ -394,10 +395,9 @@ def _corpus(path: Path, documents: Mapping[str, GoldDocument]) -> Iterator[Entit
 
 
 def check_labels(labels: Iterable[str], *, what: str) -> None:
-    """RAISES (PiiError): E002, for the first label that is not ours. what (str): Where it stands."""
-    for label in sorted(set(labels) - set(LABELS)):
-        shown = f"{show_label(label)} of {what}"
-        raise PiiError(Errors.E002, label=shown, allowed=", ".join(LABELS))
+    """RAISES (PiiError): E002, for the first label that is neither ours nor can be a user's own. what (str): Where it stands."""
+    for label in sorted(set(labels)):
+        check_label(show_label(label), what=what)
 
 
 def show_id(ident: str) -> str:

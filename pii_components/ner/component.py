@@ -31,12 +31,13 @@ from .decode import (
     GROUPS,
     NAME,
     OPERATING_POINT,
+    check_group,
     decode,
     group_of,
     output_labels,
     thresholds_at,
 )
-from .layers import encoded_data
+from .layers import encoded_data, grow_outputs
 from .loss import targets, weighted_loss
 from .scorer import check_entities, score_pii
 
@@ -53,8 +54,7 @@ class Thresholds(UserDict[str, float]):
     """Least probability of a span per label or `NAME`, 0 to 1; what is set is checked. RAISES (PiiError): E002, E650."""
 
     def __setitem__(self, label: str, value: float) -> None:
-        if label not in GROUPS:
-            raise PiiError(Errors.E002, label=label, allowed=", ".join(GROUPS))
+        check_group(label)
         if not (isinstance(value, int | float) and 0 <= value <= 1):
             raise PiiError(Errors.E650, name=f"threshold of {label}", value=value, allowed="0 to 1")
         super().__setitem__(label, value)
@@ -135,18 +135,16 @@ class PiiTokenClassifier(Configured, TrainablePipe):
         self.sync_config(operating_point=value)
 
     def add_label(self, label: str) -> int:
-        """RETURNS (int): 1 if the label is new, 0 if not; names of all roles are one, `NAME`. RAISES (PiiError): E002, if it is unknown; E103 once
-        the model has its outputs."""
-        label = group_of(label)
-        if label not in GROUPS:
-            raise PiiError(Errors.E002, label=label, allowed=", ".join(GROUPS))
+        """Add a label, also to a model that has learned others: it begins as unlikely as the least likely of them.
+
+        RETURNS (int): 1 if the label is new, 0 if not; names of all roles are one, `NAME`. RAISES (PiiError): E002 for what is no label."""
+        label = check_group(group_of(label))
         if label in self.cfg["labels"]:
             return 0
-        output = self.model.get_ref("output_layer")
-        if output.has_dim("nO"):
-            raise PiiError(Errors.E103, n=output.get_dim("nO"), label=label)
         self.cfg["labels"].append(label)
         self.vocab.strings.add(label)
+        if self.model.get_ref("output_layer").has_dim("nO"):
+            grow_outputs(self.model, len(output_labels(self.labels)))
         return 1
 
     def initialize(

@@ -23,6 +23,7 @@ from ..labels import (
     PRECISION,
     RECALL,
     STREET_ADDRESS,
+    check_label,
     is_name,
 )
 from ..names.normalize import normalize_token
@@ -58,6 +59,11 @@ def output_labels(labels: Sequence[str]) -> list[str]:
 def group_of(label: str) -> str:
     """RETURNS (str): `NAME` for every name label, else the label itself."""
     return NAME if is_name(label) else label
+
+
+def check_group(group: str) -> str:
+    """RETURNS (str): The group. RAISES (PiiError): E002 for what is neither `NAME` nor a label, see `check_label`."""
+    return group if group == NAME else check_label(group)
 
 
 def decode(

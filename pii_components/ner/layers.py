@@ -357,3 +357,21 @@ def build_token_classifier(
     model.set_ref("tok2vec", tok2vec)
     model.set_ref("output_layer", output)
     return model
+
+
+def grow_outputs(model: Model, n: int) -> None:
+    """Give a token classifier that may have learned `n` outputs; those that are new begin as the least likely one, whatever they read."""
+    output = model.get_ref("output_layer")
+    weights: Any = output.get_param("W") if output.has_param("W") else None
+    bias: Any = output.get_param("b") if output.has_param("b") else None
+    for param in output.param_names:  # else thinc keeps the size
+        output.set_param(param, None)
+    for node in (output, *model.walk()):
+        if node is output or (not node.param_names and output in node.walk()):
+            node.set_dim("nO", n, force=True)
+    if weights is not None:
+        old, width = weights.shape
+        wide, long = output.ops.alloc2f(n, width), output.ops.alloc1f(n)
+        wide[:old], long[:old], long[old:] = weights, bias, bias.min()
+        output.set_param("W", wide)
+        output.set_param("b", long)

@@ -19,11 +19,11 @@ import numpy
 from spacy.tokens import Doc
 from thinc.types import Floats2d
 
-from ..errors import Errors, PiiError
-from ..labels import LABELS
+from ..labels import LABELS, NAME_LABELS, check_label
 from ..spans import SPANS_KEY, read_gold
-from .decode import group_of, output_labels
+from .decode import NAME, group_of, output_labels
 
+LABELS_OF = {NAME: NAME_LABELS}
 UNLABELLED_KEY = "pii_unlabelled"
 ANNOTATED = "annotated"
 
@@ -62,7 +62,7 @@ def targets(
     known = read_gold(reference, spans_key) or []
     unknown = list(reference.spans.get(UNLABELLED_KEY, ()))
     if spans_key not in reference.spans:
-        unknown += [ent for ent in known if ent.label_ not in LABELS]
+        unknown += [s for s in known if s.label_ not in LABELS and s.label_ not in labels]
         unknown += [reference[t.i : t.i + 1] for t in reference if t.ent_iob_ == ""]
     spans = [(span, True) for span in known if group_of(span.label_) in column]
     for span, labelled in (*spans, *((span, False) for span in unknown)):
@@ -80,11 +80,10 @@ def targets(
     if not annotated:
         return Target(gold, weights)
     for label in (*annotated, *chain.from_iterable(annotated.values())):
-        if label not in LABELS:
-            raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
+        check_label(label)
     wanted = numpy.ones((len(doc), len(output_labels(labels))), dtype="f4")
     for group, at in column.items():  # of names, only where those of all roles were looked for
-        if all(label in annotated for label in LABELS if group_of(label) == group):
+        if all(label in annotated for label in LABELS_OF.get(group, (group,))):
             wanted[:, at : at + 2] = 0.0
     for start, end, label in held:
         wanted[start:end] = 0.0

@@ -2,7 +2,7 @@
 
 Same pieces, same windows, same pooling, and the same names in the config; only what runs a window is onnxruntime. A vector per token goes
 into `doc.tensor`, where `pii_edu.EncoderVectors.v1` and `pii_context` find it. `pii_components.training.package` makes it from a trained
-pipeline. Its weights do not change in training: train with a curated transformer.
+pipeline. Where `nlp.update` does not freeze it, it learns in torch from then on (torch_encoder.py), and is a graph again when it is saved.
 """
 
 import os
@@ -12,12 +12,14 @@ from itertools import accumulate
 from typing import Any, cast
 
 import numpy
+from spacy.pipeline.tok2vec import Tok2VecListener
 from spacy.tokens import Doc
-from thinc.api import Model, Ragged, Shim
+from thinc.api import Model, Optimizer, Ragged, Shim
 from thinc.types import Floats2d
 
 from .. import keep_offline
 from ..errors import Errors, PiiError
+from .torch_encoder import TorchEncoder
 
 
 class EncoderOutput:
@@ -47,6 +49,7 @@ class OnnxShim(Shim):
         self.graph = graph
         self._session: Any = None
         self._process = 0
+        self._learning: TorchEncoder | None = None
 
     def session(self) -> Any:
         """RETURNS (onnxruntime.InferenceSession): Of this process. RAISES (PiiError): E005 without onnxruntime, E109 without a graph."""
@@ -75,6 +78,8 @@ class OnnxShim(Shim):
 
     def run(self, windows: Sequence[numpy.ndarray]) -> list[Floats2d]:
         """RETURNS (list[Floats2d]): Per window of piece ids, each of shape `(n_pieces,)`, a `(n_pieces, width)` array."""
+        if self._learning is not None:
+            return self._learning.predict(windows)
         session = self.session()
 
         def one(ids: numpy.ndarray) -> Any:
@@ -91,18 +96,29 @@ class OnnxShim(Shim):
                 cancel_futures=True
             )  # a signal does not wait for the windows that have not begun
 
+    def learn(
+        self, windows: Sequence[numpy.ndarray], *, drop: float
+    ) -> tuple[list[Floats2d], Callable[[Sequence[Floats2d]], None]]:
+        """RETURNS (tuple): As `run`, and what takes the gradient of each window. RAISES (PiiError): E005 without torch, E109 without a graph."""
+        if self._learning is None:
+            if not self.graph:
+                raise PiiError(Errors.E109)
+            self._learning = TorchEncoder(self.graph)
+        return self._learning.begin_update(windows, drop=drop)
+
     def to_bytes(self) -> bytes:
-        return self.graph
+        return self._learning.to_graph() if self._learning else self.graph
 
     def from_bytes(self, data: bytes) -> "OnnxShim":
-        self.graph, self._session = data, None
+        self.graph, self._session, self._learning = data, None, None
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_session": None}
+        return {**self.__dict__, "graph": self.to_bytes(), "_session": None, "_learning": None}
 
-    def finish_update(self, optimizer: Any) -> None:
-        """The weights are fixed."""
+    def finish_update(self, optimizer: Optimizer) -> None:
+        if self._learning is not None:
+            self._learning.finish_update(optimizer)
 
     def to_device(self, device_type: str, device_id: int) -> None:
         """It runs on processors."""
@@ -121,7 +137,11 @@ def build_onnx_encoder(
     piece_encoder (Model): Documents to piece ids, with one piece before and one after the text. with_spans (Callable): The windows.
     pooling (Model): From a token's pieces to its vector. threads (int): Windows that run at the same time; 0 for `threads_at_hand`."""
     runner: Model = Model(
-        "onnx", _run_forward, shims=[OnnxShim(threads=threads)], dims={"nO": hidden_width}
+        "onnx",
+        _run_forward,
+        shims=[OnnxShim(threads=threads)],
+        dims={"nO": hidden_width},
+        attrs={"dropout_rate": 0.0},
     )
     return Model(
         "onnx_encoder",
@@ -139,43 +159,84 @@ def _keep(model: Model, X: Any = None, Y: Any = None) -> None:
 
 def _run_forward(model: Model, X: list[Any], is_train: bool) -> tuple[EncoderOutput, Callable]:
     windows = [model.ops.to_numpy(x) for x in X]
-    rows = cast(OnnxShim, model.shims[0]).run(windows)
-    return EncoderOutput(outputs=[[model.ops.asarray2f(found)] for found in rows]), lambda dY: []
+    shim = cast(OnnxShim, model.shims[0])
+    if not is_train:
+        found = shim.run(windows)
+        return EncoderOutput(outputs=[[model.ops.asarray2f(x)] for x in found]), lambda dY: []
+    found, learn = shim.learn(windows, drop=model.attrs["dropout_rate"])
+
+    def backprop(d_windows: list[list[Floats2d]]) -> list[Any]:
+        learn([layers[-1] for layers in d_windows])
+        return []  # piece ids have no gradient
+
+    return EncoderOutput(outputs=[[x] for x in found]), backprop
 
 
 def _encoder_forward(model: Model, X: list[Doc], is_train: bool) -> tuple[list[Floats2d], Callable]:
     piece_encoder, windows, pooling = model.layers
-    output = windows.predict(piece_encoder.predict(X))
-    layers = [
-        per_layer[-1][1:-1] for per_layer in output.all_outputs
-    ]  # without the pieces around the text
+    output, learn = windows(piece_encoder.predict(X), is_train)
+    # Without the pieces around the text.
+    layers = [per_layer[-1][1:-1] for per_layer in output.all_outputs]
     xp = model.ops.xp
     joined = Ragged(
         xp.concatenate([r.dataXd for r in layers]), xp.concatenate([r.lengths for r in layers])
     )
+    pooled, spread = pooling(joined, is_train)
     ends = list(accumulate(len(r.lengths) for r in layers))
-    return xp.split(pooling.predict(joined), ends[:-1]), lambda dY: []
+
+    def backprop(d_docs: list[Floats2d]) -> list[Doc]:
+        rows = iter(xp.split(spread(xp.concatenate(d_docs)).dataXd, _ends(layers)))
+        learn([[_between(r, next(rows), xp)] for (*_, r) in output.all_outputs])
+        return []
+
+    return xp.split(pooled, ends[:-1]), backprop
+
+
+def _ends(layers: Sequence[Ragged]) -> list[int]:
+    return list(accumulate(len(r.dataXd) for r in layers))[:-1]
+
+
+def _between(read: Ragged, rows: Any, xp: Any) -> Ragged:
+    """Gradients of a document's pieces, with none for the pieces around it."""
+    edge = xp.zeros((1, rows.shape[1]), dtype=rows.dtype)
+    return Ragged(xp.concatenate([edge, rows, edge]), read.lengths)
+
+
+class EncoderVectors(Tok2VecListener):
+    """What an encoder left in `doc.tensor`; while it learns itself, what it has just read, and the way back to it."""
+
+    name = "encoder_vectors"
+
+    def __init__(self, width: int, upstream: str) -> None:
+        super().__init__(upstream, width)
+        self._func = _vectors_forward
+        self.attrs["upstream"] = upstream
 
 
 def build_encoder_vectors(
     *, width: int, upstream: str = "transformer"
 ) -> Model[list[Doc], list[Floats2d]]:
-    """What an encoder (upstream: its component's name) left in `doc.tensor`: `(n_tokens, width)` per document; E108 if there is nothing."""
-    return Model(
-        "encoder_vectors", _vectors_forward, dims={"nO": width}, attrs={"upstream": upstream}
-    )
+    """RETURNS (Model): `(n_tokens, width)` per document, what an encoder (upstream: its component's name) left in `doc.tensor`; E108 if
+    there is nothing."""
+    return EncoderVectors(width, upstream)
 
 
-def _vectors_forward(model: Model, X: list[Doc], is_train: bool) -> tuple[list[Floats2d], Callable]:
-    shape = model.get_dim("nO")
+def _vectors_forward(model: Any, X: list[Doc], is_train: bool) -> tuple[list[Floats2d], Callable]:
+    if is_train and model._batch_id == model.get_batch_id(X):
+        read = model._outputs, model._backprop
+        model.receive(
+            None, None, None
+        )  # one update: the next may be of the same texts, the encoder frozen
+        return read
+    width = model.get_dim("nO")
     for doc in X:
-        if doc.tensor.shape != (len(doc), shape):
+        if doc.tensor.shape != (len(doc), width):
             # Zeros instead, as spaCy's own listener has them, would be a pipeline that silently finds no names.
             raise PiiError(
                 Errors.E108,
                 name=model.attrs["upstream"],
                 length=len(doc),
-                width=shape,
+                width=width,
                 got=tuple(doc.tensor.shape),
             )
     return [model.ops.asarray2f(cast(Any, doc.tensor)) for doc in X], lambda dY: []

@@ -127,10 +127,14 @@ def score_ents(
     """RETURNS (dict[str, Any]): As `score_pii`, `ents_p` and so on, for the labels that are protected.
 
     is_kept (Callable[[str], bool]): Whether a label stays in clear."""
+    examples = list(examples)
+    # Entities with other labels are those of other components.
+    groups = [eg.reference.spans[spans_key] for eg in examples if spans_key in eg.reference.spans]
+    known = {*LABELS, *(span.label_ for group in groups for span in group)}
     return _score(
         examples,
         "ents",
         lambda doc: doc.ents,
         spans_key,
-        lambda label: "" if label not in LABELS or is_kept(label) else label,
+        lambda label: "" if label not in known or is_kept(label) else label,
     )

@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ..errors import Errors, PiiError
-from ..labels import HEADER, LABELS, PRIORITY, role_of
+from ..labels import AGREEMENT, HEADER, LABELS, PRIORITY, check_label, role_of
 from ..names.people import identify
 from ..offsets import Replacement, apply_replacements
 from ..profiles import REMOVE, TAG, Profile, shipped_profiles
 from ..surrogates.keys import KEY_ENV, SurrogateKey, check_key, load_key
 from ..surrogates.owners import detail_owners
-from ..surrogates.plan import AGREEMENT, plan
+from ..surrogates.plan import plan
 from ..surrogates.values import Item
 from ..vault.vault import Entry, Hidden, Release, Vault
 from .settings import LABEL_KEY, label_of, presidio_needed
@@ -118,8 +118,7 @@ class SurrogateSettings:
             key = _key(given.get("key"))
             profile = _profile(given["profile"])
             for label in labels.values():
-                if label not in LABELS:
-                    raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
+                check_label(label)
         except PiiError as err:
             raise OperatorError(str(err).replace("{", "{{").replace("}", "}}")) from None
         scope = given.get("scope") or (profile.scope if document else CORPUS)

@@ -24,7 +24,7 @@ from spacy.tokens import Doc
 
 from ..config import Configured
 from ..errors import Errors, PiiError
-from ..labels import LABELS
+from ..labels import check_label
 from ..spans import SPANS_KEY, Candidate, merge_found, read_spans, write_spans
 from .recognizer import artifacts_of
 from .settings import label_of
@@ -171,8 +171,7 @@ class PresidioSource(Configured, Pipe):
     def _make_engine(self) -> AnalyzerEngine:
         """RETURNS (AnalyzerEngine): With the recognizers of the settings. RAISES (PiiError): As the class."""
         for label in self.cfg["labels"].values():
-            if label not in LABELS:
-                raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
+            check_label(label)
         score = self.cfg["score_threshold"]
         if not 0 <= score <= 1:
             allowed = "a number from 0 to 1"

@@ -25,7 +25,7 @@ from ..files.formats.base import LabelledText, is_label
 from ..files.record import Record, Skip, open_binary
 from ..files.sources import open_source
 from ..files.writers import GrowingFile, new_file, writing
-from ..labels import HEADER, LABELS, ORGANISATION, ROLES, is_name, role_of
+from ..labels import HEADER, ORGANISATION, ROLES, check_label, is_name, role_of
 from ..offsets import Edit, OffsetMap
 from ..profiles import KEEP, REMOVE, Profile
 from .sweep import HIGH, LOW, MEDIUM
@@ -599,8 +599,8 @@ class Review:
             raise PiiError(Errors.E580, start=start, end=end, reason=reason)
         if verdict == REJECT:
             return HEADER if _is_removed_line(exact or {}) else "", ""
-        if label not in (*LABELS, HEADER):
-            raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
+        if label != HEADER:
+            check_label(label)
         allowed = (*ROLES, ORGANISATION)
         if verdict != ACCEPT and role and role not in allowed:
             raise PiiError(Errors.E519, value=role, what="role", allowed=", ".join(allowed))

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import Errors, PiiError
+from ..labels import check_label
 from ..names import resource
 from .validators import VALIDATORS, Context, Hit
 
@@ -106,13 +107,14 @@ class RuleSet(NamedTuple):
 
 
 def kind_of(entry: Mapping[str, Any]) -> str:
-    """RETURNS (str): Which of `KINDS` an entry is. RAISES (PiiError): E201, if it is none or several; E204 without a label, which may
-    be one of the user's own."""
+    """RETURNS (str): Which of `KINDS` an entry is. RAISES (PiiError): E201, if it is none or several; E204 without a label, E002
+    for one that is neither ours nor can be a user's own."""
     kinds = [kind for kind in KINDS if kind in entry]
     if len(kinds) != 1:
         raise PiiError(Errors.E201, id=entry.get("id", ""))
     label = entry.get("label")
     _check(isinstance(label, str) and label, entry, "label", "a label")
+    check_label(entry["label"], what=f"pattern '{entry.get('id', '')}'")
     return kinds[0]
 
 

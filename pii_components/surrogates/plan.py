@@ -19,6 +19,7 @@ from spacy.lang.en.stop_words import STOP_WORDS
 from .. import labels, profiles
 from ..labels import (
     AGE,
+    AGREEMENT,
     DATE,
     EMAIL,
     HEADER,
@@ -67,8 +68,6 @@ from .style import in_case, randomize_same_shape, words
 from .values import Context, Generator, Item, canonical, distinct
 
 NO_SURROGATE = "no surrogate"
-# What a word beside a surrogate is called that was made to agree with it: "an" before a vowel, the s of a possessive.
-AGREEMENT = "AGREEMENT"
 _POSSESSIVE = re.compile(r"['’][sS]\Z")
 _NAMED = re.compile(r"[^\W\d_]{3}|[A-Z]\.?[A-Z]")
 _KIN = re.compile(r"\b([^\W\d_]+),?\s+\Z")

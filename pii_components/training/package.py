@@ -40,22 +40,11 @@ from ..labels import (
     USERNAME,
 )
 from ..ner.decode import NAME
+from ..ner.graph import CASES, PLACES, PREFIX, SEGMENTS, WORDS, encoder_graph, quantize
+from ..ner.graph import encoder_state as graph_state
 from ..ner.layers import WordPieces
 from ..ner.onnx import OnnxShim
-from .encoder import (
-    CASES,
-    ENCODER,
-    PLACES,
-    PREFIX,
-    SEGMENTS,
-    WORDS,
-    encoder_graph,
-    encoder_shim,
-    quantize,
-    renew,
-    with_onnx_encoder,
-)
-from .encoder import encoder_state as graph_state
+from .encoder import ENCODER, encoder_shim, renew, with_onnx_encoder
 
 logger = logging.getLogger(__name__)
 

@@ -61,6 +61,48 @@ def test_owners_are_those_of_training(model):
     assert numpy.abs(read(model).owned(VECTORS, THINGS) - wanted).max() < 1e-3
 
 
+def slope(loss, x, at, step=1e-2):
+    """RETURNS (float): Of a loss, by small steps of one number."""
+    ends = []
+    for sign in (1, -1):
+        moved = x.copy()
+        moved[at] += sign * step
+        ends.append(loss(moved))
+    return (ends[0] - ends[1]) / (2 * step)
+
+
+@pytest.mark.parametrize("head", ["roles", "owned"])
+def test_gradients_are_those_of_small_steps(model, head):
+    made, weight = read(model), RNG.normal(size=(3, 6)).astype("f4")
+
+    def begin(vectors):
+        if head == "roles":
+            return made.begin_roles(vectors, SPANS, OWNERS, 3)
+        return made.begin_owned(vectors, THINGS)
+
+    factor = weight if head == "roles" else weight.ravel()[: len(THINGS)]
+    _, backprop = begin(VECTORS)
+    found = backprop(factor)
+    for at in ((0, 3), (5, 100), (11, 7), (39, 200), (12, 50)):
+        wanted = slope(lambda x: float((begin(x)[0] * factor).sum()), VECTORS, at)
+        assert found[at] == pytest.approx(wanted, abs=2e-3), at
+    first = "whose.0.weight" if head == "roles" else "owned.0.weight"
+    for name, at in (
+        (first, (4, 9)),
+        (first.replace("0", "3"), (2, 30)),
+        (first[:7] + ".bias", (3,)),
+    ):
+        old = made.weights[name]
+
+        def loss(x, name=name):
+            made.weights[name] = x
+            return float((begin(VECTORS)[0] * factor).sum())
+
+        wanted = slope(loss, old, at)
+        made.weights[name] = old
+        assert made.gradients[name][at] == pytest.approx(wanted, abs=2e-2), name
+
+
 def test_nobody_and_nothing():
     assert heads().roles(VECTORS, [], [], 0).shape == (0, 6)
     assert heads().owned(VECTORS, []).shape == (0,)

@@ -11,6 +11,7 @@ import spacy
 import srsly
 from spacy.tokens import Doc
 from spacy.training import Example
+from thinc.api import Adam
 
 from pii_components.errors import PiiError
 from pii_components.labels import NAME_LABELS
@@ -90,15 +91,42 @@ def test_threshold_of_names_decides(trained, monkeypatch, threshold, found):
     assert any(label.startswith("NAME") for label in labels) is found
 
 
-def test_labels_are_fixed_once_initialized(trained):
-    ner = trained.get_pipe("pii_ner")
-    assert ner.add_label(ner.labels[0]) == 0
-    with pytest.raises(PiiError, match="E103"):
-        ner.add_label("PHONE_NUM")
+def test_labels_are_needed(trained):
+    assert trained.get_pipe("pii_ner").add_label("EMAIL") == 0
     nlp = spacy.blank("en")
     nlp.add_pipe("pii_ner")
     with pytest.raises(PiiError, match="E102"):
         nlp.initialize(lambda: [gold(nlp, "Nobody here.", [])])
+
+
+def test_what_learned_can_learn_more_labels(trained, tmp_path):
+    nlp = spacy.util.load_model_from_config(trained.config, vocab=True)
+    nlp.from_bytes(trained.to_bytes())
+    text = "My name is Ana Lopez, ana@lopez.org"
+    ner, before = nlp.get_pipe("pii_ner"), nlp(text)
+    (old,) = ner.predict([before])
+    for label, code in (("EMIAL", "E002"), ("course", "E002")):
+        with pytest.raises(PiiError, match=code):
+            ner.add_label(label)
+    assert [ner.add_label(label) for label in ("COURSE", "PHONE_NUM", "COURSE")] == [1, 1, 0]
+    (new,) = ner.predict([before])
+    assert new.shape == (len(before), old.shape[1] + 4)
+    # As unlikely as the least likely, and what was known keeps its order.
+    assert new[:, old.shape[1] :].max() <= new[:, : old.shape[1]].max()
+    kept = new[:, : old.shape[1]] / new[:, : old.shape[1]].sum(axis=1, keepdims=True)
+    assert numpy.allclose(kept, old, atol=1e-4)
+    golds = [gold(nlp, "I took bio in the name", [(7, 10, "COURSE")]).reference]
+    for _ in range(30):
+        fresh = [Example(nlp.make_doc(doc.text), doc) for doc in golds]
+        nlp.update(fresh, sgd=Adam(0.02))
+    doc = nlp("I took bio in the name")
+    assert [(s.text, s.label_) for s in doc.spans["pii"]] == [("bio", "COURSE")]
+    nlp.to_disk(tmp_path)
+    again = spacy.load(tmp_path)
+    assert again.get_pipe("pii_ner").labels == ner.labels
+    assert numpy.allclose(
+        again.get_pipe("pii_ner").predict([nlp(text)])[0], ner.predict([nlp(text)])[0]
+    )
 
 
 def target_of(ner, eg):

@@ -110,7 +110,7 @@ def test_pure_function_of_key_scope_label_and_text(text, entity):
         ({"scope": "document"}, "E833"),
         ({"scope": "thread:"}, "E833"),
         ({"reserved": 1}, "E650"),
-        ({"labels": {"BADGE": "BADGE_NUMBER"}}, "E002"),
+        ({"labels": {"BADGE": "Badge"}}, "E002"),
         ({"document": {"rows": []}}, "E650"),
     ],
 )

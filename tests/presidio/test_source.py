@@ -121,7 +121,7 @@ def test_threshold_and_context():
         ({"recognizers": [{"name": "GLiNERRecognizer", "model_name": "urchade/gliner"}]}, "E844"),
         ({"recognizers": []}, "E650"),
         ({"score_threshold": 1.5}, "E650"),
-        ({"labels": {"US_SSN": "SSN"}}, "E002"),
+        ({"labels": {"US_SSN": "PHONE"}}, "E002"),
     ],
 )
 def test_wrong_settings(config, code):

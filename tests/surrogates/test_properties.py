@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pii_components.labels import AGREEMENT
 from pii_components.names.link import nicknames_of
 from pii_components.names.table import name_table
 from pii_components.offsets import OffsetMap
 from pii_components.profiles import Profile
 from pii_components.surrogates.component import HipsSurrogate
-from pii_components.surrogates.plan import AGREEMENT
 
 from .conftest import KEY, KEYS, hide, make_doc, surrogates_of
 

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from pii_components.labels import AGREEMENT
 from pii_components.profiles import Profile
 from pii_components.surrogates.component import HipsSurrogate
-from pii_components.surrogates.plan import AGREEMENT
 from pii_components.surrogates.style import word_list
 
 from .conftest import INDIRECT_TOO, KEY, make_doc

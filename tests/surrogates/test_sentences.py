@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pii_components.labels import INDIRECT_LABELS, LABELS, NAME_LABELS, OTHER
+from pii_components.labels import AGREEMENT, INDIRECT_LABELS, LABELS, NAME_LABELS, OTHER
 from pii_components.profiles import Profile
 from pii_components.surrogates.component import HipsSurrogate
-from pii_components.surrogates.plan import AGREEMENT
 
 from .conftest import CRAPII, KEY, make_doc
 

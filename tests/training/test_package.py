@@ -13,11 +13,9 @@ from typer.testing import CliRunner
 import en_pii_edu
 from pii_components import __version__
 from pii_components.errors import PiiError
+from pii_components.ner.graph import CASES, PLACES, encoder_graph
 from pii_components.training import package as packaging
 from pii_components.training.encoder import (
-    CASES,
-    PLACES,
-    encoder_graph,
     encoder_shim,
     extract,
     find_weights,

@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 import en_pii_edu
 from pii_components import __version__
 from pii_components.context.heads import OWNED
+from pii_components.ner.graph import encoder_graph
 from pii_components.ner.layers import CASE_STEP
 from pii_components.ner.onnx import OnnxShim
 from pii_components.training import package as training
-from pii_components.training.encoder import encoder_graph
 from scripts.train import app
 from tests.tiny import vocabulary
 
