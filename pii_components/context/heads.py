@@ -18,6 +18,7 @@ from thinc.api import Optimizer
 
 from ..errors import Errors, PiiError
 from ..labels import AGE, DATE, EDUCATION, EMPLOYER, LOCATION
+from ..ner.torch_encoder import RATE
 
 # Columns of the second head; the first is a person's, whose roles have a head of their own.
 OWNED = ("", LOCATION, EDUCATION, EMPLOYER, DATE, AGE)
@@ -112,11 +113,11 @@ class Heads:
         return numpy.asarray(logits[at]), backprop
 
     def finish_update(self, optimizer: Optimizer) -> None:
-        """Change the weights by the gradients."""
+        """Change the weights by the gradients, at a tenth of the optimizer's rate, as the encoder's that they were trained with."""
         for name, gradient in self.gradients.items():
             old: Any = self.weights[name]
             slope: Any = numpy.asarray(gradient, dtype="f4")
-            self.weights[name] = optimizer((id(self), name), old, slope)[0]
+            self.weights[name] = optimizer((id(self), name), old, slope, lr_scale=RATE)[0]
         self.gradients.clear()
 
     def _linear(self, name: str, x: numpy.ndarray) -> tuple[numpy.ndarray, Backprop]:

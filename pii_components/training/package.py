@@ -12,7 +12,7 @@ training is students' words.
 
 import logging
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -199,16 +199,26 @@ def assemble(model: Path | str) -> Language:
     model (Path | str): The pipeline, by path or name.
     RETURNS (Language): The whole pipeline, not yet saved.
     """
-    nlp = spacy.load(str(model), exclude=[*RULES, CLEANER])
-    config = nlp.config.copy()
-    # Where it was trained is nobody's business; spaCy checks the whole config, so a path may not become null either.
-    config["paths"] = {key: value and Path(value).name for key, value in config["paths"].items()}
-    fresh = renew(nlp, config)
+    fresh = without_words(spacy.load(str(model), exclude=[*RULES, CLEANER]))
     if not isinstance(encoder_shim(cast(Any, fresh.get_pipe(ENCODER)).model), OnnxShim):
         fresh = with_onnx_encoder(fresh)
     for rule in (*RULES, CLEANER):
         fresh.add_pipe(rule)
     return fresh
+
+
+def without_words(nlp: Language) -> Language:
+    """RETURNS (Language): The same pipeline, over a vocabulary that has seen no text; of the config's paths names alone."""
+    config = nlp.config.copy()
+    # Where it was trained is nobody's business; spaCy checks the whole config, so a path may not become null either.
+    config["paths"] = {key: value and Path(value).name for key, value in config["paths"].items()}
+    return renew(nlp, config)
+
+
+def make_without_words() -> Callable[[Language], Language]:
+    """RETURNS (Callable[[Language], Language]): `pii_edu.without_words.v1`, for `[training.before_to_disk]`: spaCy saves every word that it has
+    read, and in training that is students' names."""
+    return without_words
 
 
 def meta_of(metrics: Path | None = None) -> dict[str, Any]:

@@ -187,3 +187,19 @@ def test_whole_pipelines_replace_what_ships(packaged, tmp_path, monkeypatch):
     with pytest.raises(PiiError, match="E650"):
         ship(out, tmp_path / "shipped")
     assert (tmp_path / "shipped" / target.name).is_dir()
+
+
+def test_a_trained_pipeline_keeps_no_words():
+    """Nor where it was trained; it finds the same, and the one that goes on learning stays as it is."""
+    nlp = spacy.blank("en", config=TOKENIZER)
+    nlp.add_pipe("pii_ruler")
+    nlp.initialize()
+    nlp.config["paths"]["train"] = "/home/somebody/essays/train.spacy"
+    doc = nlp("Write to wren.abara@mail.example, says Wren Abara.")
+    made = packaging.make_without_words()(nlp)
+    assert "Abara" in nlp.vocab.strings and "Abara" not in made.vocab.strings
+    assert made.config["paths"]["train"] == "train.spacy"
+    again = made(doc.text)
+    assert [(s.text, s.label_) for s in again.spans["pii"]] == [
+        (s.text, s.label_) for s in doc.spans["pii"]
+    ]
