@@ -173,6 +173,10 @@ class Errors(metaclass=_Codes):
     # 7 measuring
     E701 = "Span [{start}, {end}) of document {document} cannot be used: {reason}."
     E705 = "{file} does not fit the gold ({reason}); both must hold the same documents."
+    E706 = (
+        "'{system}' is worse than '{first}': {where} (difference of F5, and its 95 % interval). Give it more essays, or look whether their labels are "
+        "right; --config gate=false lets it pass."
+    )
     E743 = "'{name}' cannot be loaded: {how}."
     E746 = "{name} needs these environment variables: {missing}."
     E747 = "'{endpoint}' is no address that texts are sent to; use https://, or http:// for 127.0.0.1, ::1 and localhost."

@@ -15,9 +15,22 @@ from .. import __version__
 from ..files.record import Record, Skip
 from ..files.writers import replace_file
 from ..labels import DETAIL_LABELS, LABELS
+from ..presidio.settings import config_path
 from ..profiles import KEEP, Profile, shipped_profiles
 from ..release.engine import load_engine
-from . import common, corpus, deidentify, detect, evaluate, llm, reidentify, release, review, serve
+from . import (
+    common,
+    corpus,
+    deidentify,
+    detect,
+    evaluate,
+    llm,
+    reidentify,
+    release,
+    review,
+    serve,
+    train,
+)
 from .settings import MODEL, RunSettings, read_settings, run_file
 
 # Everyone may know what the people in our own essay become.
@@ -79,16 +92,12 @@ app.command("audit")(review.audit)
 
 
 @app.command()
-def demo(
-    *,
-    profile: Annotated[str, Option(help=deidentify.PROFILE_HELP)] = "",
-    config: common.ConfigOpt = None,
-) -> None:
-    """Show an essay before and after, in colours. Everyone in it is invented."""
+def demo(*, config: common.ConfigOpt = None) -> None:
+    """Show an essay before and after, in colours; --config profile=ets for another profile. Everyone in it is invented."""
     with common.guard():
         place = resources.files("pii_components") / "resources" / "demo" / "essay.txt"
         text = place.read_text(encoding="utf-8").rstrip("\n")
-        settings = read_settings(RunSettings, config, profile=profile)
+        settings = read_settings(RunSettings, config)
         engine = load_engine(settings.model, profile=settings.profile, key=DEMO_KEY)
         result = engine.results([Record(1, "demo", text)])[0]
         if isinstance(result, Skip):
@@ -113,13 +122,19 @@ def _coloured(text: str, spans: Iterable[tuple[int, int, str]]) -> Text:
 
 @app.command()
 def init(
-    *, path: Annotated[str, Argument(metavar="FILE", help="The new run file.")] = "run.toml"
+    *,
+    path: Annotated[str, Argument(metavar="FILE", help="The new file; its suffix says which.")] = (
+        "run.toml"
+    ),
 ) -> None:
-    """Write a run file: every setting of deidentify at its default, each with a comment."""
+    """Write a file of settings: a run file (.toml), every setting of deidentify with a comment; or Presidio's analyzer file (.yaml)."""
     with common.guard():
+        is_yaml = Path(path).suffix.lower() in (".yaml", ".yml")
         common.check_free(Path(path))
-        replace_file(Path(path), run_file())
-        print(f"wrote '{path}'; use it with: pii-edu deidentify INPUT --config {path}")
+        replace_file(Path(path), config_path().read_text("utf8") if is_yaml else run_file())
+        use = "the one YAML file that Presidio's AnalyzerEngineProvider, or its container, needs"
+        use = use if is_yaml else f"use it with: pii-edu deidentify INPUT --config {path}"
+        print(f"wrote '{path}'; {use}")
 
 
 @app.command()
@@ -153,8 +168,8 @@ def profiles() -> None:
         screen.print(common.table_of(rows, "label", *names, title=title))
 
 
+app.command("init-train", epilog=train.EPILOG)(train.init_train)
 app.add_typer(corpus.corpus_app, name="corpus")
 app.add_typer(evaluate.evaluate_app, name="evaluate")
 app.add_typer(llm.llm_app, name="llm")
-app.add_typer(serve.presidio_app, name="presidio")
 app.command("serve", epilog=serve.EPILOG)(serve.serve)

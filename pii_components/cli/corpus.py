@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
@@ -398,15 +398,21 @@ class BuildSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SplitSettings(ReadingSettings):
-    """How a corpus is split. RAISES (PiiError): E519, E650."""
+class GroupSettings(ReadingSettings):
+    """How a corpus is read, and what of it belongs together. RAISES (PiiError): E650."""
 
-    method: str = key(FOLDS, allowed=METHODS)
-    folds: int = key(5)
     seed: int = key(0)
     student_column: str = key("")
     similarity: float = key(0.9, limit=_SIMILARITY)
     form: str = key("")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitSettings(GroupSettings):
+    """How a corpus is split. RAISES (PiiError): E519, E650."""
+
+    method: str = key(FOLDS, allowed=METHODS)
+    folds: int = key(5)
 
 
 @dataclass(slots=True)
@@ -420,28 +426,44 @@ class Documents:
     rows: list[Any] = field(default_factory=list)
     skips: common.Skips = field(default_factory=lambda: common.Skips(common.say))
 
+    def add(self, essays: Iterable[LabelledText], student_column: str, *, alike: bool) -> None:
+        """Take in documents. alike (bool): Whether near-duplicates are to be found.
+
+        RAISES (PiiError): E627; E652, if no document has the column of students.
+        """
+        hasher, fields = steps.TrigramHasher(), dict[str, None]()
+        for essay in essays:
+            fields.update(dict.fromkeys(essay.meta))
+            student = essay.meta.get(student_column)
+            self.ids.append(essay.id)
+            self.students.append("" if student is None else str(student).strip())
+            self.labels.append(Counter(label for _, _, label in essay.spans))
+            if alike:
+                self.rows.append(hasher(essay.text))
+        if student_column and student_column not in fields:
+            shown = show_fields(fields)
+            raise PiiError(Errors.E652, option="student_column", name=student_column, fields=shown)
+        check_ids(self.ids)
+
+    def groups(self, similarity: float) -> tuple[tuple[int, ...], ...]:
+        """RETURNS (tuple[tuple[int, ...], ...]): Numbers of documents that stay together: of one student, and near-duplicates."""
+        copies = tuple[tuple[int, ...], ...]()
+        if self.rows:
+            copies = steps.duplicates_of(self.rows, threshold=similarity, highest=False).groups
+        return group_documents(len(self.ids), students=self.students, copies=copies)
+
 
 def read_documents(path: Path, settings: SplitSettings) -> Documents:
     """Read a corpus, labelled or not. RAISES (PiiError): E627; E652, if no document has the column of students."""
-    form, name = settings.form, settings.student_column
+    form = settings.form
     if not form:
         with suppress(PiiError):
             form = form_of(path)
     documents = Documents(form or "unlabelled")
     reading = {"on_skip": documents.skips, "text_source": settings.texts, **settings.columns}
-    hasher, fields = steps.TrigramHasher(), dict[str, None]()
-    for essay in read_corpus(path, form, **reading) if form else _plain(path, settings, documents):
-        fields.update(dict.fromkeys(essay.meta))
-        student = essay.meta.get(name)
-        documents.ids.append(essay.id)
-        documents.students.append("" if student is None else str(student).strip())
-        documents.labels.append(Counter(label for _, _, label in essay.spans))
-        if settings.similarity and settings.method == FOLDS:
-            documents.rows.append(hasher(essay.text))
-    if name and name not in fields:
-        shown = show_fields(fields)
-        raise PiiError(Errors.E652, option="student_column", name=name, fields=shown)
-    check_ids(documents.ids)
+    essays = read_corpus(path, form, **reading) if form else _plain(path, settings, documents)
+    alike = bool(settings.similarity) and settings.method == FOLDS
+    documents.add(essays, settings.student_column, alike=alike)
     return documents
 
 
@@ -510,13 +532,9 @@ def make_parts(
     documents: Documents, settings: SplitSettings
 ) -> tuple[Any, Mapping[str, Sequence[int]]]:
     """RETURNS (tuple): Groups of documents that stay together; numbers of the documents of each part."""
-    n, copies = len(documents.ids), tuple[tuple[int, ...], ...]()
-    if documents.rows:
-        found = steps.duplicates_of(documents.rows, threshold=settings.similarity, highest=False)
-        copies = found.groups
-    groups = group_documents(n, students=documents.students, copies=copies)
+    groups = documents.groups(settings.similarity)
     if settings.method == PAPER:
-        return groups, paper_split(n)
+        return groups, paper_split(len(documents.ids))
     fold_of = stratified_folds(
         groups, documents.labels, ids=documents.ids, folds=settings.folds, seed=settings.seed
     )

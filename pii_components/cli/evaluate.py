@@ -11,12 +11,16 @@ from typer import Argument, Option
 
 from ..errors import Errors, PiiError, reason_of
 from .common import ConfigOpt, console, global_option, guard, say, tell
-from .settings import ABOVE_0, MODEL, Settings, key, read_settings
+from .settings import ABOVE_0, MODEL, Settings, key, need, read_settings
+
+# Spans of a label below which a difference says little.
+ENOUGH = 20
 
 EPILOG = (
     "Settings for --config: profile, form (of GOLD), text_source (of gold with offsets alone), splits, "
-    "resamples, seed. "
-    "Exit codes: 0 all done; 2 refused, nothing was written; 3 an unexpected error; 130 interrupted."
+    "labels (that annotators looked for: others that are found are passed over), resamples, seed, gate (true: refuse, with E706, a system "
+    "that is worse than the first: the interval of a difference of F5, of a label or of all, is below 0). "
+    "Exit codes: 0 all done; 2 refused; 3 an unexpected error; 130 interrupted."
 )
 
 GoldArg = Annotated[
@@ -34,6 +38,8 @@ class ScoreSettings(Settings):
     form (str): Of GOLD; empty to go by its suffix.
     text_source (str): File or folder with the texts, for gold with offsets alone.
     splits (tuple[str, ...]): Only these parts of the data.
+    labels (tuple[str, ...]): Those that annotators looked for; all if empty.
+    gate (bool): Whether a system that is worse than the first is refused.
     resamples, seed (int): Of the bootstrap over documents; seed 0 is the usual one.
     """
 
@@ -41,6 +47,8 @@ class ScoreSettings(Settings):
     form: str = key("")
     text_source: str = key("")
     splits: tuple[str, ...] = key(())
+    labels: tuple[str, ...] = key(())
+    gate: bool = key(False)
     resamples: int = key(1000, limit=ABOVE_0)
     seed: int = key(0)
 
@@ -77,7 +85,7 @@ def run(
         texts = Path(settings.text_source) if settings.text_source else None
         documents = golds.read_gold(path, form=settings.form, text_source=texts, tally=tally)
         labels = (entity.label for doc in documents for entity in doc.entities)
-        golds.check_labels(labels, what=path.name)
+        golds.check_labels((*labels, *settings.labels), what=path.name)
         documents = golds.choose_splits(documents, settings.splits)
         digest = golds.file_sha256(path)
         runs = _run_systems(systems, documents, profile.protects, digest, save)
@@ -89,6 +97,7 @@ def run(
             "profile": profile.name,
         }
         how: dict[str, Any] = {"resamples": settings.resamples, "seed": settings.seed or SEED}
+        how["labels"] = settings.labels
         report |= reports.score_report(runs, documents, profile=profile, **how)
         if not global_option("quiet"):
             reports.print_score(report, to=console())
@@ -99,6 +108,24 @@ def run(
         if out:
             reports.write_report(report, Path(out))
             say(f"wrote '{out}'")
+        if settings.gate:
+            _refuse_worse(report)
+
+
+def _refuse_worse(report: dict[str, Any]) -> None:
+    """Say what is too little to decide on. RAISES (PiiError): E473 for one system alone; E706, if another is worse than the first."""
+    from ..evaluate.report import worse
+
+    first, *others = report["systems"]
+    need(True, "gate", others, "two systems or more")
+    per_label = report["systems"][first]["views"]["all"]["per_label"]
+    few = [label for label, found in per_label.items() if found["bag"]["support"] < ENOUGH]
+    if few:
+        say(
+            f"to review: fewer than {ENOUGH} spans of {', '.join(few)} to score on, so little is known of them"
+        )
+    for system, where in worse(report).items():
+        raise PiiError(Errors.E706, system=system, first=first, where=", ".join(where))
 
 
 def _run_systems(

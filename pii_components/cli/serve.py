@@ -1,8 +1,7 @@
-"""`pii-edu serve`: Presidio's REST API over our pipeline, for who has no container. `pii-edu presidio config`: the file for who has one.
+"""`pii-edu serve`: Presidio's REST API over our pipeline, for who has no container (`pii-edu init analyzer.yaml` is for who has one).
 
     pii-edu serve                                       # http://127.0.0.1:3000, this machine only
     pii-edu serve --port 5002 --config service=analyzer
-    pii-edu presidio config > analyzer.yaml
 
 Nothing is imported before the options are read: FastAPI, uvicorn, Presidio and the pipeline are for this command alone.
 """
@@ -11,10 +10,10 @@ from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
 
-from typer import Option, Typer
+from typer import Option
 
 from ..errors import Errors, PiiError
-from ..presidio.settings import ANALYZER, ServeSettings, config_path
+from ..presidio.settings import ANALYZER, ServeSettings
 from ..vault.vault import Vault
 from .common import ConfigOpt, Key, guard, load_key, open_for_run, say, vault_key
 from .settings import need, read_settings
@@ -29,19 +28,6 @@ EPILOG = (
 MOST_REQUESTS = 34
 # Seconds for what is at work when the server is asked to end.
 GRACE_SECONDS = 10
-
-presidio_app = Typer(help="For a deployment of Presidio.", no_args_is_help=True)
-
-
-@presidio_app.command()
-def config() -> None:
-    """Print the one YAML file with which Presidio's AnalyzerEngineProvider, or its container, runs our pipeline."""
-    print(config_path().read_text("utf8"), end="")
-
-
-@presidio_app.callback()
-def _group() -> None:
-    """Keeps `config` a command of its own though it is the only one."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -109,6 +109,39 @@ def stratified_folds(
     return fold_of
 
 
+def train_and_dev(
+    groups: Sequence[Sequence[int]],
+    labels: Sequence[Mapping[str, int]],
+    *,
+    ids: Sequence[str],
+    seed: int = 0,
+) -> tuple[list[int], list[int]]:
+    """Set documents apart to score on: a fold of five; of fewer, where a fifth would hold fewer than two documents with spans.
+
+    groups, labels, ids, seed: See `stratified_folds`.
+    RETURNS (tuple[list[int], list[int]]): Positions of train and of dev. Dev is the fold that takes fewest labels from train, then the
+        one that has most labels.
+    RAISES (PiiError): E627; E650, if one group holds all spans, so that nothing is left to train on or to score.
+    """
+    for least in (2, 1):
+        for folds in range(min(5, len(groups)), 1, -1):
+            fold_of = stratified_folds(groups, labels, ids=ids, folds=folds, seed=seed)
+            found = []
+            for fold in range(folds):
+                dev = [i for i, other in enumerate(fold_of) if other == fold]
+                train = [i for i, other in enumerate(fold_of) if other != fold]
+                parts = count_parts({"train": train, "dev": dev}, labels)
+                if min(part.with_pii for part in parts.values()) >= least:
+                    known = [len(parts[name].spans) for name in ("train", "dev")]
+                    found.append(
+                        (-known[0], -known[1], abs(len(dev) * folds - len(ids)), train, dev)
+                    )
+            if found:
+                return min(found)[3:]
+    allowed = "2 or more; texts of one writer and near-duplicates are one"
+    raise PiiError(Errors.E650, name="groups of documents with spans", value=1, allowed=allowed)
+
+
 def count_parts(
     parts: Mapping[str, Iterable[int]],
     labels: Sequence[Mapping[str, int]],

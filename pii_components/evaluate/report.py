@@ -37,6 +37,9 @@ from .systems import crapii_label, package_version
 
 FORMAT = 1
 MATCHINGS = ("bag", "position", "overlap", "tokens")
+ALL_LABELS = "all labels"
+# A label must stand in so many documents for its difference to be judged by itself.
+LEAST_DOCUMENTS = 3
 Views = Mapping[str, Sequence[str]]
 Tables = Mapping[str, CountTable]
 VIEW_TITLES = {
@@ -61,6 +64,7 @@ def score_report(
     documents: Sequence[GoldDocument],
     *,
     profile: Profile,
+    labels: Sequence[str] = (),
     resamples: int = N_RESAMPLES,
     seed: int = SEED,
 ) -> dict[str, Any]:
@@ -68,13 +72,20 @@ def score_report(
 
     runs (Sequence[Run]): Predictions with labels as they are, the system of interest first.
     profile (Profile): Says what is hidden.
+    labels (Sequence[str]): Those that annotators looked for: what has another label and lies on no gold is neither right nor
+        wrong. All, if empty.
     resamples (int), seed (int): Of the bootstrap.
     """
+    runs = [looked_for(run, documents, labels) for run in runs] if labels else runs
     gold = as_hidden(documents, profile.protects)
     hidden = [run_as_hidden(run, profile.protects) for run in runs]
     views = views_of(gold)
-    labels = tuple(dict.fromkeys(label for view in views.values() for label in view))
-    tables = {run.name: count_tables(run, gold, labels) for run in hidden}
+    if labels:
+        counted = [label for label in labels if is_counted(label, profile.protects)]
+        names = dict.fromkeys(crapii_label(label, profile.protects) for label in counted)
+        views = {"all": tuple(names)}
+    every = tuple(dict.fromkeys(label for view in views.values() for label in view))
+    tables = {run.name: count_tables(run, gold, every) for run in hidden}
     bootstrap = {"resamples": resamples, "seed": seed}
     weights = metrics.resample(len(gold), n_resamples=resamples, seed=seed)
     systems = {
@@ -100,10 +111,26 @@ def as_hidden(documents: Sequence[GoldDocument], protects: Protects) -> list[Gol
     """RETURNS (list[GoldDocument]): Gold that a profile hides or CRAPII labels; names are NAME_STUDENT."""
     gold = []
     for doc in documents:
-        hidden = [e for e in doc.entities if protects(e.label) or e.label in CRAPII_LABELS]
+        hidden = [e for e in doc.entities if is_counted(e.label, protects)]
         entities = tuple(replace(e, label=crapii_label(e.label, protects)) for e in hidden)
         gold.append(replace(doc, entities=entities))
     return gold
+
+
+def is_counted(label: str, protects: Protects) -> bool:
+    """RETURNS (bool): Whether gold with this label counts."""
+    return protects(label) or label in CRAPII_LABELS
+
+
+def looked_for(run: Run, documents: Sequence[GoldDocument], labels: Sequence[str]) -> Run:
+    """RETURNS (Run): The same without what has none of these labels and lies on no gold."""
+    gold = {doc.id: [(e.start, e.end) for e in doc.entities] for doc in documents}
+    kept = (
+        entity
+        for entity in run.entities
+        if entity.label in labels or metrics.touches(entity, gold.get(entity.document, ()))
+    )
+    return replace(run, entities=tuple(kept))
 
 
 def run_as_hidden(run: Run, protects: Protects) -> Run:
@@ -111,7 +138,7 @@ def run_as_hidden(run: Run, protects: Protects) -> Run:
     entities = tuple(
         replace(entity, label=crapii_label(entity.label, protects)) for entity in run.entities
     )
-    hidden = [label for label in run.protected if protects(label) or label in CRAPII_LABELS]
+    hidden = [label for label in run.protected if is_counted(label, protects)]
     protected = frozenset(crapii_label(label, protects) for label in hidden)
     return replace(run, entities=entities, protected=protected)
 
@@ -120,6 +147,7 @@ def views_of(documents: Sequence[GoldDocument]) -> dict[str, tuple[str, ...]]:
     """RETURNS (dict): "all": CRAPII's labels and what else this gold has; "four": the JEDM paper's."""
     there = {entity.label for doc in documents for entity in doc.entities}
     others = [label for label in LABELS if label in there and label not in CRAPII_LABELS]
+    others += sorted(there.difference(LABELS))
     return {"all": (*CRAPII_LABELS, *others), "four": FOUR_LABELS}
 
 
@@ -201,13 +229,49 @@ def differences(
     for other in others:
         pair = found.setdefault(f"{first} - {other}", {})
         for view, labels in views.items():
-            pair[view] = {}
-            for matching in MATCHINGS:
-                ours = tables[first][matching].select(labels=labels).per_document
-                theirs = tables[other][matching].select(labels=labels).per_document
-                pair[view][matching] = plain(metrics.difference(ours, theirs, weights))
-                pair[view][matching]["p_f5"] = metrics.paired_p(ours, theirs, weights)
+            both = tables[first], tables[other]
+            pair[view] = _gains(*both, labels, weights)
+            pair[view]["per_label"] = {label: _gains(*both, [label], weights) for label in labels}
     return found
+
+
+def _gains(
+    first: Tables, second: Tables, labels: Sequence[str], weights: numpy.ndarray
+) -> dict[str, Any]:
+    gains: dict[str, Any] = {}
+    for matching in MATCHINGS:
+        ours, theirs = (
+            tables[matching].select(labels=labels).per_document for tables in (first, second)
+        )
+        gains[matching] = plain(metrics.difference(ours, theirs, weights))
+        gains[matching]["p_f5"] = metrics.paired_p(ours, theirs, weights)
+        gains[matching]["documents"] = int((ours + theirs).any(axis=1).sum())
+    return gains
+
+
+def worse(report: Report) -> dict[str, list[str]]:
+    """Where a system is worse than the first: the whole 95 % interval of the difference of F5 is below 0.
+
+    RETURNS (dict[str, list[str]]): System -> "all labels", and each label that stands in `LEAST_DOCUMENTS`, with the difference;
+        systems that are nowhere worse are left out.
+    """
+    first, *others = report["systems"]
+    found: dict[str, list[str]] = {}
+    for other in others:
+        gains = report["differences"][f"{first} - {other}"]["all"]
+        for name, bag in _by_label(gains):
+            judged = name == ALL_LABELS or bag["documents"] >= LEAST_DOCUMENTS
+            low, high = bag["f5_95"]
+            if judged and low > 0:
+                shown = f"{name} {-bag['f5']:.3f} ({-high:.3f} to {-low:.3f})"
+                found.setdefault(other, []).append(shown)
+    return found
+
+
+def _by_label(gains: Report) -> list[tuple[str, dict[str, Any]]]:
+    """RETURNS (list): Differences by text of all labels and of each, of those that have one."""
+    rows = {ALL_LABELS: gains, **gains.get("per_label", {})}
+    return [(name, row["bag"]) for name, row in rows.items() if "f5" in row["bag"]]
 
 
 def roles_report(
@@ -407,8 +471,10 @@ def print_score(report: Report, *, to: Console | None = None) -> None:
     show(to, "Roles of names", roles, "support precision recall f1")
     title = "Recall by gender and culture of the name; Mann-Whitney against the rest"
     show(to, title, groups, "total recall gap u p significance")
-    gains = {pair: views["all"]["bag"] for pair, views in report["differences"].items()}
-    show(to, "Differences, all labels; paired bootstrap", gains, "f5 precision recall p_f5")
+    gains: dict[str, Any] = {}
+    for pair, views in report["differences"].items():
+        gains |= {f"{name}, {pair}": bag for name, bag in _by_label(views["all"])}
+    show(to, "Differences; paired bootstrap", gains, "f5 precision recall p_f5")
 
 
 def show(to: Console, title: str, entries: Mapping[str, Any] | Iterable[Any], keys: str) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import Errors, PiiError, PiiWarning, Warnings
-from .formats import spans, tokens
+from .formats import spans, tokens, tools
 from .formats.base import CorpusWriter, Items, LabelledText, ReadOptions, ReadStats
 from .record import Skip, open_decoded
 from .writers import partial_path
@@ -40,11 +40,19 @@ _FORMS = (
     Form("csv", spans.read_csv, spans.TableWriter, (".csv", ".tsv")),
     Form("entities", spans.read_joined),
     Form("spacy", tokens.read_docbin, tokens.DocBinWriter, (".spacy",)),
+    Form("prodigy", tools.read_prodigy),
+    Form("label-studio", tools.read_label_studio),
 )
 FORMS = {form.name: form for form in _FORMS}
 # Names by which a form is known: of columns; of fields, with their quotes.
 _COLUMNS = {"entity_text": "entities", "spans": "csv"}
-_FIELDS = {'"spans"': "jsonl", '"labels"': "kaggle"}
+_FIELDS = {
+    '"_task_hash"': "prodigy",
+    '"annotation_id"': "label-studio",
+    '"was_cancelled"': "label-studio",
+    '"spans"': "jsonl",
+    '"labels"': "kaggle",
+}
 _LOOKED_AT = 1_000_000  # characters
 
 

@@ -63,7 +63,7 @@ def test_detect_names_the_files_of_a_folder_that_it_does_not_read(folder, pii_ed
 
 
 def test_demo_shows_both_texts(pii_edu):
-    run = pii_edu("demo --profile tags_only")
+    run = pii_edu("demo --config profile=tags_only")
     assert run.exit_code == 0, run.output
     assert "before" in run.stdout and "after, profile tags_only" in run.stdout
     assert run.stdout.count("Buzan (2006)") == 2

@@ -5,7 +5,9 @@ import json
 import pytest
 import spacy
 from invented import CASES
+from typer.testing import CliRunner
 
+from pii_components.cli.app import app
 from pii_components.errors import PiiError
 from pii_components.evaluate.gold import file_sha256, read_gold, read_predictions
 from pii_components.evaluate.report import check_gold, score_report
@@ -152,3 +154,62 @@ def test_roles_are_judged_as_the_pipeline_gives_them(tmp_path):
     assert report["roles"]["per_role"]["CONNECTED"]["recall"] == 1
     # What is hidden counts as NAME_STUDENT, whatever the role.
     assert report["views"]["all"]["per_label"]["NAME_STUDENT"]["bag"]["tp"] == 1
+
+
+MANY = {f"d{i}": f"{name} Vell wrote to d{i}@uni.example" for i, name in enumerate("ABCDEF")}
+IN_MANY = {
+    ident: [[0, 6, "NAME_STUDENT"], [16, len(text), "EMAIL"]] for ident, text in MANY.items()
+}
+
+
+def gate(tmp_path, first, second, *settings):
+    """RETURNS (tuple): Exit code, and what was said; predictions are gold's spans with these labels, by document."""
+    rows = [{"id": i, "text": text, "spans": IN_MANY[i]} for i, text in MANY.items()]
+    gold, paths = lines(tmp_path / "many.jsonl", rows), []
+    for name, labels in (("first", first), ("second", second)):
+        found = [
+            (ident, start, end, label)
+            for n, (ident, spans) in enumerate(IN_MANY.items())
+            for start, end, label in spans
+            if n < labels.get(label, 0)
+        ]
+        found += [
+            ("d0", 7, 11, label) for label in labels if label not in ("NAME_STUDENT", "EMAIL")
+        ]
+        keys = ("document", "start_char", "end_char", "label")
+        made = [dict(zip(keys, row, strict=True)) for row in found]
+        paths.append(f"{name}=stored:{lines(tmp_path / f'{name}.jsonl', made)}")
+    words = ["evaluate", "run", str(gold), "--systems", ",".join(paths)]
+    words += [word for one in ("gate=true", *settings) for word in ("--config", one)]
+    done = CliRunner().invoke(app, words)
+    return done.exit_code, done.stderr
+
+
+BOTH, NONE = {"NAME_STUDENT": 6, "EMAIL": 6}, {"NAME_STUDENT": 6, "EMAIL": 0}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "code", "said"),
+    [
+        (BOTH, BOTH, 0, "fewer than 20 spans of NAME_STUDENT, "),
+        (NONE, BOTH, 0, ""),
+        (BOTH, NONE, 2, "[E706] 'second' is worse than 'first': all labels -"),
+        (BOTH, NONE, 2, "EMAIL -1.000 (-1.000 to -1.000)"),
+        (BOTH, {"NAME_STUDENT": 6, "EMAIL": 5}, 0, ""),  # one miss is chance
+    ],
+)
+def test_what_is_worse_is_refused_where_the_gate_is_closed(first, second, code, said, tmp_path):
+    done, shown = gate(tmp_path, first, second)
+    assert done == code and said in shown, shown
+    assert "[E706]" not in gate(tmp_path, first, second, "gate=false")[1]
+
+
+def test_labels_that_nobody_looked_for_are_passed_over(tmp_path):
+    gate(tmp_path, BOTH, {**BOTH, "LOCATION": 1, "NAME_INSTRUCTOR": 1})  # writes the files
+    documents, strict = read_gold(tmp_path / "many.jsonl"), Profile.load("ferpa_strict")
+    found = tmp_path / "second.jsonl"
+    run = read_predictions(found, documents, name="one", protects=strict.protects)
+    for labels, alarms in (((), 2), (("NAME_STUDENT", "EMAIL"), 0)):
+        report = score_report([run], documents, profile=strict, labels=labels, resamples=5)
+        assert report["systems"]["one"]["views"]["all"]["exposure"]["false_alarms"] == alarms
+    assert report["views"] == {"all": ["NAME_STUDENT", "EMAIL"]}

@@ -366,3 +366,123 @@ def test_broken_docbin_is_refused(tmp_path):
     for broken in (data[: len(data) // 2], made.to_bytes()):
         with pytest.raises(PiiError, match="E900"):
             read(put(tmp_path / "a.spacy", broken))
+
+
+REGION = {"start": 5, "end": 14, "text": "Ina Sorel", "labels": ["NAME_STUDENT"]}
+RESULT = {"id": "r", "from_name": "x", "to_name": "y", "type": "labels", "value": REGION}
+TASK = {"id": 7, "data": {"text": TEXT, "writer": "w1"}, "annotations": []}
+MIN = {"id": 7, "text": TEXT, "tag": [REGION], "annotation_id": 3, "lead_time": 1.5}
+PRODIGY = {
+    "text": TEXT,
+    "id": "7",
+    "spans": [{"start": 5, "end": 14, "token_start": 2, "token_end": 3, "label": "NAME_STUDENT"}],
+    "tokens": [{"text": "I", "start": 0, "end": 1, "id": 0, "ws": True}],
+    "meta": {"writer": "w1"},
+    "answer": "accept",
+    **{"_input_hash": 1, "_task_hash": -2, "_view_id": "ner_manual", "_annotator_id": "bo"},
+}
+
+
+def task(*annotations, text=TEXT):
+    """A task of Label Studio's JSON; an annotation is a list of regions, or the whole of it."""
+    done = [
+        one
+        if isinstance(one, dict)
+        else {"was_cancelled": False, "result": [{**RESULT, "value": value} for value in one]}
+        for one in annotations
+    ]
+    return {**TASK, "data": {**TASK["data"], "text": text}, "annotations": done}
+
+
+@pytest.mark.parametrize("lines", [False, True])
+@pytest.mark.parametrize("row", [PRODIGY, task([REGION]), MIN], ids=["prodigy", "json", "min"])
+def test_exports_of_annotation_tools_are_known_and_read(tmp_path, row, lines):
+    rows = [{**row, "id": "7"}, {**row, "id": "8"}]
+    content = "\n".join(map(json.dumps, rows)) if lines else json.dumps(rows, indent=1)
+    path = put(tmp_path / f"a.{'jsonl' if lines else 'json'}", content)
+    essays, skips, _ = read(path)
+    assert essays == [("7", TEXT, GOLD, ()), ("8", TEXT, GOLD, ())] and not skips
+    whole = list(read_corpus(path))[0]
+    assert whole.meta == ({} if row is MIN else {"writer": "w1"})
+
+
+SHORT = {"start": 5, "end": 8, "text": "Ina", "labels": ["NAME_STUDENT"]}
+CHOICE = {"from_name": "c", "type": "choices", "value": {"choices": ["good"]}}
+
+
+@pytest.mark.parametrize(
+    ("row", "spans", "masked"),
+    [
+        (task([]), (), ()),
+        (task([REGION], [REGION]), GOLD, ()),
+        (task([REGION], []), (), ((5, 14),)),
+        (task([REGION], [SHORT]), (), ((5, 14),)),
+        (
+            task([SHORT], {"ground_truth": True, "result": [RESULT], "was_cancelled": False}),
+            GOLD,
+            (),
+        ),
+        (task([REGION], {"was_cancelled": True, "result": []}), GOLD, ()),
+        (task({"was_cancelled": False, "result": [CHOICE, RESULT]}), GOLD, ()),
+        (task([{**REGION, "labels": ["NAME_STUDENT", "OTHER"]}]), (), ((5, 14),)),
+        (MIN | {"tag": [REGION], "second": []}, GOLD, ()),
+        ({name: MIN[name] for name in MIN if name != "tag"}, (), ()),
+        (PRODIGY | {"spans": None}, (), ()),
+        ({name: PRODIGY[name] for name in PRODIGY if name != "spans"}, (), ()),
+    ],
+)
+def test_what_annotators_of_a_tool_agree_on_is_gold(tmp_path, row, spans, masked):
+    essays, skips, _ = read(put(tmp_path / "a.jsonl", json.dumps(row)))
+    assert essays == [("7", TEXT, spans, masked)] and not skips
+
+
+def test_label_studio_counts_emoji_twice_and_escapes_line_breaks(tmp_path):
+    text = "\U0001f600\U0001f600 Ina Sorel\nInk Road 5, Ina"
+    regions = [
+        {"start": 5, "end": 14, "text": "Ina Sorel", "labels": ["NAME_STUDENT"]},
+        {"start": 15, "end": 25, "text": "Ink Road 5", "labels": ["STREET_ADDRESS"]},
+        {"start": 27, "end": 30, "text": "Ina", "labels": ["NAME_STUDENT"]},
+    ]
+    broken = [{"start": 5, "end": 18, "text": "Ina Sorel\\nInk", "labels": ["OTHER"]}]
+    rows = [task(regions, text=text), task(broken, text=text)]
+    essays, _, _ = read(put(tmp_path / "a.json", json.dumps(rows)))
+    found = [[text[start:end] for start, end, _ in spans] for _, _, spans, _ in essays]
+    assert found == [["Ina Sorel", "Ink Road 5", "Ina"], ["Ina Sorel\nInk"]]
+
+
+@pytest.mark.parametrize(
+    ("row", "code"),
+    [
+        (task([{**REGION, "start": "/p[1]/text()[1]"}]), "E624"),
+        (task([{**REGION, "labels": ["a b"]}]), "E624"),
+        (task([{"start": 5, "end": 14, "hypertextlabels": ["EMAIL"]}]), "E624"),
+        ({**task([REGION]), "data": {"text": 5}}, "E624"),
+        ({**task([REGION]), "data": {"a": "x", "b": "y"}}, "E506"),
+        ({**TASK, "annotations": None}, "E522"),
+        (PRODIGY | {"_view_id": "ner"}, "E624"),
+        (PRODIGY | {"spans": [{"start": 5}]}, "E624"),
+    ],
+)
+def test_fault_in_an_export_is_a_coded_skip(tmp_path, row, code):
+    good = PRODIGY if "answer" in row else task([REGION])
+    path = put(tmp_path / "a.jsonl", "\n".join(map(json.dumps, (good, row, good))))
+    essays, skips, _ = read(path)
+    assert len(essays) == 2 and skips == [(2, code)]
+
+
+@pytest.mark.parametrize(
+    "row", [PRODIGY | {"answer": "reject"}, task(), task({"was_cancelled": True, "result": []})]
+)
+def test_what_an_annotator_set_aside_is_counted_and_passed_over(tmp_path, row):
+    good = PRODIGY if "answer" in row else task([REGION])
+    path = put(tmp_path / "a.jsonl", "\n".join(map(json.dumps, (good, row))))
+    essays, skips, tally = read(path)
+    assert len(essays) == 1 and not skips
+    assert tally.notes["not annotated, or set aside by the annotator"] == 1
+
+
+def test_gold_of_a_docbin_may_stand_under_the_key_of_spacy(tmp_path):
+    doc = spacy.blank("en")(TEXT)
+    doc.spans["sc"] = [Span(doc, 2, 4, label="NAME_STUDENT")]
+    DocBin(docs=[doc]).to_disk(tmp_path / "a.spacy")
+    assert read(tmp_path / "a.spacy")[0][0][2] == GOLD

@@ -9,6 +9,7 @@ from spacy.training import Example
 from pii_components.errors import PiiError
 from pii_components.factories import make_essay_corpus
 from pii_components.ner.loss import targets
+from pii_components.ner.scorer import score_pii
 
 from ..tiny import TOKENIZER, TRAIN, gold
 
@@ -67,3 +68,27 @@ def test_spacy_train_reads_both(where, tmp_path):
     train(tmp_path / "config.cfg", tmp_path / "out")
     doc = spacy.load(tmp_path / "out" / "model-last")("My name is Ana Lopez.")
     assert [(s.text, s.label_) for s in doc.spans["pii"]] == [("Ana Lopez", "NAME_STUDENT")]
+
+
+STUDENTS_ONLY = {"NAME_STUDENT": ["NAME_STUDENT", "NAME_CONNECTED"]}
+
+
+@pytest.mark.parametrize(
+    ("found", "known", "precision", "recall"),
+    [
+        ("NAME_STUDENT EMAIL", {}, 0.5, 1.0),
+        ("NAME_STUDENT EMAIL", STUDENTS_ONLY, 1.0, 1.0),  # nobody looked for addresses
+        ("NAME_CONNECTED EMAIL", STUDENTS_ONLY, 1.0, 1.0),  # may be a classmate
+        ("NAME_CITED EMAIL", STUDENTS_ONLY, 0.0, 0.0),  # which gold says it is not
+        (" NAME_STUDENT", STUDENTS_ONLY, 0.0, 0.0),
+    ],
+)
+def test_what_nobody_looked_for_is_neither_right_nor_wrong(found, known, precision, recall):
+    nlp = spacy.blank("en", config=TOKENIZER)
+    doc = reference(nlp, "Ana wrote to a@b.org", [(0, 3, "NAME_STUDENT")], "spans")
+    doc.spans["pii"].attrs["annotated"] = known
+    places = zip(((0, 3), (13, 20)), found.split(" "), strict=True)
+    spans = [(*place, label) for place, label in places if label]
+    made = Example(reference(nlp, doc.text, spans, "spans"), doc)
+    scores = score_pii([made])
+    assert (scores["pii_p"], scores["pii_r"]) == (precision, recall)

@@ -25,9 +25,11 @@ from presidio_analyzer import (
 from presidio_analyzer.nlp_engine import NerModelConfiguration, SpacyNlpEngine
 from presidio_analyzer.recognizer_registry import RecognizerRegistryProvider
 from presidio_anonymizer import AnonymizerEngine, OperatorConfig
+from typer.testing import CliRunner
 
 import pii_components.presidio as package
 from pii_components import __version__
+from pii_components.cli.app import app
 from pii_components.errors import PiiError
 from pii_components.labels import PRESIDIO_ENTITIES
 from pii_components.presidio import PiiEduAnonymizer, build_analyzer
@@ -300,12 +302,8 @@ def recognizers(**options):
 
 @pytest.mark.skipif(not SHIPPED.is_dir(), reason="no pipeline is packaged in en_pii_edu/")
 def test_one_file_is_enough_in_a_process_that_imports_nothing_of_ours(tmp_path):
-    with (tmp_path / "analyzer.yaml").open("w") as file:
-        subprocess.run(
-            [sys.executable, "-m", "pii_components.cli", "presidio", "config"],
-            stdout=file,
-            check=True,
-        )
+    made = CliRunner().invoke(app, ["init", str(tmp_path / "analyzer.yaml")])
+    assert made.exit_code == 0, made.output
     out = subprocess.run(
         [sys.executable, "-c", FRESH, tmp_path / "analyzer.yaml"],
         capture_output=True,

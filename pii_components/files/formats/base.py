@@ -116,17 +116,20 @@ class ReadOptions:
 Items = Iterator[tuple[int, LabelledText] | Skip]
 
 
-def each(items: Iterable[Any], labelled: Callable[..., LabelledText]) -> Items:
-    """What `labelled` makes of each numbered item, or a skip with the error that it raises; skips pass through."""
+def each(items: Iterable[Any], labelled: Callable[..., LabelledText | None]) -> Items:
+    """What `labelled` makes of each numbered item, nothing for None, or a skip with the error that it raises; skips pass through."""
     for item in items:
         if isinstance(item, Skip):
             yield item
             continue
         number = item[0]
         try:
-            yield number, labelled(*item)
+            essay = labelled(*item)
         except PiiError as err:
             yield Skip(number=number, error=err)
+            continue
+        if essay is not None:
+            yield number, essay
 
 
 def show_label(label: str) -> str:

@@ -7,7 +7,7 @@ scoring must pass over them.
     {"document": 7, "full_text": "I am Ina", "tokens": ["I", "am", "Ina"], "trailing_whitespace": [true, true, false],
      "labels": ["O", "O", "B-NAME_STUDENT"], "masked": [[5, 8]]}
 
-DocBin, in which training reads a corpus: gold is in `doc.spans["pii"]`, or in `doc.ents` of documents that have no such group;
+DocBin, in which training reads a corpus: gold is in `doc.spans["pii"]`, or in `doc.spans["sc"]`, spaCy's own key, or else in `doc.ents`;
 stretches whose gold is not known are in `doc.spans["pii_unlabelled"]`, whose tokens take no part in training. A document with
 neither is not labelled, and skipped. Id and other fields are in `doc.user_data["pii_corpus"]`, as JSON.
 """
@@ -280,10 +280,11 @@ def from_doc(doc: "Doc", number: int, tally: ReadStats) -> LabelledText:
     from ...ner.loss import UNLABELLED_KEY
     from ...spans import SPANS_KEY
 
-    if SPANS_KEY not in doc.spans and not doc.has_annotation("ENT_IOB"):
+    key = SPANS_KEY if SPANS_KEY in doc.spans else "sc"  # that of Prodigy's data-to-spacy, too
+    if key not in doc.spans and not doc.has_annotation("ENT_IOB"):
         name = f'doc.spans["{SPANS_KEY}"]'
         raise PiiError(Errors.E522, number=number, name=name)
-    found = list(doc.spans.get(SPANS_KEY, doc.ents))
+    found = list(doc.spans.get(key, doc.ents))
     for index, span in enumerate(found):
         if not is_label(span.label_):
             raise PiiError(Errors.E624, number=number, name=f"spans[{index}]", expected=SPAN_FORM)
