@@ -10,12 +10,13 @@ import typer
 from typer import Argument, Option
 
 from ..errors import Errors, PiiError, reason_of
+from ..release.engine import load_code
 from .common import ConfigOpt, console, global_option, guard, say, tell
 from .settings import ABOVE_0, MODEL, Settings, key, read_settings
 
 EPILOG = (
     "Settings for --config: profile, form (of GOLD), text_source (of gold with offsets alone), splits, "
-    "resamples, seed. "
+    "code (a Python file that the systems need), resamples, seed. "
     "Exit codes: 0 all done; 2 refused, nothing was written; 3 an unexpected error; 130 interrupted."
 )
 
@@ -34,6 +35,7 @@ class ScoreSettings(Settings):
     form (str): Of GOLD; empty to go by its suffix.
     text_source (str): File or folder with the texts, for gold with offsets alone.
     splits (tuple[str, ...]): Only these parts of the data.
+    code (str): A Python file that the systems need.
     resamples, seed (int): Of the bootstrap over documents; seed 0 is the usual one.
     """
 
@@ -41,6 +43,7 @@ class ScoreSettings(Settings):
     form: str = key("")
     text_source: str = key("")
     splits: tuple[str, ...] = key(())
+    code: str = key("")
     resamples: int = key(1000, limit=ABOVE_0)
     seed: int = key(0)
 
@@ -74,6 +77,7 @@ def run(
         if out:
             reports.check_place(Path(out))
         profile, tally = Profile.load(settings.profile), ReadStats()
+        load_code(settings.code)
         texts = Path(settings.text_source) if settings.text_source else None
         documents = golds.read_gold(path, form=settings.form, text_source=texts, tally=tally)
         labels = (entity.label for doc in documents for entity in doc.entities)
