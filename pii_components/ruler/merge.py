@@ -22,6 +22,7 @@ from ..labels import (
     IP_ADDRESS,
     NAME_STUDENT,
     PHONE_NUM,
+    PRIORITY,
     STREET_ADDRESS,
     URL_PERSONAL,
     USERNAME,
@@ -347,9 +348,14 @@ def merge(
     return resolve_overlaps(
         [
             *whole,
-            *cut_names(page.doc, names, [c for c in whole if c.label in (*RULED, STREET_ADDRESS)]),
+            *cut_names(page.doc, names, [c for c in whole if _is_ruled(c.label)]),
         ]
     )
+
+
+def _is_ruled(label: str) -> bool:
+    """Whether rules say where it begins and ends: also for a label of the user's own."""
+    return label in (*RULED, STREET_ADDRESS) or label not in PRIORITY
 
 
 def _resolve_cued(found: Sequence[Candidate], cued: frozenset[str]) -> list[Candidate]:
