@@ -12,16 +12,17 @@ section 2.3.5). A country alone is too narrow (Garcia is as Mexican as it is Spa
 grouped into regions where the same names are in use. Where the table comes from: resources/names/README.md.
 
 Names of a user's own come before those of the table; the function returns lines of a country, F, M or S (surname), and names, the most frequent
-first, parted by tabs:
+first:
 
-    @name_tables.register("kiswahili")
-    def kiswahili() -> str:
-        return "KE\tF\tWanjiru Akinyi ..."
+    @name_tables.register("kenya")
+    def kenya() -> str:
+        return "KE F Wanjiru Akinyi ..."
 """
 
 import gzip
 import re
 from bisect import bisect
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from importlib import resources
@@ -78,8 +79,9 @@ def region_of(country: str) -> str:
 
 # A pool below this size is no hiding place (CRAPII falls back to all names below fifty full names; this is per part).
 MIN_POOL = 30
-# A line of a user's own names. A country that is in none of the regions is one by itself.
-_LINE = re.compile(r"([A-Z]{2})\t([FMS])\t((?:[^\W\d_](?:['’-]?[^\W\d_])+ ?)+)")
+# Of a line of a user's own names: country and kind; a name.
+_HEAD = re.compile(r"[A-Z]{2}[FMS]")
+_NAME = re.compile(r"[^\W\d_](?:['’-]?[^\W\d_])+")
 # The user's own tables, by a name of their own.
 name_tables = Extensions("names", str)
 # For names with accents, which are fewer: below this, names without.
@@ -287,12 +289,14 @@ def _table(tables: tuple[tuple[str, Callable[[], str]], ...]) -> NameTable:
 
 def _own_names(table: str, text: str) -> Iterator[tuple[str, str, str]]:
     """YIELDS (tuple[str, str, str]): Kind, name and what is known of it, of each name of a user's table. RAISES (PiiError): E900."""
+    ranks = Counter[tuple[str, str]]()
     for number, line in enumerate(text.strip().splitlines(), 1):
-        found = _LINE.fullmatch(line.rstrip())
-        if found is None:
-            reason = f"line {number} is no country of two letters, F, M or S, and names, with tabs between them"
+        country, kind, *names = [*line.split(), "", ""]
+        names = [name for name in names if name]
+        if not (_HEAD.fullmatch(country + kind) and names and all(map(_NAME.fullmatch, names))):
+            reason = f"line {number} is no country of two letters, F, M or S, and names"
             raise PiiError(Errors.E900, file=table, kind="table of names", reason=reason)
-        country, kind, names = found.groups()
-        for rank, name in enumerate(names.split(), 1):
-            rarity = min(rank.bit_length() - 1, 9)
+        for name in names:
+            ranks[country, kind] += 1
+            rarity = min(ranks[country, kind].bit_length() - 1, 9)
             yield kind, name, f"{'X' if kind == 'S' else kind}{rarity}{country}"

@@ -290,6 +290,8 @@ class Engine:
     def _done(record: Record, doc: "Doc") -> "Doc | Skip":
         """The document, unless a component says that it could not do its work (`spans.fail`)."""
         code = doc._.pii_failed
+        if doc.text != record.text:
+            return Skip.of(Errors.E526, number=record.number, type="a component changed the text")
         return Skip.of(Errors.E557, number=record.number, code=code) if code else doc
 
     def _docs(

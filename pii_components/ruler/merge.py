@@ -330,10 +330,11 @@ def merge(
         for i in partners:
             rules[i] = replace(rules[i], score=max(rules[i].score, cand.score))
         if not partners:
-            # A word for what a value is outweighs the model's opinion of the same value.
+            # A word for what a value is outweighs the model's opinion of the same value; so does a label of the user's own of what is inside.
             called = [rules[i] for i in touched if rules[i].source in cued]
-            covered = any(c.start <= cand.start and cand.end <= c.end for c in called)
-            if not (covered if cand.label == STREET_ADDRESS else called):
+            own = [rules[i] for i in touched if rules[i].label not in PRIORITY]
+            covered = any(c.start <= cand.start and cand.end <= c.end for c in (*called, *own))
+            if not (covered or (called and cand.label != STREET_ADDRESS)):
                 kept.append(cand)
     whole = resolve_overlaps([*kept, *rules])
     # Of each address that lost against others, stretches of two tokens or more that none of these covers.

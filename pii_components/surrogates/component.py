@@ -13,7 +13,8 @@ what is protected. The key comes from a file or an environment variable and is n
 import hashlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,12 @@ def _registered() -> set[str]:
     return {f"surrogates.{label}" for label in surrogates.known()} | {
         f"names.{name}" for name in name_tables.known()
     }
+
+
+def _modules() -> list[str]:
+    """RETURNS (list[str]): Where the user's functions stand."""
+    functions = (*surrogates.known().values(), *name_tables.known().values())
+    return sorted({function.__module__ for function in functions})
 
 
 def read_group(doc: Doc, key: str) -> list[Span]:
@@ -232,7 +239,7 @@ class HipsSurrogate(Saved, Pipe):
         return tuple(filter(self._profile.protects, dict.fromkeys((*LABELS, *own))))
 
     def _needed(self) -> list[str]:
-        """What the user's own code has registered and surrogates depend on: `surrogates.COURSE`, `names.kiswahili`."""
+        """What the user's own code has registered and surrogates depend on: `surrogates.COURSE`, `names.kenya`."""
         actions = self._profile.actions.items()
         made = {label.partition("/")[0] for label, action in actions if action in _MADE}
         unused = {f"surrogates.{label}" for label in surrogates.known() if label not in made}
@@ -444,10 +451,15 @@ class HipsSurrogate(Saved, Pipe):
             "_everyone": None,
             "listed": EMPTY,
             "_needs": self._needed(),
+            "_code": _modules() if self._needed() else (),
         }
         return type(self), (self.name,), state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        for module in state.pop("_code", ()):
+            # Importing it registers its functions, in a process that was not forked too; what is missing then is told by E475.
+            with suppress(ImportError):
+                import_module(module)
         vars(self).update(state)
 
 
