@@ -74,6 +74,10 @@ class Errors(metaclass=_Codes):
     E422 = "Setting '{setting}' of profile '{profile}' is {value}; use {allowed}."
     E423 = "Profile '{profile}' lacks a name or has an unknown setting '{setting}'; settings are: {allowed}."
     E425 = "There is no profile '{profile}'; give the path of a TOML file in UTF-8, or one of: {allowed}."
+    E426 = (
+        "The generator of surrogates for {label} failed ({reason}); it takes (value, context, attempt) and returns a text that is not empty, or None "
+        "for the tag."
+    )
     E450 = "Vault {path} cannot be {done} ({reason}); check the path and your right to it."
     E451 = "{path} is no vault of this program, or its header is damaged or hostile ({reason}); give the file that --vault wrote, or a copy of it."
     E453 = "The {kind} does not fit vault {path}, which opens with a {wanted}; or its header was changed. Give the one that the vault was made with."
@@ -91,7 +95,7 @@ class Errors(metaclass=_Codes):
     E471 = "Keys and vaults are not saved with other objects; open them where they are needed."
     E472 = "The {what} would lie on, in or around {other}; keep it apart from what is read and what is released."
     E473 = "{option} goes with {needed}; give that too, or leave it out."
-    E475 = "This copy of hips_surrogate, made for another process, lacks {lacks}, which is never copied; {cure}."
+    E475 = "This hips_surrogate, saved or copied for another process, lacks {lacks}, which does not go with it; {cure}."
     # 5 command line and files
     E501 = "Cannot read {what} ({reason}); check the path and your right to read it."
     E502 = "Files that end in '{suffix}' are not read; save them as .docx, .pdf or .txt, tables as .xlsx or .csv (all kinds: docs/explanation/documents.md)."

@@ -78,6 +78,8 @@ PRIORITY: dict[str, int] = {
     AGE: 26,
     OTHER: 10,
 }
+# A label of a user's own: before what is said of somebody, which profiles may keep; behind names, which they hide.
+OWN_PRIORITY = 40
 
 # Backgrounds in displaCy: people, what leads to one, what is said of one.
 COLORS: dict[str, str] = (
@@ -115,20 +117,34 @@ _OWN = re.compile(r"(?!NAME_)[A-Z][A-Z0-9_]{1,39}")
 def check_label(label: str, *, what: str = "") -> str:
     """Tell a label from a slip of the pen. what (str): Where it stands, for the error.
 
-    RETURNS (str): The label, if it is one of `LABELS` or can be a user's own: 2 to 40 capitals, digits and `_`, not beginning with NAME_.
-    RAISES (PiiError): E002 for any other, and for what is most likely a slip or another name for one of ours: EMIAL, PHONE, PERSON.
+    RETURNS (str): The label, if it is one of `LABELS` or can be a user's own, see `is_own`.
+    RAISES (PiiError): E002 for any other.
     """
-    if label in LABELS:
+    if label in LABELS or is_own(label):
         return label
+    near = _nearest(label)
     allowed = f"{', '.join(LABELS)}, or a label of your own: capitals, digits and _, such as COURSE"
-    if _OWN.fullmatch(label) and label not in (HEADER, AGREEMENT):
-        others = [ours for ours in LABELS if label in (*ours.split("_"), PRESIDIO_ENTITIES[ours])]
-        near = others or get_close_matches(label, (*LABELS, "NAME"), 1, 0.8)
-        if not near:
-            return label
-        allowed = f"{near[0]} (the nearest), or a label of your own that is less like it"
+    if near:
+        allowed = f"{near} (the nearest), or a label of your own that is less like it"
     shown = f"{label} of {what}" if what else label
     raise PiiError(Errors.E002, label=shown, allowed=allowed)
+
+
+def is_own(label: str) -> bool:
+    """RETURNS (bool): Whether a label can be a user's own: 2 to 40 capitals, digits and `_`, not beginning with NAME_; none of ours, nor what is
+    most likely a slip or another name for one of ours: EMIAL, PHONE, PERSON."""
+    is_form = _OWN.fullmatch(label) is not None and label not in (HEADER, AGREEMENT)
+    return is_form and label not in LABELS and not _nearest(label)
+
+
+def _nearest(label: str) -> str:
+    """Which of ours a label most likely means; empty for none."""
+    for ours in LABELS:
+        if label in (*ours.split("_"), PRESIDIO_ENTITIES[ours]):
+            return ours
+    names = {PRESIDIO_ENTITIES[ours]: ours for ours in reversed(LABELS)}
+    near = get_close_matches(label, ("NAME", *LABELS, *names), 1, 0.8)
+    return names.get(near[0], near[0]) if near else ""
 
 
 def label_for_role(role: str) -> str:

@@ -268,14 +268,16 @@ class Profile:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, where: str = "") -> "Profile":
-        """RETURNS (Profile): From plain data. RAISES (PiiError): E423 for a setting that profiles do not have."""
-        allowed = list(cls.__dataclass_fields__)
+        """RETURNS (Profile): From plain data; `base` names a shipped profile that it completes. RAISES (PiiError): E423 for a setting that profiles
+        do not have."""
+        allowed = [*cls.__dataclass_fields__, "base"]
         wrong = sorted(set(data) - set(allowed))
         if wrong or not isinstance(data.get("name"), str):
             setting, profile = wrong[0] if wrong else "name", where or data.get("name")
             raise PiiError(
                 Errors.E423, setting=setting, profile=profile, allowed=", ".join(allowed)
             )
+        data = _completed(data)
         kinds: dict[str, type] = dict.fromkeys(allowed, str) | {
             "reserved": bool,
             "actions": Mapping,
@@ -310,6 +312,24 @@ class Profile:
             allowed = ", ".join(shipped_profiles())
             raise PiiError(Errors.E425, profile=name_or_path, allowed=allowed) from None
         return cls.from_dict(data, where=str(name_or_path))
+
+
+def _completed(data: Mapping[str, Any]) -> dict[str, Any]:
+    """RETURNS (dict): A profile's data, and what its `base` says where it says nothing, label by label."""
+    own = dict(data)
+    base = own.pop("base", None)
+    if base is None:
+        return own
+    if base not in shipped_profiles():
+        known = ", ".join(shipped_profiles())
+        about = {"setting": "base", "value": base, "profile": own["name"], "allowed": known}
+        raise PiiError(Errors.E422, **about)
+    for key, value in Profile.load(base).to_dict().items():
+        if key in own and isinstance(value, dict) and isinstance(own[key], Mapping):
+            own[key] = {**value, **own[key]}
+        elif key != "description":
+            own.setdefault(key, value)
+    return own
 
 
 def make_profile(name: str) -> Profile:

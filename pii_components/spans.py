@@ -17,7 +17,7 @@ from spacy.attrs import ENT_IOB, ENT_TYPE
 from spacy.tokens import Doc, Span
 
 from .errors import Errors, PiiError
-from .labels import DETAIL_LABELS, PRIORITY, ROLES, is_name, role_of
+from .labels import DETAIL_LABELS, OWN_PRIORITY, PRIORITY, ROLES, is_name, role_of
 from .offsets import OffsetMap
 
 SPANS_KEY = "pii"
@@ -180,7 +180,7 @@ def resolve_overlaps(candidates: Iterable[Candidate]) -> list[Candidate]:
 
     def rank(c: Candidate) -> tuple:
         return (
-            -PRIORITY.get(c.label, 0),
+            -PRIORITY.get(c.label, OWN_PRIORITY),
             c.start - c.end,
             -c.score,
             c.start,

@@ -24,3 +24,21 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if "slow" in item.keywords:
             item.add_marker(pytest.mark.skip(reason="takes long; run with --slow"))
+
+
+@pytest.fixture
+def own_code():
+    """What a test registers is gone after it. Gives a function that takes away all at once."""
+    import catalogue
+
+    from pii_components.names.table import name_tables
+    from pii_components.surrogates.values import surrogates
+
+    def forget():
+        for key in [key for key in catalogue.REGISTRY if key[0] == "pii_components"]:
+            del catalogue.REGISTRY[key]
+        for registry in (surrogates, name_tables):
+            registry._known = None
+
+    yield forget
+    forget()

@@ -20,7 +20,7 @@ def test_our_labels_and_own_ones_are_accepted(label):
         ("PHONE", "PHONE_NUM"),  # a part of ours
         ("NAMES", "NAME"),
         ("PERSON", "NAME_STUDENT"),  # as Presidio calls it
-        ("ORGANIZATION", "EMPLOYER"),
+        ("ORGANISATION", "EMPLOYER"),
         ("NAME_KING", ""),  # no role
         ("Course", ""),
         ("X", ""),

@@ -124,6 +124,15 @@ def test_loads_a_users_file(tmp_path):
     assert Profile.load(str(path)) == profile
 
 
+def test_a_base_is_completed(tmp_path):
+    path, ets = tmp_path / "ours.toml", Profile.load("ets")
+    path.write_text('name = "ours"\nbase = "ets"\n[actions]\nCOURSE = "tag"\nAGE = "keep"\n')
+    profile = Profile.load(path)
+    assert profile.actions == {**ets.actions, "COURSE": "tag", "AGE": "keep"}
+    assert (profile.header, profile.pseudonyms) == (ets.header, ets.pseudonyms)
+    assert (profile.name, profile.description) == ("ours", "")
+
+
 @pytest.mark.parametrize(("text", "code"), [*CASES["wrong"], (b"\xff\xfe\x00", "E425")])
 def test_what_is_wrong_is_told(tmp_path, text, code):
     path = tmp_path / "wrong.toml"

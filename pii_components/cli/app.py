@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import partial
 from importlib import metadata, resources
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.panel import Panel
@@ -98,7 +98,8 @@ def demo(*, config: common.ConfigOpt = None) -> None:
         place = resources.files("pii_components") / "resources" / "demo" / "essay.txt"
         text = place.read_text(encoding="utf-8").rstrip("\n")
         settings = read_settings(RunSettings, config)
-        engine = load_engine(settings.model, profile=settings.profile, key=DEMO_KEY)
+        how: dict[str, Any] = {"profile": settings.profile, "code": settings.code}
+        engine = load_engine(settings.model, key=DEMO_KEY, **how)
         result = engine.results([Record(1, "demo", text)])[0]
         if isinstance(result, Skip):
             raise result.error

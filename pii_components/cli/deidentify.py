@@ -94,7 +94,7 @@ PROFILE_HELP = "What happens to each label: a name (see pii-edu profiles) or a T
 CHANGEABLE = {
     *("out", "report", "batch_size", "strict", "engine", "workers", "dry_run", "resume"),
     *("overwrite", "key_file", "vault", "vault_key_file", "model", "profile", "scope", "headers"),
-    *("roster", "decisions", "llm", "prices", "allow_remote"),
+    *("roster", "decisions", "code", "llm", "prices", "allow_remote"),
 }
 
 
@@ -245,6 +245,7 @@ class Job:
             operating_point=settings.operating_point,
             debug=common.global_option("debug"),
             extend=extend if settings.llm else None,
+            code=settings.code,
         )
         removes = engine.profile.header != HEADERS[0]
         need(settings.headers_out, "headers_out", removes, "headers = remove")
@@ -424,7 +425,8 @@ class Job:
             "profile": f"{profile.name} {sha256(content).hexdigest()[:16]}",
             "scope": profile.scope,
         }
-        read = {"decisions": self.decided, "llm": settings.llm, "roster": settings.roster}
+        read = {name: getattr(settings, name) for name in ("llm", "roster", "code")}
+        read["decisions"] = self.decided
         for name, path in read.items():
             if (
                 path

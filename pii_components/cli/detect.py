@@ -57,6 +57,7 @@ def detect(
             replace=False,
             operating_point=settings.operating_point,
             debug=common.global_option("debug"),
+            code=settings.code,
         )
         use_roster(engine.nlp, listed)
         skips = common.Skips(common.say, strict=settings.strict, named=True)

@@ -10,6 +10,7 @@ import typer
 from typer import Argument, Option
 
 from ..errors import Errors, PiiError, reason_of
+from ..release.engine import load_code
 from .common import ConfigOpt, console, global_option, guard, say, tell
 from .settings import ABOVE_0, MODEL, Settings, key, need, read_settings
 
@@ -19,7 +20,8 @@ ENOUGH = 20
 EPILOG = (
     "Settings for --config: profile, form (of GOLD), text_source (of gold with offsets alone), splits, "
     "labels (that annotators looked for: others that are found are passed over), resamples, seed, gate (true: refuse, with E706, a system "
-    "that is worse than the first: the interval of a difference of F5, of a label or of all, is below 0). "
+    "that is worse than the first: the interval of a difference of F5, of a label or of all, is below 0), "
+    "code (a Python file that the systems need). "
     "Exit codes: 0 all done; 2 refused; 3 an unexpected error; 130 interrupted."
 )
 
@@ -40,6 +42,7 @@ class ScoreSettings(Settings):
     splits (tuple[str, ...]): Only these parts of the data.
     labels (tuple[str, ...]): Those that annotators looked for; all if empty.
     gate (bool): Whether a system that is worse than the first is refused.
+    code (str): A Python file that the systems need.
     resamples, seed (int): Of the bootstrap over documents; seed 0 is the usual one.
     """
 
@@ -49,6 +52,7 @@ class ScoreSettings(Settings):
     splits: tuple[str, ...] = key(())
     labels: tuple[str, ...] = key(())
     gate: bool = key(False)
+    code: str = key("")
     resamples: int = key(1000, limit=ABOVE_0)
     seed: int = key(0)
 
@@ -82,6 +86,7 @@ def run(
         if out:
             reports.check_place(Path(out))
         profile, tally = Profile.load(settings.profile), ReadStats()
+        load_code(settings.code)
         texts = Path(settings.text_source) if settings.text_source else None
         documents = golds.read_gold(path, form=settings.form, text_source=texts, tally=tally)
         labels = (entity.label for doc in documents for entity in doc.entities)

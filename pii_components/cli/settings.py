@@ -23,7 +23,7 @@ from ..release.scale import ENGINES, LOCAL
 MODEL = "en_pii_edu"
 # What happens to surnames that were hidden in one text and stand in clear in another.
 SWEEPS = REPORT, HIDE, OFF = ("report", "hide", "off")
-NOT_IN_WORKERS = ("llm", "roster", "operating_point", "decisions")
+NOT_IN_WORKERS = ("llm", "roster", "operating_point", "decisions", "code")
 _KINDS = {
     str: "a text",
     bool: "true or false",
@@ -131,6 +131,9 @@ class RunSettings(Settings):
         "", "Secret key (see pii-edu keygen), else PII_EDU_KEY. Same key, same surrogates."
     )
     model: str = key(MODEL, "Name or path of the pipeline.")
+    code: str = key(
+        "", "Python file that the pipeline needs: surrogates, names, components of your own."
+    )
     llm: str = key("", "Language models too: a config of spacy-llm (docs/how-to/llm.md).")
     allow_remote: bool = key(
         False, "Texts may leave this machine for the servers that llm names.", needs="llm"

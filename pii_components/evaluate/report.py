@@ -144,10 +144,10 @@ def run_as_hidden(run: Run, protects: Protects) -> Run:
 
 
 def views_of(documents: Sequence[GoldDocument]) -> dict[str, tuple[str, ...]]:
-    """RETURNS (dict): "all": CRAPII's labels and what else this gold has; "four": the JEDM paper's."""
+    """RETURNS (dict): "all": CRAPII's labels and what else this gold has, the user's own labels last; "four": the JEDM paper's."""
     there = {entity.label for doc in documents for entity in doc.entities}
-    others = [label for label in LABELS if label in there and label not in CRAPII_LABELS]
-    others += sorted(there.difference(LABELS))
+    every = dict.fromkeys((*LABELS, *sorted(there)))
+    others = [label for label in every if label in there and label not in CRAPII_LABELS]
     return {"all": (*CRAPII_LABELS, *others), "four": FOUR_LABELS}
 
 

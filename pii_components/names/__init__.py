@@ -1,10 +1,38 @@
-"""Read, parse and link people's names; and how words and patterns are read that are data."""
+"""Read, parse and link people's names; how words and patterns are read that are data, and where a user's own code registers itself."""
 
 import re
 import tomllib
+from collections.abc import Callable
 from functools import cache
 from importlib import resources
 from typing import Any
+
+import catalogue
+
+
+class Extensions(catalogue.Registry):
+    """A registry of a user's own functions, as spaCy's are: code that was imported registers them (spaCy's `--code`), or an installed package does by
+    an entry point of the group `pii_components_<kind>`.
+
+    kind (str): Last part of the registry's name. check (Callable): Is called with each name that is registered.
+    """
+
+    def __init__(self, kind: str, check: Callable[[str], object]) -> None:
+        super().__init__(("pii_components", kind), entry_points=True)
+        self._check = check
+        self._known: dict[str, Callable[..., Any]] | None = None
+
+    def register(self, name: str, *, func: Any = None) -> Any:
+        """RETURNS (Callable): A decorator, as of every registry of spaCy's. RAISES: What the check raises."""
+        self._check(name)
+        self._known = None
+        return super().register(name, func=func)
+
+    def known(self) -> dict[str, Callable[..., Any]]:
+        """RETURNS (dict[str, Callable]): Name -> function. Entry points are looked for once."""
+        if self._known is None:
+            self._known = self.get_all()
+        return self._known
 
 
 @cache

@@ -10,15 +10,26 @@
 CRAPII chose its surrogates by the gender of the first and the nationality of the last name (seeds/crapii_paper.txt,
 section 2.3.5). A country alone is too narrow (Garcia is as Mexican as it is Spanish) and a diaspora too wide, so names are
 grouped into regions where the same names are in use. Where the table comes from: resources/names/README.md.
+
+Names of a user's own come before those of the table; the function returns lines of a country, F, M or S (surname), and names, the most frequent
+first:
+
+    @name_tables.register("kenya")
+    def kenya() -> str:
+        return "KE F Wanjiru Akinyi ..."
 """
 
 import gzip
+import re
 from bisect import bisect
-from collections.abc import Callable
-from functools import cache, cached_property, lru_cache
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
 from importlib import resources
 from typing import NamedTuple, Protocol
 
+from ..errors import Errors, PiiError
+from . import Extensions
 from .letters import fold
 
 # Region -> countries. A region is a pool: its names can stand for each other without a reader stopping at them.
@@ -59,8 +70,20 @@ REGIONS: dict[str, str] = {
 REGION_OF: dict[str, str] = {
     country: region for region, text in REGIONS.items() for country in text.split()
 }
+
+
+def region_of(country: str) -> str:
+    """RETURNS (str): The key of `REGIONS` for a country; the country itself, where a user's own names are all that is known of it."""
+    return REGION_OF.get(country, country)
+
+
 # A pool below this size is no hiding place (CRAPII falls back to all names below fifty full names; this is per part).
 MIN_POOL = 30
+# Of a line of a user's own names: country and kind; a name.
+_HEAD = re.compile(r"[A-Z]{2}[FMS]")
+_NAME = re.compile(r"[^\W\d_](?:['’-]?[^\W\d_])+")
+# The user's own tables, by a name of their own.
+name_tables = Extensions("names", str)
 # For names with accents, which are fewer: below this, names without.
 MIN_ACCENTED = 10
 
@@ -96,7 +119,7 @@ _EMPTY = Pool([], [])
 class _Kind:
     """Given names or surnames, as resources/names/README.md has them. A line is taken apart only when asked for: loading must be fast."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, own: Iterable[tuple[str, str]] = ()) -> None:
         self.names: list[str] = []
         self.infos: list[str] = []
         self.index: dict[str, str] = {}
@@ -110,6 +133,10 @@ class _Kind:
             self.index.setdefault(fold(before), info)
             if not before.isascii():
                 self.index.setdefault(before.lower(), info)
+        for name, info in own:
+            self.names.append(name)
+            self.infos.append(info)
+            self.index |= dict.fromkeys((fold(name), name.lower()), info)
 
     def look_up(self, name: str) -> "Facts":
         return _read_info(self.index.get(name.lower()) or self.index.get(fold(name), _UNKNOWN))
@@ -131,7 +158,7 @@ class _Kind:
                 gender, countries, *_ = _read_info(info)
                 # Flatter than life, where doubling the rank halves the number of bearers: a corpus is not full of Marias.
                 weight = 2.0 ** (-0.8 * int(info[1]))
-                for region in ("", REGION_OF[countries[0]]):
+                for region in ("", region_of(countries[0])):
                     for sex in {"", gender}:
                         names, weights = found.setdefault((region, sex), Pool([], []))
                         names.append(name)
@@ -161,7 +188,7 @@ _UNKNOWN = "x"
 @lru_cache(maxsize=16384)
 def _read_info(info: str) -> Facts:
     countries = tuple(info[i : i + 2] for i in range(2, len(info), 2))
-    regions = tuple(dict.fromkeys(REGION_OF[c] for c in countries))
+    regions = tuple(dict.fromkeys(map(region_of, countries)))
     return Facts(
         {"X": "", "F": "F", "M": "M"}[info[0].upper()],
         countries,
@@ -171,11 +198,17 @@ def _read_info(info: str) -> Facts:
 
 
 class NameTable:
-    """Look-ups and samples; names in any case, with or without accents. Both arguments as resources/names/README.md has them."""
+    """Look-ups and samples; names in any case, with or without accents.
 
-    def __init__(self, given: bytes, surnames: bytes) -> None:
-        self._given = _Kind(given)
-        self._surnames = _Kind(surnames)
+    given, surnames (bytes): As resources/names/README.md has them.
+    own (Sequence[tuple[str, str, str]]): Names of the user's own: kind (F, M or S), name, and what stands behind a name there.
+    """
+
+    def __init__(
+        self, given: bytes, surnames: bytes, own: Sequence[tuple[str, str, str]] = ()
+    ) -> None:
+        self._given = _Kind(given, [row[1:] for row in own if row[0] != "S"])
+        self._surnames = _Kind(surnames, [row[1:] for row in own if row[0] == "S"])
 
     def _kind(self, given: bool) -> _Kind:
         return self._given if given else self._surnames
@@ -241,9 +274,29 @@ class NameTable:
         return self.pool(given=False, region=region or "").draw(rng)
 
 
-@cache
 def name_table() -> NameTable:
+    """RETURNS (NameTable): The one that ships, with the user's own names. RAISES (PiiError): E900 for a table of these that cannot be read."""
+    return _table(tuple(name_tables.known().items()))
+
+
+@lru_cache(maxsize=4)
+def _table(tables: tuple[tuple[str, Callable[[], str]], ...]) -> NameTable:
+    own = [row for name, read in tables for row in _own_names(name, read())]
     folder = resources.files("pii_components") / "resources" / "names"
-    return NameTable(
-        (folder / "given.tsv.gz").read_bytes(), (folder / "surnames.tsv.gz").read_bytes()
-    )
+    given, surnames = ((folder / f"{kind}.tsv.gz").read_bytes() for kind in ("given", "surnames"))
+    return NameTable(given, surnames, own)
+
+
+def _own_names(table: str, text: str) -> Iterator[tuple[str, str, str]]:
+    """YIELDS (tuple[str, str, str]): Kind, name and what is known of it, of each name of a user's table. RAISES (PiiError): E900."""
+    ranks = Counter[tuple[str, str]]()
+    for number, line in enumerate(text.strip().splitlines(), 1):
+        country, kind, *names = [*line.split(), "", ""]
+        names = [name for name in names if name]
+        if not (_HEAD.fullmatch(country + kind) and names and all(map(_NAME.fullmatch, names))):
+            reason = f"line {number} is no country of two letters, F, M or S, and names"
+            raise PiiError(Errors.E900, file=table, kind="table of names", reason=reason)
+        for name in names:
+            ranks[country, kind] += 1
+            rarity = min(ranks[country, kind].bit_length() - 1, 9)
+            yield kind, name, f"{'X' if kind == 'S' else kind}{rarity}{country}"

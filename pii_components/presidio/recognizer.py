@@ -328,8 +328,9 @@ class StudentPiiRecognizer(LocalRecognizer):
         results = []
         for cand in read_spans(doc):
             entity = self.naming.entity(cand.label)
-            is_own = cand.label not in LABELS and self._all and wanted == supported
-            if entity and (entity in wanted or is_own):
+            is_own = cand.label not in LABELS and self._all
+            asked = wanted == supported or entity in (entities or ())
+            if entity and (entity in wanted or (is_own and asked)):
                 results.append(self._result(cand, doc, entity))
         return results
 

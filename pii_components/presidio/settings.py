@@ -32,6 +32,7 @@ from ..labels import (
     OTHER,
     PRESIDIO_ENTITIES,
     is_name,
+    is_own,
 )
 
 # What a recognizer of ours says of a result beside its type: several of our labels are one of Presidio's types.
@@ -169,12 +170,12 @@ class Naming:
 
     def chosen(self, asked: Iterable[str] | None) -> list[str]:
         """RETURNS (list[str]): The entities that are asked for; all but OTHER's if nobody asks.
-        RAISES (PiiError): E519 for one that is never returned."""
+        RAISES (PiiError): E519 for one that is never returned; labels of the user's own may be."""
         allowed = self.entities()
         if not asked:
             return [entity for entity in allowed if entity != self.entity(OTHER)]
         for entity in asked:
-            if entity not in allowed:
+            if entity not in allowed and not (is_own(entity) and label_of(entity) == entity):
                 told = ", ".join(allowed) + " (cited people and characters: with cited: own)"
                 raise PiiError(Errors.E519, value=entity, what="entity of ours", allowed=told)
         return list(dict.fromkeys(asked))

@@ -290,6 +290,8 @@ class Engine:
     def _done(record: Record, doc: "Doc") -> "Doc | Skip":
         """The document, unless a component says that it could not do its work (`spans.fail`)."""
         code = doc._.pii_failed
+        if doc.text != record.text:
+            return Skip.of(Errors.E526, number=record.number, type="a component changed the text")
         return Skip.of(Errors.E557, number=record.number, code=code) if code else doc
 
     def _docs(
@@ -311,7 +313,9 @@ class Engine:
                 doc: Doc | Skip = self._done(record, pipe([record])[0])
             except Exception as err:
                 doc = Skip.of(
-                    Errors.E526, number=record.number, type=getattr(err, "code", type(err).__name__)
+                    Errors.E526,
+                    number=record.number,
+                    type=err if isinstance(err, PiiError) else type(err).__name__,
                 )
             yield record, doc
 
@@ -413,8 +417,19 @@ def use_roster(nlp: "Language", roster: "Roster | None") -> None:
         component.listed = ScopePeople(people, (NAME_STUDENT,) * len(people))
 
 
+def load_code(path: str) -> None:
+    """Import a Python file of the user's, as spaCy's `--code` does; none if empty. RAISES (PiiError): E743."""
+    from spacy.util import import_file
+
+    try:
+        if path:
+            import_file("python_code", path)
+    except Exception as err:
+        raise PiiError(Errors.E743, name=path, how=f"{type(err).__name__}: {err}") from err
+
+
 def load_pipeline(model: str | Path, *, debug: bool = False, **options: Any) -> "Language":
-    """RETURNS (Language): With these options of `spacy.load`. RAISES (PiiError): E516, E517."""
+    """RETURNS (Language): With these options of `spacy.load`. RAISES (PiiError): E516, E517; what its components raise."""
     import spacy
 
     try:
@@ -422,7 +437,7 @@ def load_pipeline(model: str | Path, *, debug: bool = False, **options: Any) -> 
             warnings.simplefilter("ignore")
             return spacy.load(model, **options)
     except Exception as err:
-        if debug and not isinstance(err, OSError):
+        if isinstance(err, PiiError) or (debug and not isinstance(err, OSError)):
             raise
         template = Errors.E516 if "[E050]" in str(err) else Errors.E517
         raise PiiError(template, model=model, reason=type(err).__name__) from err
@@ -439,6 +454,7 @@ def load_engine(
     operating_point: str = "",
     debug: bool = False,
     extend: "Callable[[Language], object] | None" = None,
+    code: str = "",
 ) -> Engine:
     """Load a pipeline and set it up.
 
@@ -447,8 +463,10 @@ def load_engine(
     "document", "corpus" or "thread". headers (str): "keep" or "remove"; empty for what the profile says. operating_point (str): Of `pii_ner`, one of
     `POINTS`; empty for what is saved. debug (bool): Whether errors
     inside the pipeline are raised. extend (Callable | None): Adds components, after the first document has been through the others.
-    RAISES (PiiError): E516 to E518; what the profile raises.
+    code (str): A Python file that is imported before.
+    RAISES (PiiError): E516 to E518, E743; what the profile raises.
     """
+    load_code(code)
     nlp = load_pipeline(model, debug=debug)
     if operating_point and NER not in nlp.pipe_names:
         raise PiiError(Errors.E518, model=model, factory=f"'{NER}'", what="have an operating point")

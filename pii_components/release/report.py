@@ -40,7 +40,7 @@ from ..files.record import Record, Skip, Source, open_binary, open_regular
 from ..files.sources import REPORT_NAME, files_below, is_hidden
 from ..files.writers import replace_file
 from ..labels import LABELS
-from ..profiles import KEEP, Profile
+from ..profiles import KEEP, TAG, Profile
 from .engine import Result
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ def provenance(
     versions = {name: installed[name] for name in sorted(_LIBRARIES) if name in installed}
     settings = profile.to_dict(private=False)
     del settings["name"], settings["description"]
-    own = {key: value for key, value in settings.pop("actions").items() if "/" in key}
+    actions = {label: profile.action(label) for label in LABELS} | settings.pop("actions")
     shown = {
         name: value for name, value in settings.items() if isinstance(value, str | int | float)
     }
@@ -276,7 +276,7 @@ def provenance(
         "versions": {"python": platform.python_version(), **versions},
         "components": list(nlp.pipe_names),
         "thresholds": thresholds(nlp),
-        "actions": {label: profile.action(label) for label in LABELS} | own,
+        "actions": actions,
         "profile_description": profile.description,
         "profile_settings": shown,
         "input": source,
@@ -339,9 +339,11 @@ def share(value: float) -> str:
 
 def build_page(report: Mapping[str, Any]) -> str:
     """RETURNS (str): HTML of a report.json, complete in itself: no script, no other file."""
-    counts, roles, sources = (
-        {label: Counter[str]() for label in report["actions"]} for _ in range(3)
-    )
+    # A label of the user's own that the profile does not name becomes its tag.
+    actions = {**report["actions"]}
+    for row in report["spans"]:
+        actions.setdefault(row["label"], TAG)
+    counts, roles, sources = ({label: Counter[str]() for label in actions} for _ in range(3))
     for row in report["spans"]:
         counts[row["label"]][row["action"]] += row["count"]
         roles[row["label"]][row["role"]] += row["count"]
@@ -358,7 +360,7 @@ def build_page(report: Mapping[str, Any]) -> str:
         reason = str(getattr(Errors, code)).partition("] ")[2]
         skipped.append([code, re.sub(r"\{[^}]*\}", "…", reason), n])
     found = []
-    for name, action in report["actions"].items():
+    for name, action in actions.items():
         if name in counts:
             found.append([name, action, counts[name], roles[name], sources[name]])
     tables = {"law": law, "skipped": skipped, "found": found, "kept": kept, "gone": gone}

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from importlib import resources
+from itertools import chain
 from typing import Annotated, Any, Literal
 
 import uvicorn
@@ -26,7 +27,7 @@ from starlette.concurrency import run_in_threadpool
 
 from .. import __version__
 from ..errors import Errors, PiiError
-from ..labels import LABELS, ORGANISATION, ROLES
+from ..labels import HEADER, LABELS, ORGANISATION, ROLES
 from . import review_view as view
 from .review import ORDER, Review
 from .review_view import Wanted
@@ -135,13 +136,15 @@ def _page(review: Review, *, steps: bool) -> str:
         autoescape=True,
         undefined=StrictUndefined,
     )
-    head = review.file.head
+    head, rows = review.file.head, review.file.rows.values()
+    found = {span[2] for span in chain.from_iterable(row["spans"] for row in rows)}
+    own = found.union(label.partition("/")[0] for label in head["actions"])
     return env.get_template("review.html").render(
         run=review.file.path.name,
         decisions=review.decisions.path.name,
         profile=head["profile"],
         model=head["model"],
-        labels=LABELS,
+        labels=(*LABELS, *sorted(own - {*LABELS, HEADER, ""})),
         roles=(*ROLES, ORGANISATION),
         order=ORDER,
         version=__version__,

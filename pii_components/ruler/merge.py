@@ -22,6 +22,7 @@ from ..labels import (
     IP_ADDRESS,
     NAME_STUDENT,
     PHONE_NUM,
+    PRIORITY,
     STREET_ADDRESS,
     URL_PERSONAL,
     USERNAME,
@@ -329,10 +330,11 @@ def merge(
         for i in partners:
             rules[i] = replace(rules[i], score=max(rules[i].score, cand.score))
         if not partners:
-            # A word for what a value is outweighs the model's opinion of the same value.
+            # A word for what a value is outweighs the model's opinion of the same value; so does a label of the user's own of what is inside.
             called = [rules[i] for i in touched if rules[i].source in cued]
-            covered = any(c.start <= cand.start and cand.end <= c.end for c in called)
-            if not (covered if cand.label == STREET_ADDRESS else called):
+            own = [rules[i] for i in touched if rules[i].label not in PRIORITY]
+            covered = any(c.start <= cand.start and cand.end <= c.end for c in (*called, *own))
+            if not (covered or (called and cand.label != STREET_ADDRESS)):
                 kept.append(cand)
     whole = resolve_overlaps([*kept, *rules])
     # Of each address that lost against others, stretches of two tokens or more that none of these covers.
@@ -347,9 +349,14 @@ def merge(
     return resolve_overlaps(
         [
             *whole,
-            *cut_names(page.doc, names, [c for c in whole if c.label in (*RULED, STREET_ADDRESS)]),
+            *cut_names(page.doc, names, [c for c in whole if _is_ruled(c.label)]),
         ]
     )
+
+
+def _is_ruled(label: str) -> bool:
+    """Whether rules say where it begins and ends: also for a label of the user's own."""
+    return label in (*RULED, STREET_ADDRESS) or label not in PRIORITY
 
 
 def _resolve_cued(found: Sequence[Candidate], cued: frozenset[str]) -> list[Candidate]:

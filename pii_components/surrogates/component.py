@@ -13,7 +13,8 @@ what is protected. The key comes from a file or an environment variable and is n
 import hashlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -30,21 +31,49 @@ from ..errors import Errors, PiiError, PiiStop, Warnings, warn
 from ..labels import EDUCATION, EMPLOYER, LABELS, LOCATION
 from ..names.letters import forget as forget_batch
 from ..names.people import people_of
+from ..names.table import name_tables
 from ..ner.scorer import score_ents
 from ..offsets import apply_replacements
-from ..profiles import CORPUS, KEEP, SCOPES, STRATEGIES, Profile, shipped_profiles
+from ..profiles import (
+    CORPUS,
+    KEEP,
+    PSEUDONYM,
+    SCOPES,
+    STRATEGIES,
+    SURROGATE,
+    Profile,
+    shipped_profiles,
+)
 from ..spans import SPANS_KEY, EntsFilter, read_spans, resolve_overlaps, write_ents
 from .keys import KEY_ENV, Secret, SurrogateKey, load_key
 from .owners import set_detail_roles
 from .plan import EMPTY, NO_SURROGATE, ScopePeople, plan
-from .values import Item
+from .values import Item, surrogates
 
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
 
 POOLED = (LOCATION, EDUCATION, EMPLOYER)
+# Actions that may ask a generator.
+_MADE = (SURROGATE, PSEUDONYM)
+_IMPORT = (
+    "import the file that registers it first (spacy train, package: --code FILE; pii-edu: --config code=FILE), or install it as a package with an "
+    "entry point"
+)
 # In how many documents a value must stand before others may get it: one that fewer have tells who they are.
 SHARED_BY = 3
+
+
+def _registered() -> set[str]:
+    return {f"surrogates.{label}" for label in surrogates.known()} | {
+        f"names.{name}" for name in name_tables.known()
+    }
+
+
+def _modules() -> list[str]:
+    """RETURNS (list[str]): Where the user's functions stand."""
+    functions = (*surrogates.known().values(), *name_tables.known().values())
+    return sorted({function.__module__ for function in functions})
 
 
 def read_group(doc: Doc, key: str) -> list[Span]:
@@ -180,6 +209,8 @@ class HipsSurrogate(Saved, Pipe):
         self._ents_filter = ents_filter
         self._secret = Secret(path=self.cfg["key_file"], env=self.cfg["key_env"])
         self.corpus_names = CorpusNames(self._secret)
+        # What the user's code had registered when this was saved or copied.
+        self._needs: list[str] = []
         self.profile = made
         self._checked("strategy", strategy, STRATEGIES)
         self.scope = scope  # type: ignore[assignment]
@@ -204,7 +235,20 @@ class HipsSurrogate(Saved, Pipe):
     @property
     def labels(self) -> tuple[str, ...]:
         """RETURNS (tuple[str, ...]): What the profile does not leave as it is."""
-        return tuple(filter(self._profile.protects, LABELS))
+        own = (label.partition("/")[0] for label in self._profile.actions)
+        return tuple(filter(self._profile.protects, dict.fromkeys((*LABELS, *own))))
+
+    def _needed(self) -> list[str]:
+        """What the user's own code has registered and surrogates depend on: `surrogates.COURSE`, `names.kenya`."""
+        actions = self._profile.actions.items()
+        made = {label.partition("/")[0] for label, action in actions if action in _MADE}
+        unused = {f"surrogates.{label}" for label in surrogates.known() if label not in made}
+        return sorted(_registered() - unused)
+
+    def _check_needed(self) -> None:
+        """RAISES (PiiError): E475, if this was saved or copied with code of the user's own that is not here."""
+        if missing := sorted({*self._needs} - _registered()):
+            raise PiiError(Errors.E475, lacks=", ".join(missing), cure=_IMPORT)
 
     @property
     def scope(self) -> str:
@@ -315,6 +359,7 @@ class HipsSurrogate(Saved, Pipe):
         if self._lacks_map:
             cure = "use one process, or set the profile again there"
             raise PiiError(Errors.E475, lacks="the profile's map for OTHER", cure=cure)
+        self._check_needed()
 
     def set_annotations(self, doc: Doc) -> int:
         """Write the results to a document with `doc.spans`. RETURNS (int): How many values got a tag: there was no surrogate."""
@@ -378,16 +423,19 @@ class HipsSurrogate(Saved, Pipe):
     def parts(self) -> dict[str, Callable[[], bytes]]:
         profile = self._profile.to_dict(private=False)
         return {
-            "cfg": lambda: _as_json(self.cfg),
+            "cfg": lambda: _as_json({**self.cfg, "needs": self._needed()}),
             "profile": lambda: _as_json(profile),
         }
 
     def read_parts(self, found: Mapping[str, bytes]) -> None:
+        cfg = srsly.json_loads(found.get("cfg", b"{}"))
+        self._needs = cfg.pop("needs", [])
+        self._check_needed()
         profile = (
             Profile.from_dict(srsly.json_loads(found["profile"])) if "profile" in found else None
         )
         with self.loading() as saved:
-            saved.update(srsly.json_loads(found.get("cfg", b"{}")))
+            saved.update(cfg)
             if "asked" not in saved and profile:
                 saved["profile"] = profile.name
         if "key_env" in saved:
@@ -402,10 +450,16 @@ class HipsSurrogate(Saved, Pipe):
             "_lacks_map": self._lacks_map or bool(self._profile.other),
             "_everyone": None,
             "listed": EMPTY,
+            "_needs": self._needed(),
+            "_code": _modules() if self._needed() else (),
         }
         return type(self), (self.name,), state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        for module in state.pop("_code", ()):
+            # Importing it registers its functions, in a process that was not forked too; what is missing then is told by E475.
+            with suppress(ImportError):
+                import_module(module)
         vars(self).update(state)
 
 

@@ -65,7 +65,7 @@ from .places import (
     surrogate_location,
 )
 from .style import in_case, randomize_same_shape, words
-from .values import Context, Generator, Item, canonical, distinct
+from .values import Context, Generator, Item, canonical, distinct, own_generator
 
 NO_SURROGATE = "no surrogate"
 _POSSESSIVE = re.compile(r"['’][sS]\Z")
@@ -327,7 +327,7 @@ def _values(text: str, items: Sequence[Item]) -> dict[str, set[str]]:
     values = defaultdict[str, set[str]](set)
     for item in items:
         drawn = _ANEW if item.label == LOCATION else (SURROGATE,)
-        if item.action in drawn and item.label in GENERATORS:
+        if item.action in drawn and (item.label in GENERATORS or own_generator(item.label)):
             values[item.label].add(text[item.start : item.end])
     return values
 
@@ -366,7 +366,7 @@ def _pieces(
     for start, end, label, action in items:
         handle = made.get((labels.USERNAME, text[start:end]))
         if label == DATE or (label in KEYS and end - start < 5):
-            spans += [(start, end)] if action in _ANEW else []
+            spans += [(start, end)] if action in _ANEW and not own_generator(label) else []
         elif handle and action == SURROGATE and is_name(label):
             found[start] = handle
     return found | torn_dates(text, spans, context)
@@ -453,14 +453,16 @@ def _details(
         context, handles=distinct(handles, surrogate_handle, context, forbidden=taken)
     )
     for label in sorted(values):
-        generator = GENERATORS[label]
+        own = own_generator(label)
+        generator = own or GENERATORS[label]
         if label in TOGETHER:
             made = {value: generator(value, context, 0) for value in values[label]}
         else:
             key = KEYS.get(label, canonical)
             made = distinct(values[label], generator, context, forbidden=taken, key=key)
         for value, new in made.items():
-            if label in SPARE and (new is None or new.casefold() == value.casefold()):
+            is_same = new is None or new.casefold() == value.casefold()
+            if is_same and label in SPARE and not own:
                 n = int.from_bytes(context.chance.order(value)[:4])
                 new = generator(SPARE[label](n), context, 0)
             found[label, value] = new

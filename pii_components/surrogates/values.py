@@ -1,7 +1,12 @@
 """What a generator of surrogates gets, and how a document's values become distinct surrogates.
 
+    @surrogates.register("COURSE")
+    def course(value: str, context: Context, attempt: int) -> str | None:
+        rng = context.chance.rng("COURSE", canonical(value), attempt=attempt)
+        return randomize_same_shape(value, rng)
+
 A generator is a function `(value, context, attempt) -> str | None`. It is pure: the same value, context and attempt give the
-same text; None means "no surrogate: use the tag".
+same text; None means "no surrogate: use the tag". One that a user registers takes the place of ours.
 """
 
 import re
@@ -9,6 +14,9 @@ from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ..errors import Errors, PiiError
+from ..labels import check_label, is_name
+from ..names import Extensions
 from ..names.letters import per_batch
 from ..names.table import NameTable
 from .keys import SurrogateKey
@@ -77,11 +85,45 @@ class Context:
 Generator = Callable[[str, Context, int], str | None]
 
 
+def _check_generator(label: str) -> None:
+    if is_name(check_label(label)):
+        allowed = "a label that is no name's; new names come from the name table"
+        raise PiiError(Errors.E519, value=label, what="label for a generator", allowed=allowed)
+
+
+# The user's generators, by label.
+surrogates = Extensions("surrogates", _check_generator)
+
+
 @per_batch(1024)
 def canonical(value: str) -> str:
     """Letters and digits only, folded: "AB-12" and "ab 12" are one value."""
     folded = value.casefold()
     return folded if folded.isalnum() else _NO_VALUE.sub("", folded)
+
+
+def own_generator(label: str) -> Generator | None:
+    """RETURNS (Generator | None): The user's for a label, if there is one. What holds its original counts as the original. It raises E426, without
+    a word of the text, if the user's function fails or returns anything but a text or None."""
+    function = surrogates.known().get(label)
+    if function is None:
+        return None
+
+    def checked(value: str, context: Context, attempt: int) -> str | None:
+        try:
+            new = function(value, context, attempt)
+        except Exception as err:  # noqa: BLE001  (its message may hold the value)
+            at = err.__traceback__.tb_next if err.__traceback__ else None
+            where = f", line {at.tb_lineno} of it" if at else ""
+            raise PiiError(Errors.E426, label=label, reason=type(err).__name__ + where) from None
+        if new is None:
+            return None
+        if not isinstance(new, str) or not new:
+            raise PiiError(Errors.E426, label=label, reason=f"it returned {type(new).__name__}")
+        old = canonical(value)
+        return value if len(old) > 2 and old in canonical(new) else new
+
+    return checked
 
 
 def distinct(

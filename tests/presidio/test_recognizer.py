@@ -202,6 +202,18 @@ def test_indirect_identifiers_are_returned_unless_they_are_left_out(options, ask
         assert [value for value in VALUES if value not in new] == gone
 
 
+def test_own_labels_are_entities():
+    nlp = spacy.blank("en")
+    ruler = nlp.add_pipe("span_ruler", config={"spans_key": "pii"})
+    ruler.add_patterns([{"label": "COURSE", "pattern": "ENG 101"}])
+    text, everything = "I took ENG 101.", build_analyzer(pipeline=nlp)
+    for entities in (None, ["COURSE", "PERSON"]):
+        assert found(everything.analyze(text, "en", entities), text) == [("COURSE", "ENG 101")]
+    assert not everything.analyze(text, "en", ["PERSON"])
+    named = build_analyzer(pipeline=nlp, supported_entities=["PERSON", "COURSE"])
+    assert found(named.analyze(text, "en", ["COURSE"]), text) == [("COURSE", "ENG 101")]
+
+
 def test_unknown_entities_of_a_request_are_others(rules):
     assert rules.analyze(ESSAY, ["US_SSN", "NOTHING"]) == []
     assert rules.analyze(ESSAY, []) == []
@@ -220,6 +232,7 @@ def test_unknown_entities_of_a_request_are_others(rules):
         ({"direct_only": 1}, "E650.*false or true"),
         ({"direct_only": True, "supported_entities": ["LOCATION"]}, "E519"),
         ({"supported_entities": ["PERSON", "PERSONS"]}, "E519.*PERSONS"),
+        ({"supported_entities": ["US_SSN"]}, "E519"),
         ({"supported_entities": ["CITED_PERSON"]}, "E519.*cited: own"),
         ({"supported_entities": ["NAME_STUDENT"]}, "E519.*EMAIL_ADDRESS"),
         ({"pipeline": "en_pii_edu_nowhere"}, "E516.*not installed"),

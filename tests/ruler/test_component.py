@@ -54,6 +54,35 @@ def test_works_with_plain_spacys_tokenizer():
 # --- the model's proposals ---
 
 
+@pytest.mark.parametrize(
+    ("label", "value", "kept"),
+    [
+        ("EMPLOYER", "ENG", [("ENG 101", "COURSE")]),  # a profile may keep it
+        ("NAME_STUDENT", "ENG", [("ENG 101", "COURSE")]),
+        ("NAME_STUDENT", "Ana ENG", [("Ana", "NAME_STUDENT"), ("ENG 101", "COURSE")]),
+        ("ID_NUM", "101", [("ENG 101", "COURSE")]),
+        ("ID_NUM", "101 204", [("101 204", "ID_NUM")]),  # more than the pattern knows of
+    ],
+)
+def test_a_pattern_of_a_users_own_label_stands_against_the_model(label, value, kept):
+    nlp = spacy.blank("en", config=TOKENIZER)
+    ruler = nlp.add_pipe("pii_ruler", config={"shipped": False})
+    ruler.add_patterns([{"label": "COURSE", "regex": r"[A-Z]{3} \d{3}"}])
+    doc = nlp.make_doc("I and Ana ENG 101 204 now")
+    at = doc.text.index(value)
+    span = doc.char_span(at, at + len(value))
+    write_spans(doc, [Candidate(span.start, span.end, label, 0.9)])
+    assert [(c.label, doc[c.start : c.end].text) for c in ruler.find_spans(doc)] == [
+        (label, text) for text, label in kept
+    ]
+
+
+def test_labels_of_patterns_are_checked(ruler):
+    for label in ("EMIAL", "PERSON", "course"):
+        with pytest.raises(PiiError, match="E002.*of pattern 'x'"):
+            ruler.add_patterns([{"id": "x", "label": label, "regex": "x"}])
+
+
 def test_home_pages_need_sure_models(nlp, ruler):
     doc = nlp.make_doc("look at www.sunnycrafts.com now")
     kept = {}
