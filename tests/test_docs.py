@@ -1,4 +1,4 @@
-"""The documentation is true: code and commands run, links and files exist, what is generated covers everything.
+"""The documentation is true: code and commands run, links and files exist. (What is generated: test_reference.py.)
 
 Fences say what runs: `python` and `bash` do, `py` and `sh` do not (they need a server, a cluster or a browser). A `text`
 block right behind a `python` block is what it prints. A `diff` or `toml` block with a title is a change to that file.
@@ -226,7 +226,7 @@ def test_commands_run(page, tmp_path):
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "MODEL_CARD.md"], ids=name_of)
 def test_links_lead_somewhere(page):
-    generated = {"cli", "labels", "profiles", "errors"}
+    generated = {"cli", "config", "labels", "profiles", "errors"}
     text = FENCE.sub("", page.read_text("utf8"))
     for target in re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", text):
         path = page.parent / target
@@ -256,31 +256,3 @@ def test_extras_that_are_named_exist(page):
     extras = set(config["options.extras_require"])
     for named in re.findall(r'"\.\[([\w,]+)\]"', text):
         assert set(named.split(",")) <= extras
-
-
-def test_reference_has_every_command_label_profile_and_code():
-    pytest.importorskip("mkdocs")
-    from pii_components.errors import Warnings
-    from pii_components.labels import LABELS
-    from pii_components.profiles import shipped_profiles
-    from scripts.reference import LABEL_MEANINGS, PAGES
-
-    made = {name: make() for name, make in PAGES.items()}
-    assert all(f"## `pii-edu {name}`" in made["cli"] for name in COMMANDS.commands)
-    assert all(f"`{label}`" in made["labels"] for label in LABELS)
-    assert list(LABEL_MEANINGS) == list(LABELS)
-    assert all(f"`{name}`" in made["profiles"] for name in shipped_profiles())
-    codes = [name for group in (Errors, Warnings) for name in vars(group)]
-    codes = [name for name in codes if re.fullmatch(r"[EW]\d{3}", name)]
-    assert all(f">{code}<" in made["errors"] for code in codes)
-
-
-def test_docstrings_become_lists():
-    pytest.importorskip("mkdocs")
-    from scripts.reference import as_list
-
-    written = "Find spans.\n\nthreshold (float): Least\n    probability.\nRETURNS (list[Span]): Sorted.\nRAISES (PiiError): E002."
-    assert as_list(written) == (
-        "Find spans.\n\n- **`threshold`** (`float`): Least\n    probability.\n\n"
-        "- **Returns** (`list[Span]`): Sorted.\n- **Raises** (`PiiError`): E002."
-    )

@@ -119,7 +119,8 @@ def build_onnx_encoder(
     """An encoder that onnxruntime runs: vectors, one `(n_tokens, hidden_width)` array per document.
 
     piece_encoder (Model): Documents to piece ids, with one piece before and one after the text. with_spans (Callable): The windows.
-    pooling (Model): From a token's pieces to its vector. threads (int): Windows that run at the same time; 0 for `threads_at_hand`."""
+    pooling (Model): From a token's pieces to its vector. hidden_width (int): Length of a vector; that of the encoder that was packaged.
+    threads (int): Windows that run at the same time; 0 for `threads_at_hand`."""
     runner: Model = Model(
         "onnx", _run_forward, shims=[OnnxShim(threads=threads)], dims={"nO": hidden_width}
     )
@@ -160,7 +161,9 @@ def _encoder_forward(model: Model, X: list[Doc], is_train: bool) -> tuple[list[F
 def build_encoder_vectors(
     *, width: int, upstream: str = "transformer"
 ) -> Model[list[Doc], list[Floats2d]]:
-    """What an encoder (upstream: its component's name) left in `doc.tensor`: `(n_tokens, width)` per document; E108 if there is nothing."""
+    """What an encoder left in `doc.tensor`: `(n_tokens, width)` per document.
+
+    width (int): Length of a vector; that of the encoder. upstream (str): Name of the encoder's component, for E108 where it has left nothing."""
     return Model(
         "encoder_vectors", _vectors_forward, dims={"nO": width}, attrs={"upstream": upstream}
     )

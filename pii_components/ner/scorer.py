@@ -19,6 +19,8 @@ from ..labels import LABELS
 from ..spans import SPANS_KEY, read_gold
 from .decode import group_of
 
+__all__ = ["score_ents", "score_pii"]
+
 
 def _gold(examples: Sequence[Example], key: str) -> list[tuple[Doc, Sequence[Span]]]:
     """RETURNS (list): What was processed, and its gold, of those that somebody has annotated.

@@ -57,8 +57,12 @@ _HELD = ("key", "vault", "map", "headers", "review", "report")
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a person chooses. input, roster, out (str): Places. profile (str): A name, or a TOML file. operating_point (str): One of `POINTS`; `recall`
-    hides more. Empty: as the pipeline has it. run_file (str): Further settings, as `pii-edu init` writes them."""
+    """What a person chooses.
+
+    input (str): The texts: a table, a folder, a .zip or a document. roster (str): The class list (CSV); empty for none.
+    out (str): Where the release is written; empty for a place in `release/` beside the private folder.
+    profile (str): A name, or a TOML file. operating_point (str): "recall" hides more, "precision" less; empty: as the pipeline has it.
+    run_file (str): Further settings, as `pii-edu init` writes them; empty for none."""
 
     input: str = ""
     roster: str = ""

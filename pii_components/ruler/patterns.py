@@ -19,6 +19,8 @@ from ..errors import Errors, PiiError
 from ..names import resource
 from .validators import VALIDATORS, Context, Hit
 
+__all__ = ["shipped_patterns"]
+
 Pattern = dict[str, Any]
 KINDS = ("pattern", "regex", "host", "near")
 PERSONAL = ("yes", "maybe", "cue", "no")

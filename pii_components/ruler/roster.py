@@ -42,6 +42,8 @@ from ..spans import ROSTER, SPANS_KEY, Candidate, merge_found, read_spans, write
 from .component import OnePerDoc
 from .merge import cut_names
 
+__all__ = ["Hit", "PiiRoster", "Roster", "add_roster"]
+
 # --- the list
 
 _NAMES = NAME, FIRST, MIDDLE, LAST, PREFERRED = ("name", "first", "middle", "last", "preferred")
@@ -191,7 +193,9 @@ def _key(value: str, label: str) -> str:
 
 
 class Hit(NamedTuple):
-    """Characters of a text, end exclusive, that are a student's. score (float): Probability, 0 to 1. reason (str): No text."""
+    """What of a class list stands in a text.
+
+    start, end (int): Characters, end exclusive. label (str): One of ours. score (float): Probability, 0 to 1. reason (str): No text."""
 
     start: int
     end: int
