@@ -138,7 +138,7 @@ class Errors(metaclass=_Codes):
     E578 = "INPUT is not the one of that run or review: {n} documents have another text, or none: one is record {number}. Put it back, or do it again."
     E580 = "Nothing can be decided about characters [{start}, {end}): {reason}."
     E581 = "No document is marked as reviewed, so there is nothing to export; open the page and mark some (key m)."
-    E584 = "The request is not one that the page sends ({reason}); use the whole address that pii-edu review printed, on this machine."
+    E584 = "The request is not one that the page sends ({reason}); use the whole address that pii-edu printed, on this machine."
     E565 = "Record {number} unpacks to more than {limit} bytes, which no essay does; it was not read. Unpack it, and split what it holds."
     E566 = (
         "Record {number} was not read: its name leads out of the archive or is there twice (essay.pdf becomes essay.pdf.txt), or it is a "
