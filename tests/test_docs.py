@@ -242,6 +242,21 @@ def test_pages_that_the_code_names_exist():
                 assert (ROOT / page).is_file(), (path.name, page)
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES[2:] if page.stem != "ledger"], ids=name_of)
+def test_a_page_begins_with_what_its_reader_can_do_then(page):
+    first = page.read_text("utf8").split("\n\n")[1]
+    assert first.startswith(("After this page you ", "Here you can "))
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "MODEL_CARD.md"], ids=name_of)
+def test_workflows_and_metrics_that_are_named_exist(page):
+    text, project = page.read_text("utf8"), (ROOT / "project.yml").read_text("utf8")
+    for name in re.findall(r"weasel run ([\w-]+)", text):
+        assert re.search(rf'^  (?:{name}: \[|- name: "{name}")', project, re.MULTILINE), name
+    for file in re.findall(r"\bmetrics/\w+\.jsonl?\b", text):
+        assert page.stem == "ledger" or (ROOT / file).is_file(), file
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_codes_that_are_named_exist(page):
     for code in re.findall(r"\bE\d{3}\b", page.read_text("utf8")):

@@ -80,6 +80,19 @@ def test_every_public_module_is_on_the_page():
     assert set(re.findall(r"^::: (\S+)$", page, re.MULTILINE)) == set(MODULES)
 
 
+def test_every_attribute_of_ours_is_on_the_page():
+    """What our factories add to Doc and Span when spaCy is asked for one."""
+    from spacy.tokens.underscore import Underscore
+
+    import pii_components.factories  # noqa: F401
+
+    page = (DOCS / "reference/python.md").read_text("utf8")
+    told = re.findall(r"^\| `(doc|span)\._\.(\w+)` \|", page, re.MULTILINE)
+    for kind, known in (("doc", Underscore.doc_extensions), ("span", Underscore.span_extensions)):
+        assert {name for of, name in told if of == kind} <= set(known)
+        assert {name for name in known if name.startswith("pii_")} <= {name for _, name in told}
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_every_public_name_has_a_docstring(name):
     constants = {"__version__", *told_of_constants(MODULES[name])}
