@@ -368,15 +368,17 @@ def summary(docstring: str) -> str:
     ]
     result = _RESULT.match(text)
     text = text[result.end() :] if result and not head.strip() else head
-    return re.sub(r"\s+", " ", text.strip().partition("\n\n")[0])
+    text = re.sub(r"\s+", " ", text.strip().partition("\n\n")[0])
+    return text[:1].upper() + text[1:]
 
 
 def as_table(keys: Iterable[Key]) -> str:
     """RETURNS (str): A table of keys."""
-    rows = [
-        (f"`{key.name}`", code(key.kind), key.default, key.about.replace("|", "\\|"))
-        for key in keys
-    ]
+    rows = []
+    for key in keys:
+        parts = enumerate(key.about.replace("|", "\\|").split("`"))  # each other one is code
+        about = "`".join(part if i % 2 else html.escape(part, quote=False) for i, part in parts)
+        rows.append((f"`{key.name}`", code(key.kind), key.default, about))
     return table(("key", "type", "default", "what it does"), rows)
 
 

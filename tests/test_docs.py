@@ -204,6 +204,12 @@ def shell_of(page):
 SHELL = [page for page in [ROOT / "README.md", *PAGES[2:]] if "pii-edu" in shell_of(page)]
 
 
+@pytest.mark.parametrize("page", SHELL, ids=name_of)
+def test_what_waits_for_somebody_does_not_run(page):
+    waits = r"^pii-edu (?:release|serve|review (?!.*--export))"
+    assert not re.search(waits, shell_of(page), re.MULTILINE)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", SHELL, ids=name_of)
 def test_commands_run(page, tmp_path):

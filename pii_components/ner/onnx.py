@@ -120,7 +120,7 @@ def build_onnx_encoder(
 
     piece_encoder (Model): Documents to piece ids, with one piece before and one after the text. with_spans (Callable): The windows.
     pooling (Model): From a token's pieces to its vector. hidden_width (int): Length of a vector; that of the encoder that was packaged.
-    threads (int): Windows that run at the same time; 0 for `threads_at_hand`."""
+    threads (int): Windows that run at the same time; 0 for `OMP_NUM_THREADS`, or as many as there are processors."""
     runner: Model = Model(
         "onnx", _run_forward, shims=[OnnxShim(threads=threads)], dims={"nO": hidden_width}
     )
