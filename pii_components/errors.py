@@ -13,6 +13,8 @@ import warnings
 from importlib import import_module
 from typing import Any
 
+__all__ = ["PiiError", "PiiStop", "PiiWarning"]
+
 
 class _Codes(type):
     """Puts the code before the message: `Errors.E002` is `"[E002] Label ..."`."""
@@ -24,7 +26,7 @@ class _Codes(type):
 
 class Errors(metaclass=_Codes):
     # 0 core
-    E001 = "Span [{start}, {end}) cannot be used: {reason}."
+    E001 = "Span [{start}, {end}) cannot be used: {reason}; give tokens of the document, a label, and a score from 0 to 1."
     E002 = "Label '{label}' is unknown; use one of {allowed}."
     E005 = '{package} is needed for {what}; install it with: pip install "en_pii_edu[{extra}]"'
     E011 = (
@@ -42,13 +44,12 @@ class Errors(metaclass=_Codes):
         "annotating_components."
     )
     E109 = "The ONNX encoder holds no graph; load a pipeline that pii_components.training.package wrote."
-    E114 = "A vocabulary of {pieces} pieces is too small: special pieces and single characters alone are {least}."
     E110 = (
         "The encoder cannot be written as ONNX: it has {problem}; package it with --encoder torch."
     )
     # 2 pii_ruler
     E201 = "Pattern '{id}' is of no known kind; give it exactly one of: pattern (spaCy), regex, host, near."
-    E203 = "The expression of pattern '{id}' does not compile: {error}."
+    E203 = "The expression of pattern '{id}' does not compile ({error}); correct it."
     E204 = "Pattern '{id}' has {field} = '{value}'; use {allowed}."
     E206 = "There is no country '{region}' for phone_regions; use codes of two letters, such as US or GB."
     E207 = "Class list {path} cannot be read ({reason}); save it as CSV in UTF-8, with a header, and every quote closed."
@@ -69,7 +70,7 @@ class Errors(metaclass=_Codes):
         "{name} cannot protect: doc.spans['{key}'] is missing, or written only afterwards (by: {late}), so the text would stay as it is. Put "
         "{name} behind all that find personal information, and give it their spans_key."
     )
-    E411 = "Characters [{start}, {end}) do not lie within the text of {length} characters."
+    E411 = "Characters [{start}, {end}) do not lie within the text of {length} characters; give offsets into this text, end exclusive."
     E412 = "Replacement of characters [{start}, {end}) overlaps the one before it; resolve overlaps first (spans.resolve_overlaps)."
     E422 = "Setting '{setting}' of profile '{profile}' is {value}; use {allowed}."
     E423 = "Profile '{profile}' lacks a name or has an unknown setting '{setting}'; settings are: {allowed}."
@@ -83,15 +84,21 @@ class Errors(metaclass=_Codes):
     E453 = "The {kind} does not fit vault {path}, which opens with a {wanted}; or its header was changed. Give the one that the vault was made with."
     E456 = "Vault {path} was not closed, or cut off in record {record}: a run failed, or its end was removed. Use --resume or pii-edu vault verify --repair."
     E457 = "Vault {path} was changed at record {record}: altered, removed, added or moved. Use a copy from before."
-    E458 = "Document {document} is in no record of the vault: its text was changed since its release, or it belongs to another vault."
+    E458 = (
+        "Document {document} is in no record of the vault: its text was changed since its release, or it belongs to another vault; give "
+        "the text as it was released, and the vault of that run."
+    )
     E460 = "The text of document {document} was released for {n} originals; give all of them, in their order, or with the ids of the release (id_column)."
-    E461 = "Document {document} cannot be restored: what comes out is not what was hidden."
+    E461 = "Document {document} cannot be restored: what comes out is not what was hidden; try a copy of the vault."
     E462 = "'{path}' is in use by another run; wait until that one has ended, or give another name."
     E464 = "There is no key for {what}; give a key file, or set {env} (pii-edu keygen makes a key; one made for a single run is not enough)."
     E465 = "{first} and {second} are both given; give one of them."
-    E467 = "Head {head} is not in the vault: records were removed from its end since it was noted, or it is of another vault."
+    E467 = "Head {head} is not in the vault: records were removed from its end since it was noted, or it is of another vault; try a copy of the vault."
     E469 = "The vault is {state}; open it for {needed}."
-    E470 = "What document {document} becomes would not lead back to its text; nothing of it was put into the vault or released."
+    E470 = (
+        "What document {document} becomes would not lead back to its text; nothing of it was put into the vault or released. Let "
+        "hips_surrogate work on it, or do without a vault."
+    )
     E471 = "Keys and vaults are not saved with other objects; open them where they are needed."
     E472 = "The {what} would lie on, in or around {other}; keep it apart from what is read and what is released."
     E473 = "{option} goes with {needed}; give that too, or leave it out."
@@ -114,16 +121,17 @@ class Errors(metaclass=_Codes):
     E519 = "'{value}' is no {what}; use {allowed}."
     E520 = "Record {number} cannot be read as {encoding}; save it as UTF-8, or name its encoding: --config encoding=cp1252."
     E521 = "Record {number} is no JSON object, or has a field twice (line {line}); repair it."
-    E522 = "Record {number} has no field '{name}', or nothing stands there."
+    E522 = "Record {number} has no field '{name}', or nothing stands there; fill it in, or name another field."
     E524 = "Record {number}, on line {line}, is broken ({reason}); it was left out. Check its quotes and delimiters."
-    E526 = "The pipeline failed on record {number} ({type})."
+    E526 = "The pipeline failed on record {number} ({type}); it was left out. Run it alone with pii-edu --debug to see where (shows text)."
     E528 = "The text of record {number} has {length} characters, more than the {limit} that are read at once; split it."
     E529 = "The tokens of record {number} do not join to its text and cannot be replaced; use --drop tokens."
-    E530 = "Record {number} is an empty file."
-    E531 = "The input cannot be read past record {number} ({reason}); what comes after is missing in the output."
-    E532 = (
-        "Stopped at the first record that had to be skipped, because of the setting strict: {skip}"
+    E530 = "Record {number} is an empty file; put its text back, or take it out."
+    E531 = (
+        "The input cannot be read past record {number} ({reason}); what comes after is missing in the output. Repair it there, and start "
+        "again with --overwrite."
     )
+    E532 = "Stopped at the first record that had to be skipped (without the setting strict, it would be left out): {skip}"
     E533 = "Unexpected error of type {type}; what was done stays. Run `pii-edu --debug ...` to see where it happened (shows text)."
     E538 = "Record {number} cannot be written in {encoding}; name another for the input, utf-8 fits all: --config encoding=utf-8."
     E543 = (
@@ -131,7 +139,7 @@ class Errors(metaclass=_Codes):
         "(to leave it out) or --keep (to release it as it is); the one of --id-column goes with --config ids=pseudonym, too."
     )
     E544 = "Record {number} holds {what} in {column}, which looked harmless before; use --text-column, --drop or --keep for it."
-    E545 = "The texts of record {number} cannot be told apart: one of them holds the sign \u241e, which is put between them."
+    E545 = "The texts of record {number} cannot be told apart: one of them holds the sign \u241e, which is put between them; take it out."
     E546 = "'{key}' of {where} is no setting; use one of: {allowed}."
     E551 = "Record {number} is a file of a kind that is not read ({kind}); {way_out}."
     E552 = "{what} holds nothing that can be used ({reason}); nothing was written."
@@ -140,11 +148,12 @@ class Errors(metaclass=_Codes):
     E578 = "INPUT is not the one of that run or review: {n} documents have another text, or none: one is record {number}. Put it back, or do it again."
     E580 = "Nothing can be decided about characters [{start}, {end}): {reason}."
     E581 = "No document is marked as reviewed, so there is nothing to export; open the page and mark some (key m)."
-    E584 = "The request is not one that the page sends ({reason}); use the whole address that pii-edu review printed, on this machine."
-    E565 = (
-        "Record {number} unpacks to more than {limit} bytes, which no essay does; it was not read."
+    E584 = "The request is not one that the page sends ({reason}); use the whole address that pii-edu printed, on this machine."
+    E565 = "Record {number} unpacks to more than {limit} bytes, which no essay does; it was not read. Unpack it, and split what it holds."
+    E566 = (
+        "Record {number} was not read: its name leads out of the archive or is there twice (essay.pdf becomes essay.pdf.txt), or it is a "
+        "link; rename it, or put the file itself there."
     )
-    E566 = "Record {number} was not read: its name leads out of the archive or is there twice (essay.pdf becomes essay.pdf.txt), or it is a link."
     E585 = "There is no report of a run for {path}; give the OUTPUT that `pii-edu deidentify` wrote, as it was then, or the path of its report."
     E586 = (
         "These numbers of a review do not fit: {reviewed} of {documents} documents read, a miss in {missed}. Give --reviewed and --missed-in, and if "
@@ -160,29 +169,34 @@ class Errors(metaclass=_Codes):
     E621 = (
         "The form of {what} cannot be told from its name; name it with --from or --to: {allowed}."
     )
-    E624 = "Field '{name}' of record {number} is not {expected}."
+    E624 = "Field '{name}' of record {number} is not {expected}; correct it."
     E627 = "Record {number} has the same id as a record before it; ids must differ here. --id-column names another column."
-    E628 = "Record {number} names a document that the text source does not hold."
+    E628 = "Record {number} names a document that the text source does not hold; give the source that was labelled."
     E635 = "Gold or a masked stretch at characters [{start}, {end}) overlaps, is out of order or outside of {length} characters; use resolve_gold_overlaps()."
-    E640 = "Record {number} cannot be written as {form} ({reason})."
+    E640 = "Record {number} cannot be written as {form} ({reason}); choose another form, or leave it out."
     E650 = "{name} is {value}; use {allowed}."
     E651 = "{option} needs columns, and {kind} has none; leave it out, or give a table (.csv, .tsv, .jsonl, .json)."
     E652 = "There is no column '{name}' for {option}, or more than one; the file has: {fields}."
-    E654 = "Record {number} has {size} bytes; {limit} are allowed."
-    E655 = "Record {number} has {pages} pages; {limit} are allowed."
+    E654 = "Record {number} has {size} bytes; {limit} are allowed; split it, or set max_bytes."
+    E655 = "Record {number} has {pages} pages; {limit} are allowed; split it, or set max_pages."
     E656 = "Record {number} is encrypted (or, if it ends in .docx, an old .doc; in .xlsx, an old .xls); save it anew, without a password."
-    E657 = "Record {number} is no {kind} that can be read ({reason})."
+    E657 = "Record {number} is no {kind} that can be read ({reason}); save it anew in the program that it is from."
     E658 = "Record {number} is a PDF without text; scanned pages need text recognition (OCR) first."
-    E664 = "Anomalous characters were not looked for: {documents} documents, but the covariance of {columns} columns needs {needed}."
+    E664 = (
+        "Anomalous characters were not looked for: {documents} documents, but the covariance of {columns} columns needs {needed}; clean "
+        "more of them together."
+    )
     # 7 measuring
-    E701 = "Span [{start}, {end}) of document {document} cannot be used: {reason}."
+    E701 = (
+        "Span [{start}, {end}) of document {document} cannot be used: {reason}; correct it there."
+    )
     E705 = "{file} does not fit the gold ({reason}); both must hold the same documents."
     E706 = (
         "'{system}' is worse than '{first}': {where} (difference of F5, and its 95 % interval). Give it more essays, or look whether their labels are "
         "right; --config gate=false lets it pass."
     )
     E743 = "'{name}' cannot be loaded: {how}."
-    E746 = "{name} needs these environment variables: {missing}."
+    E746 = "{name} needs environment variables that are not set; set these: {missing}."
     E747 = "'{endpoint}' is no address that texts are sent to; use https://, or http:// for 127.0.0.1, ::1 and localhost."
     E748 = "{service} refused {what} (status {status}, {reason}). Check its key, address, model and limits; nothing is scored on part of the texts."
     # 8 Presidio
@@ -193,18 +207,18 @@ class Errors(metaclass=_Codes):
     E837 = "A value of type {entity} stands for {n} originals in the vault; give the id of its document, or the whole text to PiiEduDeanonymizer."
     E839 = "A hidden value lies across the edge of characters [{start}, {end}) of the released text; use the spans that the anonymizer gave."
     E844 = "Recognizer '{name}' cannot be made ({reason}); use the name and settings of one of Presidio's, or patterns of your own."
-    E845 = "Presidio's recognizers failed on a document ({reason})."
+    E845 = "Presidio's recognizers failed on a document ({reason}); take the one that fails out of the setting recognizers."
     E855 = "A pattern needed more than {seconds} seconds; send a shorter text, or start the server with a higher REGEX_TIMEOUT_SECONDS."
     # 9 language models
     E900 = "'{file}' is no {kind} of ours ({reason}); compare with the one that ships, or that a command wrote."
     E911 = "Text would leave this machine for {host}, which nobody has allowed; give --config allow_remote=true."
-    E914 = "The model gave no usable answer."
-    E915 = "The model declined to answer, or what it said was filtered."
-    E919 = "An answer was not computed: this is a dry run."
-    E930 = "The model rewrote a passage; marks in it are not trusted."
-    E931 = "The model's copy breaks off; it has not read the rest."
-    E932 = "A mark of the model has no place in the text."
-    E934 = "The text steers the model: it calls an invented student's name not personal."
+    E914 = "The model gave no usable answer; see that its server runs, and run again."
+    E915 = "The model declined to answer, or what it said was filtered; look at the document yourself, or ask another model."
+    E919 = "An answer was not computed: this is a dry run; a real one asks."
+    E930 = "The model rewrote a passage; marks in it are not trusted; look at it yourself, or ask another model."
+    E931 = "The model's copy breaks off; it has not read the rest; set a smaller max_shard."
+    E932 = "A mark of the model has no place in the text; look at the document yourself."
+    E934 = "The text steers the model: it calls an invented student's name not personal; what it denies does not count, look at the document yourself."
 
 
 class Warnings(metaclass=_Codes):
@@ -214,13 +228,16 @@ class Warnings(metaclass=_Codes):
         "(Ana_Lopez_2048, end.Then) stay one, so what is personal in them is missed, or hidden with all that touches it. "
         'Make it with config={{"nlp": {{"tokenizer": {{"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}}}}.'
     )
-    W002 = "{component} is made for English, and this pipeline is for '{lang}': its words and tokens are others, so names and details are missed."
+    W002 = (
+        "{component} is made for English, and this pipeline is for '{lang}': its words and tokens are others, so names and details are "
+        'missed; use spacy.blank("en").'
+    )
     # 4 surrogates
     W401 = (
         "No key: surrogates are made with a random key for this run, so another run gives other surrogates. "
         "For the same ones again, keep a secret in a file (key_file) or in the environment variable {env}."
     )
-    W402 = "{n} values in this batch got their tag, because no surrogate could be made for them."
+    W402 = "{n} values in this batch got their tag, because no surrogate could be made for them: the new texts hold [LABEL] there."
     W403 = "The key file {path} is open to other users of this machine; close it: chmod 600 {path}"
     W451 = "Vault {path} was not closed: a run was broken off, or its end was removed. It holds {documents} whole documents; what was cut off is dropped."
     # 6 corpus

@@ -279,7 +279,8 @@ def make_essay_corpus(
 ) -> Callable[[Language], Iterator[Example]]:
     """RETURNS (Callable[[Language], Iterator[Example]]): The reader of a .spacy file, called once per epoch.
 
-    shuffle (bool): Another order in each epoch. clean_share (float): Share of the documents without spans that an epoch sees, 0 to 1.
+    path (str | Path): The file. shuffle (bool): Another order in each epoch.
+    clean_share (float): Share of the documents without spans that an epoch sees, 0 to 1.
     seed (int): Of the order and of that choice. limit (int): Documents at most; 0 for all. RAISES (PiiError): E604, E650.
     """
     path = Path(path)

@@ -16,6 +16,8 @@ from difflib import get_close_matches
 
 from .errors import Errors, PiiError
 
+__all__ = ["LABELS", "is_name", "label_for_role", "role_of"]
+
 ROLES = STUDENT, INSTRUCTOR, CONNECTED, CITED, CHARACTER = (
     "STUDENT",
     "INSTRUCTOR",
@@ -56,6 +58,7 @@ INDIRECT_LABELS = AGE, DATE, LOCATION, EDUCATION, EMPLOYER, OTHER = (
     "OTHER",
 )
 LABELS: tuple[str, ...] = (*NAME_LABELS, *DETAIL_LABELS, *INDIRECT_LABELS)
+"""All labels: names, details, indirect identifiers. The page on labels says what each marks."""
 
 # Where two spans overlap, the higher one stays: a value with a shape of its own before a name inside it.
 PRIORITY: dict[str, int] = {

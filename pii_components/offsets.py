@@ -20,6 +20,8 @@ from typing import NamedTuple
 
 from .errors import Errors, PiiError
 
+__all__ = ["Edit", "OffsetMap", "Replacement", "apply_replacements"]
+
 
 class _Replacement(NamedTuple):
     start: int
@@ -33,6 +35,7 @@ class _Replacement(NamedTuple):
 class Replacement(_Replacement):
     """New text for a stretch of the old one; an empty stretch is an insertion, an empty text a removal.
 
+    start, end (int): Characters of the old text. new (str): What stands there now.
     label (str): A label, for who needs it later. action (str): What was done, one of `profiles.ACTIONS`.
     note (str): What a data steward should know ("gender unknown"); no text of a person.
     """

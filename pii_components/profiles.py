@@ -21,6 +21,8 @@ from typing import Any
 from .errors import Errors, PiiError
 from .labels import ORGANISATION, ROLES, check_label
 
+__all__ = ["Profile", "generic", "mask", "pseudonym", "redact", "shipped_profiles", "tag"]
+
 _OWN = "the|an?|my|your|his|her|its|our|their"
 _LEADING = re.compile(rf"^(?:{_OWN})\s+", re.IGNORECASE)
 _NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
@@ -174,18 +176,22 @@ def _is_texts(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Profile:
-    """What to do with each label. name, description (str): For people.
+    """What to do with each label.
 
+    name, description (str): For people.
     actions (Mapping[str, str]): Label -> one of `ACTIONS`; a label that is missing gets "tag". "EMAIL/INSTRUCTOR", "EMAIL/ORGANISATION":
         for the details of one role, or of organisations.
-    scope, header, strategy, pool, length (str): One of `SCOPES`, `HEADERS` and so on; ages and dates always move together.
+    scope (str): Within what equal values get equal surrogates: "document", "thread" or "corpus". Ages and dates always move together.
     locale (str): Language and country of phones and addresses, as Faker writes it.
-    header (str): "remove" takes lines at the start that hold names, courses, dates out; told in `doc._.surrogate_spans`.
+    header (str): "keep", or "remove": lines at the start that hold names, courses, dates go; told in `doc._.surrogate_spans`.
     reserved (bool): Whether surrogates are values that can belong to nobody (example.edu, 555-01xx) rather than fully realistic ones.
     pseudonyms (Mapping[str, str | list[str]]): For that action: one fixed value, or one for each person or place in order.
     generic (Mapping[str, str | list[str]]): For that action: a noun with its determiner, or several, by what they hold.
+    strategy (str): What a value that comes again becomes: "consistent", the same; there are no others any more.
     repeat (float): Of no use any more; saved pipelines hold it.
     age_spread (int): Years that an age moves at most. age_border (int): An age that nobody crosses, 18 say; 0 for none.
+    pool (str): Where surrogates of places, schools and workplaces come from: "invented" names, or values that many documents of the "corpus"
+        have in common. length (str): How long surrogates are: "free", or "near" the length of their originals.
     other (Mapping[str, str]): Value -> what to put there, for OTHER. It holds originals, so it is not saved with a pipeline.
     RAISES (PiiError): E002, E422, E519 for what is not allowed.
     """
@@ -333,7 +339,9 @@ def _completed(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def make_profile(name: str) -> Profile:
-    """RETURNS (Profile): For configs: `{"@misc": "pii_edu.profile.v1", "name": "crapii"}`."""
+    """For configs: `{"@misc": "pii_edu.profile.v1", "name": "crapii"}`. RETURNS (Profile): See `Profile.load`.
+
+    name (str): Of a profile that ships, or the path of a TOML file."""
     return Profile.load(name)
 
 

@@ -20,6 +20,8 @@ from .errors import Errors, PiiError
 from .labels import DETAIL_LABELS, OWN_PRIORITY, PRIORITY, ROLES, is_name, role_of
 from .offsets import OffsetMap
 
+__all__ = ["Candidate", "merge_found", "read_gold", "read_spans", "resolve_overlaps", "write_spans"]
+
 SPANS_KEY = "pii"
 # Source of what was copied from a mention found elsewhere in the document.
 PROPAGATION = "propagation"

@@ -1,4 +1,4 @@
-"""The documentation is true: code and commands run, links and files exist, what is generated covers everything.
+"""The documentation is true: code and commands run, links and files exist. (What is generated: test_reference.py.)
 
 Fences say what runs: `python` and `bash` do, `py` and `sh` do not (they need a server, a cluster or a browser). A `text`
 block right behind a `python` block is what it prints. A `python` or `toml` block with a title is that file.
@@ -206,6 +206,12 @@ SHELL = [
 ]
 
 
+@pytest.mark.parametrize("page", SHELL, ids=name_of)
+def test_what_waits_for_somebody_does_not_run(page):
+    waits = r"^pii-edu (?:release|serve|review (?!.*--export))"
+    assert not re.search(waits, shell_of(page), re.MULTILINE)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", SHELL, ids=name_of)
 def test_commands_run(page, tmp_path):
@@ -219,7 +225,7 @@ def test_commands_run(page, tmp_path):
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "MODEL_CARD.md"], ids=name_of)
 def test_links_lead_somewhere(page):
-    generated = {"cli", "labels", "profiles", "errors"}
+    generated = {"cli", "config", "labels", "profiles", "errors"}
     text = FENCE.sub("", page.read_text("utf8"))
     for target in re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", text):
         path = page.parent / target
@@ -233,6 +239,21 @@ def test_pages_that_the_code_names_exist():
                 continue
             for page in re.findall(r"\bdocs/[\w/-]+\.md", path.read_text("utf8")):
                 assert (ROOT / page).is_file(), (path.name, page)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES[2:] if page.stem != "ledger"], ids=name_of)
+def test_a_page_begins_with_what_its_reader_can_do_then(page):
+    first = page.read_text("utf8").split("\n\n")[1]
+    assert first.startswith(("After this page you ", "Here you can "))
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "MODEL_CARD.md"], ids=name_of)
+def test_workflows_and_metrics_that_are_named_exist(page):
+    text, project = page.read_text("utf8"), (ROOT / "project.yml").read_text("utf8")
+    for name in re.findall(r"weasel run ([\w-]+)", text):
+        assert re.search(rf'^  (?:{name}: \[|- name: "{name}")', project, re.MULTILINE), name
+    for file in re.findall(r"\bmetrics/\w+\.jsonl?\b", text):
+        assert page.stem == "ledger" or (ROOT / file).is_file(), file
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -249,31 +270,3 @@ def test_extras_that_are_named_exist(page):
     extras = set(config["options.extras_require"])
     for named in re.findall(r'"\.\[([\w,]+)\]"', text):
         assert set(named.split(",")) <= extras
-
-
-def test_reference_has_every_command_label_profile_and_code():
-    pytest.importorskip("mkdocs")
-    from pii_components.errors import Warnings
-    from pii_components.labels import LABELS
-    from pii_components.profiles import shipped_profiles
-    from scripts.reference import LABEL_MEANINGS, PAGES
-
-    made = {name: make() for name, make in PAGES.items()}
-    assert all(f"## `pii-edu {name}`" in made["cli"] for name in COMMANDS.commands)
-    assert all(f"`{label}`" in made["labels"] for label in LABELS)
-    assert list(LABEL_MEANINGS) == list(LABELS)
-    assert all(f"`{name}`" in made["profiles"] for name in shipped_profiles())
-    codes = [name for group in (Errors, Warnings) for name in vars(group)]
-    codes = [name for name in codes if re.fullmatch(r"[EW]\d{3}", name)]
-    assert all(f">{code}<" in made["errors"] for code in codes)
-
-
-def test_docstrings_become_lists():
-    pytest.importorskip("mkdocs")
-    from scripts.reference import as_list
-
-    written = "Find spans.\n\nthreshold (float): Least\n    probability.\nRETURNS (list[Span]): Sorted.\nRAISES (PiiError): E002."
-    assert as_list(written) == (
-        "Find spans.\n\n- **`threshold`** (`float`): Least\n    probability.\n\n"
-        "- **Returns** (`list[Span]`): Sorted.\n- **Raises** (`PiiError`): E002."
-    )

@@ -79,7 +79,14 @@ corpus_app = typer.Typer(
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingSettings(Settings):
-    """How a corpus is read; see `read_corpus`. strict (bool): Whether the first record that cannot be used ends it all."""
+    """How a corpus is read.
+
+    text_column (str): Column or field that holds the text; empty to find the usual one.
+    id_column (str): Column or field that names a document; empty to find the usual one.
+    encoding (str): Of text files that are not Unicode; often cp1252.
+    text_source (str): File or folder with the texts, for gold that has offsets alone.
+    strict (bool): Whether the first record that cannot be used ends it all.
+    """
 
     text_column: str = key("")
     id_column: str = key("")
@@ -186,7 +193,14 @@ def _listed(skips: list[Skip]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class CleanSettings(steps.CleaningOptions):
-    """The thresholds, and the columns that are read."""
+    """The thresholds, and the columns that are read.
+
+    text_column (str): Column or field that holds the text; empty to find the usual one.
+    id_column (str): Column or field that names a document; empty to find the usual one.
+    student_column (str): Column that tells who wrote; then `per_student` chooses among a student's submissions.
+    time_column (str): Column that tells when a text was handed in; without it the last one in the file is the latest.
+    encoding (str): Of text files that are not Unicode; often cp1252.
+    """
 
     text_column: str = ""
     id_column: str = ""
@@ -389,7 +403,13 @@ def build(
 
 @dataclass(frozen=True, kw_only=True)
 class BuildSettings(Settings):
-    """See `build_corpus`."""
+    """What is made of the essays.
+
+    seed (int): Of every choice.
+    scale (float): Share of the carriers and of the fillings, above 0.
+    carriers (float): Times as many carriers in train: a detector that sees few texts without people sees people everywhere.
+    scenes (bool): Whether short texts go in, of which nearly every sentence names somebody.
+    """
 
     seed: int = key(46)
     scale: float = key(1.0, limit=ABOVE_0)
@@ -399,7 +419,14 @@ class BuildSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class GroupSettings(ReadingSettings):
-    """How a corpus is read, and what of it belongs together. RAISES (PiiError): E650."""
+    """How a corpus is read, and what of it belongs together.
+
+    seed (int): Another one gives other folds.
+    student_column (str): Column that tells who wrote.
+    similarity (float): Cosine from which two texts are one student's, 0 to below 1; 0 for none.
+    form (str): Of the corpus, as `pii-edu corpus convert` names them; empty to go by its suffix.
+    RAISES (PiiError): E650.
+    """
 
     seed: int = key(0)
     student_column: str = key("")
@@ -409,7 +436,12 @@ class GroupSettings(ReadingSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class SplitSettings(GroupSettings):
-    """How a corpus is split. RAISES (PiiError): E519, E650."""
+    """How a corpus is split.
+
+    method (str): "folds" keeps a student's texts and near-duplicates together; "paper" is CRAPII's split by number.
+    folds (int): Number of folds.
+    RAISES (PiiError): E519, E650.
+    """
 
     method: str = key(FOLDS, allowed=METHODS)
     folds: int = key(5)

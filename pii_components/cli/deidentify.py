@@ -642,7 +642,7 @@ def taken_of(roster: "Roster | None") -> dict[str, Any] | None:
     ]
     lacking = sum(not member.family for member in roster.members)
     read = {"read": roster.kinds, "not_understood": shown, "without_family_name": lacking}
-    return {"people": len(roster)} | read
+    return {"people": len(roster)} | read | {"rows_of_nobody": roster.nobody}
 
 
 def tell_roster(roster: "Roster | None", scope: str = "") -> None:
@@ -654,6 +654,8 @@ def tell_roster(roster: "Roster | None", scope: str = "") -> None:
         tell("each of them has one surrogate in all files (scope = corpus); INPUT is read twice")
     if n := taken["without_family_name"]:
         tell(f"people of the class list of whom no family name was read: {n}")
+    if n := taken["rows_of_nobody"]:
+        tell(f"rows of the class list that name nobody, and are not used: {n}")
     if taken["not_understood"]:
         names = ", ".join(taken["not_understood"][:20])
         tell(f"columns of the class list that are not understood, and not used: {names}")

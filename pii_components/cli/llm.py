@@ -99,8 +99,12 @@ class ExportSettings(Settings):
     task (str): "detector" copies and marks; "verifier" says T or F of what a pipeline found.
     part (str): Of the paper's split: base_train, verifier_train, test; or all. Empty: by the task.
     reasoning (bool): Whether a verifier reasons first; the models of `llm` write its reasoning.
+    llm (str): A config of spacy-llm with these models.
+    allow_remote (bool): Whether texts may leave this machine for them.
     labels (tuple[str, ...]): Labels to mark; empty for the paper's four.
     profile (str): Says which gold is private.
+    form (str): Of CORPUS, as `pii-edu corpus convert` names them; empty to go by its suffix.
+    model (str): Name or path of the pipeline whose finds a verifier judges.
     """
 
     task: str = key(DETECTOR, allowed=TASKS)

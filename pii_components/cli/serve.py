@@ -34,7 +34,11 @@ GRACE_SECONDS = 10
 class ServerSettings(ServeSettings):
     """What `pii-edu serve` is asked for.
 
-    vault, vault_key_file (str): Encrypted file that gets the way back, for /deanonymize, and its key.
+    host (str): Where to listen; 127.0.0.1 is this machine only.
+    port (int): 0 for any that is free.
+    key_file (str): Secret key of surrogates, else PII_EDU_KEY.
+    vault (str): Encrypted file that gets the way back, for /deanonymize.
+    vault_key_file (str): Its key.
     """
 
     host: str = "127.0.0.1"

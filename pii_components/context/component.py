@@ -62,6 +62,8 @@ from .learn import Gold, learn_names, learn_things
 from .mentions import FORM, People, find_people, is_place, propagate
 from .view import ContextSettings, DocView
 
+__all__ = ["PiiContext"]
+
 # Students' and instructors' names are direct identifiers (CRAPII, section 2.2); who stands by them is as private.
 PRIVATE = (STUDENT, INSTRUCTOR, CONNECTED)
 # Who is not protected by the default profile, and so is not in doc.ents until hips_surrogate with another one says so.

@@ -28,6 +28,8 @@ from ..names.normalize import is_invisible, is_ornament, normalize_token
 from ..names.obfuscated import Obfuscated, find_obfuscated, read_leet
 from ..spans import Candidate
 
+__all__ = ["ContextSettings"]
+
 MASK = "\ue0f0"  # private use: stands for a name in what patterns see
 _BIBLIOGRAPHY, _AFTER_BIBLIOGRAPHY = (
     expression("cues/headings", "bibliography"),
@@ -127,8 +129,17 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class ContextSettings:
-    """From which probability of being a private person's a name is protected, and from which one of being somebody's a place, a date and the like is
-    written, per operating point; and what counts as the head and the end of a text. RAISES (PiiError): E650 for a value out of range."""
+    """Least probabilities, 0 to 1, per operating point of `pii_ner`; and what counts as the head and the end of a text.
+
+    protect_recall (float): From here on a name is protected as a private person's, at the point `recall`.
+    protect (float): The same at the point `balanced`.
+    protect_precision (float): The same at the point `precision`.
+    somebodys_recall (float): From here on a place, a school, a firm, a date or an age counts as somebody's, at the point `recall`.
+    somebodys (float): The same at the point `balanced`.
+    somebodys_precision (float): The same at the point `precision`.
+    header_lines (int): Lines at the start of a text, at most, that may be its head.
+    signoff_lines (int): Lines at its end that may be a signature.
+    RAISES (PiiError): E650 for a value out of range."""
 
     protect_recall: float = 0.2
     protect: float = 0.3

@@ -307,11 +307,13 @@ _STEP_OF = {"E654": "size", "E655": "pages"}
 class CleaningOptions:
     """The thresholds. Where 0 is allowed, it leaves the step out.
 
-    max_bytes (int): Of a file, or of a text in a table. max_pages (int): Of a PDF.
-    language (str): Code of CLD2; empty for any language. min_words (int): Between white space.
+    max_bytes (int): Most bytes of a file, or of a text in a table. max_pages (int): Most pages of a PDF.
+    language (str): Code of CLD2; empty for any language. min_words (int): Least words of a text.
     similarity (float): Cosine above which two texts are near-duplicates. keep (str): "none" or "first" of a group of them.
-    contamination (float): Share of the texts that is taken for anomalous, at most .5. pool_below (float): See `columns_of`.
+    contamination (float): Share of the texts that is taken for anomalous, at most .5.
+    pool_below (float): Signs that a smaller share of the texts have count together.
     per_student (str): "latest" submission; "only" students with one, as in the paper; "all" submissions.
+    seed (int): Of the search for anomalous texts.
     RAISES (PiiError): E650.
     """
 

@@ -20,6 +20,8 @@ from .formats.base import CorpusWriter, Items, LabelledText, ReadOptions, ReadSt
 from .record import Skip, open_decoded
 from .writers import partial_path
 
+__all__ = ["LabelledText", "convert", "form_of", "read_corpus", "write_corpus"]
+
 
 class Form(NamedTuple):
     """A form of labelled corpora: its name for --from and --to, its reader, its writer if it has one, and suffixes of files that

@@ -78,7 +78,8 @@ class Record:
     thread (str): What it belongs to, where texts of a thread share a scope; empty for nothing.
     encoding (str): Of its file, where nobody named it and it was found by the bytes; else empty.
     stays (tuple[tuple[int, int], ...]): Start and end of cells, comments and the like, which are no headers of the text.
-    told (tuple[tuple[int, int, str], ...]): Start, end and label of cells of a table in a folder, where their column says what they are.
+    told (tuple[tuple[int, int, str], ...]): Start, end and label of cells of a table in a folder, where their column says what they are; without a
+        label, names of columns.
     """
 
     number: int

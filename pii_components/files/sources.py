@@ -37,7 +37,7 @@ from .record import (
     open_decoded,
     open_regular,
 )
-from .tables import Table, open_csv, open_json, open_parquet
+from .tables import QUESTIONS, Table, open_csv, open_json, open_parquet
 
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 TABLE_SUFFIXES = (".csv", ".tsv", ".xlsx")
@@ -332,6 +332,7 @@ def read_file(
         else:
             text, codec, bom, found = decode(data, number, encoding)
             table = Table.read(text, number, kind)
+            unread = (QUESTIONS,) * table.questions
         if not table.rows:
             raise PiiError(Errors.E530, number=number)
     except PiiError as err:

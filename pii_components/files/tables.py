@@ -64,6 +64,9 @@ HALF_ESCAPE = "text, since an escape stands for half a character"
 _LOOKED_AT = 500
 _OPEN_QUOTES = "its quotes do not close"
 _SPACE = re.compile(r"[ \t\n\r]*")
+# Number and line of each row, and its cells.
+Rows = Iterator[tuple[int, int, list[str] | Skip]]
+QUESTIONS = "lines of questions below the header"
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +308,7 @@ class CsvSource(Source):
 
     delimiter, line_end (str), quote_all (bool): As in the file.
     converted (bytes | None): The table as CSV, where the file is another one.
-    unread (tuple[str, ...]): "sheets" for each that is not read.
+    unread (tuple[str, ...]): "sheets" for each that is not read. questions (int): Lines below the header that belong to it.
     """
 
     delimiter: str = ","
@@ -313,6 +316,7 @@ class CsvSource(Source):
     quote_all: bool = False
     converted: bytes | None = None
     unread: tuple[str, ...] = ()
+    questions: int = 0
 
     def __iter__(self) -> Iterator[Record | Skip]:
         with (
@@ -323,7 +327,7 @@ class CsvSource(Source):
 
     def _records(self, stream: TextIO) -> Iterator[Record | Skip]:
         """A row is held back until the next one is known: beside a broken row it does not count."""
-        rows = without_questions(numbered_rows(stream, self.delimiter))
+        self.questions, rows = without_questions(numbered_rows(stream, self.delimiter))
         next(rows, None)  # the header
         held: tuple[int, Record | Skip] | None = None
         was_broken = False
@@ -354,20 +358,18 @@ class CsvSource(Source):
         pairs = zip(self.fields, row, strict=True)
         others = tuple((name, cell) for name, cell in pairs if name in self.others)
         text = FIELD_SEPARATOR.join(row[self.fields.index(name)] for name in self.text_fields)
-        unread = self.unread if number == 1 else ()
+        unread = (*self.unread, *[QUESTIONS] * self.questions) if number == 1 else ()
         ident = ident if self.id_field else str(number)
         return Record(number, ident, text, row, others, unread=unread)
 
 
-def without_questions(
-    rows: Iterator[tuple[int, int, list[str] | Skip]],
-) -> Iterator[tuple[int, int, list[str] | Skip]]:
-    """The rows of a table without the second and third header line of Qualtrics."""
+def without_questions(rows: Rows) -> tuple[int, Rows]:
+    """RETURNS (tuple[int, Rows]): How many lines of questions stand below the header, as Qualtrics has them, and the rows without these."""
     first = list(islice(rows, 3))
     third = first[2][2] if len(first) == 3 else None
     n = 2 if isinstance(third, list) and third[0].startswith('{"ImportId"') else 0
-    for number, line, row in chain(first[:1], first[1 + n :], rows):
-        yield max(1, number - n), line, row
+    kept = chain(first[:1], first[1 + n :], rows)
+    return n, ((max(1, number - n), line, row) for number, line, row in kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,12 +377,13 @@ class Table:
     """A whole table as one text: its header, then each cell behind the name of its column.
 
     rows (list[list[str]]): The header, and what stands below. delimiter (str): As in the file. broken (tuple[int, ...]): Lines of rows that
-    are left out.
+    are left out. questions (int): Lines below the header that belong to it, which are left out.
     """
 
     rows: list[list[str]]
     delimiter: str = ","
     broken: tuple[int, ...] = ()
+    questions: int = 0
 
     @classmethod
     def read(cls, text: str, number: int, suffix: str) -> "Table":
@@ -388,14 +391,15 @@ class Table:
         csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT))
         delimiter, _ = _sniff(_lines_of_first_record(StringIO(text, newline="")), "", suffix)
         rows, broken = [], []
-        for _, line, row in without_questions(numbered_rows(StringIO(text, newline=""), delimiter)):
+        n, found = without_questions(numbered_rows(StringIO(text, newline=""), delimiter))
+        for _, line, row in found:
             if isinstance(row, Skip):
                 broken.append(line)
             else:
                 rows.append(row)
         if broken and (len(rows) < 2 or broken[0] == 1):
             raise PiiError(Errors.E524, number=number, line=broken[0], reason=_OPEN_QUOTES)
-        return cls(rows, delimiter, tuple(broken))
+        return cls(rows, delimiter, tuple(broken), n)
 
     def text(self) -> str:
         return "".join(self.pieces()[:-1])

@@ -41,8 +41,11 @@ from .layers import encoded_data, grow_outputs
 from .loss import targets, weighted_loss
 from .scorer import check_entities, score_pii
 
+__all__ = ["PiiTokenClassifier"]
+
 
 def make_pii_scorer() -> Callable:
+    """RETURNS (Callable): `score_pii`: precision, recall, F1 and F5 of `doc.spans["pii"]`."""
     return score_pii
 
 
@@ -85,7 +88,7 @@ class PiiTokenClassifier(Configured, TrainablePipe):
         thresholds (dict[str, float]): Least probability of a span per label, 0 to 1; `NAME` stands for all roles together; .5
             where a label is missing.
         operating_point (str | None): `recall`, `balanced` (the default) or `precision`.
-        class_weights (dict[str, float]): Factor on the loss of `O` or a label, above 0; 1 where missing.
+        class_weights (dict[str, float]): Factor on the loss of `O` or a label, above 0; .1 for `O`, 1 where a label is missing.
         scorer (Callable | None): See `score_pii`.
         RAISES (PiiError): E650, E519, E002 for settings out of range."""
         Thresholds(thresholds or {})

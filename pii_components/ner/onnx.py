@@ -135,7 +135,8 @@ def build_onnx_encoder(
     """An encoder that onnxruntime runs: vectors, one `(n_tokens, hidden_width)` array per document.
 
     piece_encoder (Model): Documents to piece ids, with one piece before and one after the text. with_spans (Callable): The windows.
-    pooling (Model): From a token's pieces to its vector. threads (int): Windows that run at the same time; 0 for `threads_at_hand`."""
+    pooling (Model): From a token's pieces to its vector. hidden_width (int): Length of a vector; that of the encoder that was packaged.
+    threads (int): Windows that run at the same time; 0 for `OMP_NUM_THREADS`, or as many as there are processors."""
     runner: Model = Model(
         "onnx",
         _run_forward,
@@ -216,8 +217,9 @@ class EncoderVectors(Tok2VecListener):
 def build_encoder_vectors(
     *, width: int, upstream: str = "transformer"
 ) -> Model[list[Doc], list[Floats2d]]:
-    """RETURNS (Model): `(n_tokens, width)` per document, what an encoder (upstream: its component's name) left in `doc.tensor`; E108 if
-    there is nothing."""
+    """What an encoder left in `doc.tensor`: `(n_tokens, width)` per document.
+
+    width (int): Length of a vector; that of the encoder. upstream (str): Name of the encoder's component, for E108 where it has left nothing."""
     return EncoderVectors(width, upstream)
 
 

@@ -24,6 +24,8 @@ from .loss import ANNOTATED
 
 _Rows = set[tuple[int, int, str]]
 
+__all__ = ["score_ents", "score_pii"]
+
 
 def _gold(examples: Sequence[Example], key: str) -> list[tuple[Example, Sequence[Span]]]:
     """RETURNS (list): Those that somebody has annotated, with their gold. RAISES (PiiError): As `check_entities`."""

@@ -38,6 +38,10 @@ _MODULES = {
 }
 
 
+def _announced() -> None:
+    """Makes `StudentPiiRecognizer` known to Presidio whenever spaCy looks for components. It adds nothing to a pipeline."""
+
+
 def __getattr__(name: str) -> Any:
     if name == "announce":
         # Looked up anew for each pipeline (PEP 562), so it does not matter what was imported first.
@@ -48,7 +52,7 @@ def __getattr__(name: str) -> Any:
                 # Another Presidio: spaCy has to work all the same.
                 kind = type(err).__name__
                 logger.warning("StudentPiiRecognizer does not work with this Presidio (%s)", kind)
-        return lambda: None
+        return _announced
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULES.get(name, ".operators"), __name__), name)

@@ -53,6 +53,8 @@ from .operators import PiiEduAnonymizer, PiiEduDeanonymizer
 from .recognizer import build_analyzer, check_source
 from .settings import ServeSettings, read_config, resolve_config
 
+__all__ = ["create_app"]
+
 logger = logging.getLogger("pii_components.presidio")
 
 INTERNAL = "Internal server error"

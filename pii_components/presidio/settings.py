@@ -189,7 +189,7 @@ class ServeSettings:
     model (str): Pipeline of the analyzer: an installed package or a folder.
     analyzer_conf_file (str): Presidio's analyzer YAML instead of the model; "analyzer" for the one that ships.
     recognizers (str): Presidio's list of recognizers, beside ours.
-    cited (str): What happens to cited people; see `Naming`.
+    cited (str): What happens to cited people: "omit", "own" (CITED_PERSON), or "person", as for everybody.
     ad_hoc (bool): Whether a request may bring recognizers and regular expressions of its own.
     profile (str): For the operator `hips`: a name, or a file that ends in ".toml".
     max_bytes (int): Longest body of a request; beyond it: 413.

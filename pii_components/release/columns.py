@@ -42,6 +42,7 @@ from ..labels import (
     USERNAME,
 )
 from ..names.letters import fold
+from ..names.wordlists import in_table
 from ..ruler.patterns import RegexRule, compile_patterns, shipped_patterns
 from ..ruler.validators import Context, is_date
 from ..surrogates.keys import SurrogateKey
@@ -68,9 +69,10 @@ _CALENDAR = re.compile(
     r"(?i)\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|october|november|december)\b"
 )
 _TIME, _SECONDS = (
-    re.compile(r"time|date|stamp|access|created|changed|sent|load"),
+    re.compile(r"time|date|stamp|access|created|modified|changed|sent|load"),
     re.compile(r"1\d{9}"),
 )
+_HEAD = re.compile(r"[a-z][\w.-]*")
 # What a column is by its header (folded, words joined by "_"), where a cell has the form on the right: "long" may be a mark, "facebook" a scale.
 _HEADERS = (
     (
@@ -84,6 +86,12 @@ _HEADERS = (
         rf"(?:{_PERSON}|person|participant|candidate|sis|login|net|matriculation|enrolment)s?_?(?:ids?|nos?|nr|num|number|code)"
         r"|sid|uid|ssn|matriculation",
         _ANY,
+    ),
+    # What a platform calls a response leads back to it; a number that counts them does not.
+    (
+        NUMBERS,
+        r"(?:respon[sd]e(?:nt)?|submission|session|collector)_?(?:id|key|code)",
+        re.compile(r"[\w-]{8}"),
     ),
     (COMPUTERS, r"ip(?:v[46])?|ip_?addr(?:ess)?|mac_?addr(?:ess)?", _DIGIT),
     (
@@ -156,19 +164,31 @@ def _rules() -> tuple[tuple[str, RegexRule], ...]:
 
 
 def told_by_columns(record: Record) -> Record:
-    """RETURNS (Record): A table in a folder, which knows of its cells what their columns say: a number alone tells nothing."""
+    """RETURNS (Record): A table in a folder, which knows of its cells what their columns say: a number alone tells nothing; and that what a
+    program calls a column, "messageformat", is nobody."""
     table = table_of(record)
     if table is None:
         return record
     columns: dict[str, dict[int, str]] = {}
+    heads = {head for head in table.rows[0] if _HEAD.fullmatch(head) and not _may_be_name(head)}
+    # A table may have no header.
+    heads = heads if all(map(_LETTER.match, filter(None, table.rows[0]))) else set()
+    told = []
     for at, name, cell in table.cells():
+        if name in heads:
+            told.append((at - len(f"{name}: "), at, ""))
+        elif not name and cell in heads:
+            told.append((at, at + len(cell), ""))
         if name and kind_of_cell(cell) != PROSE:
             columns.setdefault(name, {})[at] = cell
-    told = []
     for name, cells in columns.items():
         label = _LABELS.get(_kind_of_most(name, {*islice(cells.values(), SAMPLE)}))
         told += [(at, at + len(cell), label) for at, cell in cells.items() if label]
     return replace(record, told=tuple(sorted(told)))  # names and prose are read as text
+
+
+def _may_be_name(head: str) -> bool:
+    return any(map(in_table, WORD.findall(CAMEL.sub(" ", head))))
 
 
 def kind_of_cell(cell: str) -> str:

@@ -40,7 +40,7 @@ REHEARSE, RUN, REVIEW, AGAIN, ESTIMATE = STEPS = (
     "again",
     "estimate",
 )
-# How a step stands. stale: it was done with other choices.
+# How a step stands. stale: it was done with other choices, or before what the review says now.
 TODO, RUNNING, DONE, FAILED, STOPPED, STALE = (
     "todo",
     "running",
@@ -57,8 +57,12 @@ _HELD = ("key", "vault", "map", "headers", "review", "report")
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a person chooses. input, roster, out (str): Places. profile (str): A name, or a TOML file. operating_point (str): One of `POINTS`; `recall`
-    hides more. Empty: as the pipeline has it. run_file (str): Further settings, as `pii-edu init` writes them."""
+    """What a person chooses.
+
+    input (str): The texts: a table, a folder, a .zip or a document. roster (str): The class list (CSV); empty for none.
+    out (str): Where the release is written; empty for a place in `release/` beside the private folder.
+    profile (str): A name, or a TOML file. operating_point (str): "recall" hides more, "precision" less; empty: as the pipeline has it.
+    run_file (str): Further settings, as `pii-edu init` writes them; empty for none."""
 
     input: str = ""
     roster: str = ""
@@ -203,11 +207,10 @@ class Day:
     def ended(self, step: str, code: int, lines: Iterable[str]) -> None:
         """Keep how a step ended. RAISES (PiiError): E512."""
         kept = [*lines][-_LINES:]
-        self.record[step] = {"code": code, "lines": kept, "chosen": self.chosen}
-        if step == AGAIN:
-            self.record[step]["decisions"] = self.decisions
-        if step == RUN:
-            self.record.pop(AGAIN, None)
+        about = {"chosen": self.chosen, "said": self._basis(step)}
+        self.record[step] = {"code": code, "lines": kept, **about}
+        for later in {RUN: (AGAIN, ESTIMATE), AGAIN: (ESTIMATE,)}.get(step, ()):
+            self.record.pop(later, None)
         replace_file(self.folder / RECORD, json.dumps(self.record))
 
     @property
@@ -216,6 +219,13 @@ class Day:
         actions = self._said().actions
         undone = self._said().undone
         return sum(row["do"] in VERDICTS and n not in undone for n, row in actions.items())
+
+    def _basis(self, step: str) -> list[Any]:
+        """What a step is made of beside the choices: what the review says."""
+        said = self._said()
+        marked = sum(map(said.is_reviewed, said.history))
+        known: dict[str, list[Any]] = {AGAIN: [self.decisions]}
+        return (known | {ESTIMATE: [self.decisions, marked, said.sample]}).get(step, [])
 
     @property
     def advice(self) -> str:
@@ -252,10 +262,8 @@ class Day:
             return TODO
         if kept["code"] not in (0, 1):
             return FAILED
-        stale = kept["chosen"] != self.chosen or (
-            step == AGAIN and kept["decisions"] != self.decisions
-        )
-        return STALE if stale else DONE
+        then = kept["chosen"], kept.get("said", [])
+        return DONE if then == (self.chosen, self._basis(step)) else STALE
 
     def following(self) -> str:
         """RETURNS (str): The step that comes next; empty when all is done."""

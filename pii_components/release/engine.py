@@ -68,6 +68,21 @@ def moved(spans: Sequence[GoldSpan], offsets: OffsetMap) -> tuple[GoldSpan, ...]
     return tuple(out)
 
 
+def _drop_heads(doc: "Doc", told: Sequence[GoldSpan]) -> None:
+    """Let go of what was found within a name of a column."""
+    from ..spans import read_spans, write_spans
+
+    head_at = dict[int, int]()
+    for n, (start, end, label) in enumerate(told):
+        head_at |= {} if label else dict.fromkeys(range(start, end), n)
+    kept = []
+    for cand in read_spans(doc):
+        first, last = doc[cand.start].idx, doc[cand.end - 1].idx
+        if first not in head_at or head_at[first] != head_at.get(last):
+            kept.append(cand)
+    write_spans(doc, kept)
+
+
 def bio(spans: Sequence[GoldSpan], doc: "Doc") -> list[str]:
     """BIO, one per token: a token has the label of the last span that shares a character with it."""
     out = ["O"] * len(doc)
@@ -258,8 +273,9 @@ class Engine:
 
     def _overrule(self, record: Record, doc: "Doc") -> None:
         """What a column says of its cells, then what a person has said."""
-        told = [Decided(start, end, label, "", ADD) for start, end, label in record.told]
-        if told:
+        told = [Decided(start, end, label, "", ADD) for start, end, label in record.told if label]
+        if record.told:
+            _drop_heads(doc, record.told)
             apply_decisions(doc, told, source="column", reason="its column says so")
         decided = self.decisions and self.decisions.get(text_hash(doc.text, self.decisions_key))
         if decided:

@@ -150,6 +150,7 @@ def _page(review: Review, *, steps: bool) -> str:
         version=__version__,
         lacks_report=not review.report,
         steps=steps,
+        command="pii-edu release" if steps else "pii-edu review",
     )
 
 

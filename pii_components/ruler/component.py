@@ -39,6 +39,8 @@ from .patterns import Pattern, RuleSet, compile_patterns, kind_of, shipped_patte
 from .urls import Verdict, judge_url, words_of_names
 from .validators import Context
 
+__all__ = ["PiiRuler"]
+
 _PUBLISHED = re.compile(r"(?i)\b10\.\d{4,9}/[^\s<>\"]{1,200}")
 
 

@@ -20,6 +20,8 @@ from ..labels import check_label
 from ..names import resource
 from .validators import VALIDATORS, Context, Hit
 
+__all__ = ["shipped_patterns"]
+
 Pattern = dict[str, Any]
 KINDS = ("pattern", "regex", "host", "near")
 PERSONAL = ("yes", "maybe", "cue", "no")

@@ -42,6 +42,8 @@ from ..spans import ROSTER, SPANS_KEY, Candidate, merge_found, read_spans, write
 from .component import OnePerDoc
 from .merge import cut_names
 
+__all__ = ["Hit", "PiiRoster", "Roster", "add_roster"]
+
 # --- the list
 
 _NAMES = NAME, FIRST, MIDDLE, LAST, PREFERRED = ("name", "first", "middle", "last", "preferred")
@@ -67,6 +69,7 @@ _DELIMITERS = ("\t", ";", "|")  # else commas, which headers hold too: "Name, Vo
 _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 _LEAST_ID, _LEAST_USER, _LEAST_GLUED = 5, 3, 5
 _PARTS = re.compile(r"[^\W_]+")
+_RARE = 9  # of 10, which is unknown as a name
 
 
 def _in_one_word(words: Iterable[str]) -> str:
@@ -170,6 +173,13 @@ class Member(NamedTuple):
         first = zip(self.person.words, self.person.kinds, strict=True)
         return (*(word for word, kind in first if kind != FAMILY), *self.person.also)
 
+    def is_nobody(self, *, has_value: bool) -> bool:
+        """Whether words that hardly anybody is called stand where a name should: "Points Possible" and "Student, Test" in a gradebook.
+        has_value (bool): Whether most of the list have an ID or the like, so that a row without one stands apart."""
+        words = self.person.words
+        apart = not _WHO.isdisjoint(words) or (has_value and not self.values)
+        return len(words) > 1 and apart and all(map(_is_no_name, words))
+
     @property
     def family(self) -> tuple[str, ...]:
         last = zip(self.person.words, self.person.kinds, strict=True)
@@ -185,13 +195,20 @@ def _parts(cells: Iterable[str] | None) -> Iterator[tuple[str, str]]:
                     yield part, word.kind.replace(LONE, GIVEN)
 
 
+def _is_no_name(word: str) -> bool:
+    rare = min(name_table().rarity(word)) >= _RARE
+    return rare and (is_word_too(word) or is_word_too(word.removesuffix("s")))
+
+
 def _key(value: str, label: str) -> str:
     value = fold(NormalizedView(value.strip()).text).lstrip("@")
     return "".join(_PARTS.findall(value)) if label == ID_NUM else value
 
 
 class Hit(NamedTuple):
-    """Characters of a text, end exclusive, that are a student's. score (float): Probability, 0 to 1. reason (str): No text."""
+    """What of a class list stands in a text.
+
+    start, end (int): Characters, end exclusive. label (str): One of ours. score (float): Probability, 0 to 1. reason (str): No text."""
 
     start: int
     end: int
@@ -253,10 +270,10 @@ _SENTENCE_END = re.compile(r"(?:^|[.!?:…\n][\"')\]]*\s*|[\"“(]\s*|[•*-]\s+
 
 class Roster:
     """A class list, indexed. members (Iterable[Member]): Its students. where (str): How a reason begins. columns (tuple): Headers of the table
-    with what is read of each, or nothing. Neither its repr nor an error shows any of it."""
+    with what is read of each, or nothing. nobody (int): Rows of the table that name nobody. Neither its repr nor an error shows any of it."""
 
     def __init__(self, members: Iterable[Member], *, where: str = "on the class list") -> None:
-        self.where = where
+        self.where, self.nobody = where, 0
         self.columns: tuple[tuple[str, str], ...] = ()  # headers, and what is read of them
         self.members = tuple(m for m in members if m.person.words or m.values)
         by_word: dict[str, set[int]] = {}
@@ -371,9 +388,12 @@ class Roster:
                 raise PiiError(Errors.E209, row=number, got=len(row), expected=len(kinds))
             cells = zip(kinds, row, strict=False)
             members.append(Member.of((kind, cell) for kind, cell in cells if kind and cell.strip()))
-        made = cls(members)
+        has_value = 2 * sum(bool(member.values) for member in members) > len(members)
+        nobody = [member for member in members if member.is_nobody(has_value=has_value)]
+        made = cls(member for member in members if member not in nobody)
         if not len(made):
             raise PiiError(Errors.E210)
+        made.nobody = len(nobody)
         made.columns = tuple(zip(titles, kinds, strict=True))
         return made
 

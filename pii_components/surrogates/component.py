@@ -50,6 +50,8 @@ from .owners import set_detail_roles
 from .plan import EMPTY, NO_SURROGATE, ScopePeople, plan
 from .values import Item, surrogates
 
+__all__ = ["HipsSurrogate"]
+
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
 

@@ -76,6 +76,7 @@ def make_sentencepiece_loader(*, path: str | Path) -> Callable[[Any, Any, Any], 
     """`pii_edu.SentencepieceLoader.v1`: loads the pieces (sentencepiece.bpe.model) of an XLM-R-like encoder when a pipeline is initialized.
 
     spacy-curated-transformers' own loader (0.3.1) hands the pieces to the chain of encoder and adapter, where nobody looks for them.
+    path (str | Path): The file with the pieces.
     RETURNS (Callable): For `[initialize.components.transformer.piecer_loader]`; RAISES (PiiError): E604, if there is no such file.
     """
 

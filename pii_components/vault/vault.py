@@ -212,7 +212,10 @@ def _zeros(file: BinaryIO) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """A stretch of a released text (characters, end exclusive; empty where something was removed), and what stood there."""
+    """A stretch of a released text, and what stood there.
+
+    start, end (int): Characters, end exclusive; empty where something was removed. label (str): Of what was hidden.
+    new, old (str): What stands there, and what stood there."""
 
     start: int
     end: int
@@ -225,7 +228,7 @@ class Hidden:
 class Release:
     """A document and what it became.
 
-    id (str): Its name in the corpus as released. hidden (tuple[Hidden, ...]): Sorted. scope (str): Within what equal values have
+    id (str): Its name in the corpus as released. old, new (str): The texts. hidden (tuple[Hidden, ...]): Sorted. scope (str): Within what equal values have
     equal surrogates: "document", "corpus", "thread:…". tokens (Mapping[str, Any] | None): From `pack_tokens`. given (tuple[str, Any]
     | None): Where `id` is a pseudonym, the column that it stands in, and what stood there."""
 
@@ -274,7 +277,9 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A record of the vault: as in `Release`, but digests of the two texts."""
+    """A record of the vault.
+
+    released, original (str): Digests of the two texts. id, scope, hidden, tokens, given: As in `Release`."""
 
     id: str
     scope: str
@@ -295,6 +300,7 @@ class Entry:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Entry":
+        """RETURNS (Entry): What `to_bytes` wrote, read as JSON."""
         given = tuple(data["given"]) if "given" in data else None
         hidden = tuple(Hidden(*row) for row in data["hidden"])
         return cls(**{**data, "hidden": hidden, "given": given})
@@ -443,6 +449,7 @@ class Vault:
 
     @property
     def documents(self) -> int:
+        """RETURNS (int): How many records it holds."""
         return len(self._frames)
 
     @property

@@ -7,9 +7,11 @@ import signal
 import subprocess
 
 import pytest
+import spacy
 
 from pii_components.cli import common
 from pii_components.files.record import FIELD_SEPARATOR, holds_name
+from pii_components.files.sources import read_file
 from pii_components.release.columns import (
     BIRTHS,
     CODES,
@@ -24,7 +26,9 @@ from pii_components.release.columns import (
     SAMPLE,
     STREETS,
     kind_of_column,
+    told_by_columns,
 )
+from pii_components.release.engine import Engine
 from tests.cli.conftest import ESSAY, files_in, put, report, table, wait_for_items
 
 
@@ -251,6 +255,8 @@ def test_names_in_file_names(text, expected):
         ("student_gender", ["F"], ""),
         ("student_id", ["1"], NUMBERS),
         ("userId", ["x"], NUMBERS),
+        ("ResponseId", ["R_3JbX9a1kQ2mN5pT"], NUMBERS),
+        ("Respondent ID", ["118239812333"], NUMBERS),
         ("id", ["20418837", "s20418838"], NUMBERS),
         ("id", ["1", "2"], ""),
         ("id", ["ac_film_review", "d2"], ""),
@@ -290,7 +296,7 @@ HARMLESS = {
     "Progress": "100",
     "Duration (in seconds)": "1234",
     "Finished": "True",
-    "ResponseId": "R_3JbX9a1kQ2mN5pT",
+    "Response ID": "12",
     "DistributionChannel": "anonymous",
     "UserLanguage": "EN",
     "Q2_1": "Somewhat agree",
@@ -305,6 +311,7 @@ HARMLESS = {
     "Assignment: Essay (Real)": "-",
     "Last downloaded from this course": "1716973200",
     "Last modified (submission)": "Monday, 6 May 2024, 10:12 AM",
+    "modified": "1716973200",
     "Groups": "Group A",
     "Attempt Number": "2",
     "essay_id": "E0001",
@@ -330,6 +337,24 @@ HARMLESS = {
 @pytest.mark.parametrize(("name", "cell"), HARMLESS.items())
 def test_a_column_that_tells_of_nobody_is_not_refused(name, cell):
     assert kind_of_column(name, [cell, ""]) == ""
+
+
+def test_what_a_program_calls_a_column_is_nobody():
+    """In a folder: names that a program gave to columns are let go of; capitals, names of people and tables without a header are read."""
+    nlp = spacy.blank("en")
+    words = ("messageformat", "userfullname", "lupe", "Lefmo", "tove")
+    patterns = [{"label": "NAME_STUDENT", "pattern": word} for word in words]
+    config = {"spans_key": "pii", "annotate_ents": False, "overwrite": True}
+    nlp.add_pipe("span_ruler", config=config).add_patterns(patterns)
+    nlp.add_pipe("hips_surrogate").set_key(b"a key for tests, of no other use")
+    head = b"userfullname,messageformat,lupe,Lefmo,n\n"
+    found = {}
+    for rows in (head + b"tove,1,Lefmo,messageformat,3\n", b"tove,3\nLefmo,4\n"):
+        record = told_by_columns(read_file(rows, 1, "a.csv"))
+        (result,) = Engine(nlp, "test").results([record])
+        found[rows[:4]] = [record.text[s.start_char : s.end_char] for s in result.spans]
+    assert sorted(found[b"user"]) == "Lefmo Lefmo Lefmo lupe lupe messageformat tove".split()
+    assert sorted(found[b"tove"]) == ["Lefmo", "tove", "tove"]
 
 
 def test_a_name_that_is_a_header_or_a_key_goes_nowhere(folder, pii_edu):

@@ -139,6 +139,18 @@ def test_the_whole_way_in_the_terminal(day):
     estimate = report(day.place("report"))["leak_estimate"]["documents"]
     assert (estimate["drawn"], estimate["sample"]) == (AT_RANDOM, 4)
     assert Day(day.folder).following() == ""
+    review = Review.open(day.place("review") / "review.jsonl")
+    review.mark(sample["records"][0], False)
+    assert (
+        Day(day.folder).state(ESTIMATE) == days.STALE and Day(day.folder).state(AGAIN) == days.DONE
+    )
+    review.mark(sample["records"][0], True)
+    assert Day(day.folder).state(ESTIMATE) == days.DONE
+    draw(review, 5)
+    review.close()
+    assert Day(day.folder).state(ESTIMATE) == days.STALE
+    day.ended(AGAIN, 0, [])
+    assert Day(day.folder).state(ESTIMATE) == days.TODO
 
 
 @pytest.fixture
@@ -181,7 +193,7 @@ def test_the_page_does_the_steps_and_opens_the_review(client, day):
     assert client.get("/secret/review/api/documents").status_code == 404
     assert client.post("/secret/api/review", json={}).status_code == 200
     assert client.get("/secret/review/api/documents").json()["all"] == 6
-    assert client.get("/secret/review/").status_code == 200
+    assert 'data-command="pii-edu release"' in client.get("/secret/review/").text
     assert client.get("/secret/report").status_code == 200
     assert client.get("/secret/api/state").json()["next"] == REVIEW
 

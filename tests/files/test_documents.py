@@ -341,10 +341,12 @@ def test_header_lines_of_qualtrics_are_no_records(tmp_path):
     (tmp_path / "a.csv").write_bytes(QUALTRICS.encode("utf-8-sig"))
     (item,) = open_source(tmp_path / "a.csv")
     assert (item.number, item.text, dict(item.others)) == (1, "By Ina", {"Q1": "7"})
+    assert item.unread == ("lines of questions below the header",) * 2
     copied(tmp_path / "a.csv", tmp_path / "b.csv")
     assert (tmp_path / "b.csv").read_text("utf-8-sig") == "Q1,text\n7,By Ina\n"
     record = read_file(QUALTRICS.encode(), 1, "a.csv")
     assert record.text.split() == "Q1 ␞ text ␞ Q1: 7 ␞ text: By Ina".split()
+    assert record.unread == item.unread
 
 
 RECOGNISED = [

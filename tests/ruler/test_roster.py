@@ -98,6 +98,19 @@ def test_headers_of_exports_are_known_or_named(header, kinds):
     assert [name for name, _ in roster.columns] == names and len(roster) == 3
 
 
+def test_rows_of_words_are_nobody_and_people_with_names_like_words_stay():
+    """A gradebook: points, a test student; May Long has no number yet, Lily Student has a given name."""
+    header = ["Student", "ID", "Login ID", "Essay (47)"]
+    rows = [["    Points Possible", "", "", "10"], ["Student, Test", "1999", "4f3c9a0b", ""]]
+    people = [["Lefmo, Jane", "10011", "jlefmo", "9"], ["Hope, Will", "10012", "whope", ""]]
+    people += [["Long, May", "", "", "7"], ["Student, Lily", "10013", "lstudent", "8"]]
+    roster = Roster.from_rows(header, rows + people)
+    assert (len(roster), roster.nobody) == (4, 2)
+    assert found("Points Possible: 10. Test Student, Jane Lefmo", roster) == ["Jane Lefmo"]
+    assert found("Thanks to May Long and Lily Student", roster) == ["May Long", "Lily Student"]
+    assert len(Roster.from_rows(["name"], [["Average Marks"], ["Jane Lefmo"]])) == 2
+
+
 def test_a_bare_name_that_is_whole_stays_whole():
     roster = Roster.from_rows(["Name", "First name"], [["Jane Lefmo", "Jane"], ["Ek, Mo", "Mo"]])
     assert [kind for _, kind in roster.columns] == ["name", "first"]

@@ -1,7 +1,7 @@
 // The page of `pii-edu release`: shows how each step stands, asks once a second while one runs.
 "use strict";
 const $ = (id) => document.getElementById(id);
-const WORDS = { todo: "not done yet", running: "runs", done: "done", failed: "refused: see below", stopped: "stopped; it can go on", stale: "done with other choices or decisions" };
+const WORDS = { todo: "not done yet", running: "runs", done: "done", failed: "refused: see below", stopped: "stopped; it can go on", stale: "done with other choices, or before what the review says now" };
 const VERBS = { rehearse: "Rehearse", run: "De-identify", again: "Release as decided", estimate: "Estimate" };
 let state = null, field = "", listed = null, timer = 0;
 
@@ -42,8 +42,9 @@ function draw(fresh) {
     : "Nothing is to be done here until you have decided something in the review.";
   $("advice").textContent = state.advice;
   for (const row of state.steps) drawStep(row, chosen);
+  const busy = state.steps.some((row) => ["run", "again"].includes(row.step) && ["running", "stopped", "failed"].includes(row.state));
   $("places").replaceChildren(
-    make("p", {}, "To give away: ", make("code", {}, state.out || "not chosen yet")),
+    make("p", {}, isDone("run") && !busy ? "To give away: " : "To give away when it is done; until then it is not whole, and parts of it end in .partial: ", make("code", {}, state.out || "not chosen yet")),
     make("p", {}, "Only for you (key, way back, review, report): ", make("code", {}, state.folder)));
   clearTimeout(timer);
   if (state.steps.some((row) => row.state === "running")) timer = setTimeout(() => work(async () => draw(await api("state"))), 1000);

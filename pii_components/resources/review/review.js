@@ -45,7 +45,7 @@ const asked = (more = {}) => new URLSearchParams(Object.entries({ ...Object.from
 async function api(path, sent, more) {
   const how = sent ? { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(sent) } : {};
   let answer;
-  try { answer = await fetch(`api/${path}?${asked(more)}`, how); } catch { throw new Error("The page has lost its server. Start pii-edu review again; decisions are kept."); }
+  try { answer = await fetch(`api/${path}?${asked(more)}`, how); } catch { throw new Error(`The page has lost its server. Start ${body.command} again; decisions are kept.`); }
   const data = await answer.json();
   if (!answer.ok) throw new Error(data.error);
   if (data.progress) showProgress(data.progress);
