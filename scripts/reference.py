@@ -29,7 +29,7 @@ import typer.main
 from spacy.language import Language
 
 from pii_components import __version__
-from pii_components.cli import corpus, evaluate, llm, serve
+from pii_components.cli import corpus, evaluate, llm, serve, train
 from pii_components.cli.app import app
 from pii_components.cli.settings import RunSettings, run_file
 from pii_components.context.view import ContextSettings
@@ -255,6 +255,7 @@ RECORDS: dict[str, tuple[str, Any]] = {
     "corpus clean": ("`--config` of `pii-edu corpus clean`.", corpus.CleanSettings),
     "corpus build": ("`--config` of `pii-edu corpus build`.", corpus.BuildSettings),
     "corpus split": ("`--config` of `pii-edu corpus split`.", corpus.SplitSettings),
+    "init-train": ("`--config` of `pii-edu init-train`.", train.TrainSettings),
     "evaluate run": ("`--config` of `pii-edu evaluate run`.", evaluate.ScoreSettings),
     "llm export": ("`--config` of `pii-edu llm export`.", llm.ExportSettings),
     "serve": (

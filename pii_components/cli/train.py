@@ -42,9 +42,12 @@ ALL = "all"
 
 @dataclass(frozen=True, kw_only=True)
 class TrainSettings(GroupSettings):
-    """What is trained on. RAISES (PiiError): E519, E650.
+    """What is trained on.
 
-    label (tuple[str, ...]): The user's own. looked_for (tuple[str, ...]): Further labels that annotators looked for.
+    label (tuple[str, ...]): The user's own.
+    depth (str): "heads" over the encoder as it ships, or "encoder" and heads.
+    looked_for (tuple[str, ...]): Further labels that annotators looked for; "all" for every one.
+    RAISES (PiiError): E519, E650.
     """
 
     label: tuple[str, ...] = key(())

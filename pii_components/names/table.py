@@ -32,6 +32,8 @@ from ..errors import Errors, PiiError
 from . import Extensions
 from .letters import fold
 
+__all__ = ["name_table", "name_tables"]
+
 # Region -> countries. A region is a pool: its names can stand for each other without a reader stopping at them.
 REGIONS: dict[str, str] = {
     "EN": "US GB IE CA JM AU NZ",
@@ -82,8 +84,8 @@ MIN_POOL = 30
 # Of a line of a user's own names: country and kind; a name.
 _HEAD = re.compile(r"[A-Z]{2}[FMS]")
 _NAME = re.compile(r"[^\W\d_](?:['’-]?[^\W\d_])+")
-# The user's own tables, by a name of their own.
-name_tables = Extensions("names", str)
+name_tables: Extensions = Extensions("names", str)
+"""The user's own tables, by a name of their own: a registry as spaCy's are."""
 # For names with accents, which are fewer: below this, names without.
 MIN_ACCENTED = 10
 

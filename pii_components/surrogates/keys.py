@@ -24,6 +24,8 @@ from typing import Any, TypeVar
 from ..errors import Errors, PiiError, Warnings, warn
 from ..names.table import Source
 
+__all__ = ["pick"]
+
 KEY_ENV = "PII_EDU_KEY"
 MIN_KEY_BYTES, _MIN_DIFFERENT = 16, 5
 T = TypeVar("T")

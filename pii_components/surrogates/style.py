@@ -10,6 +10,8 @@ from ..names import resource
 from ..names.letters import has_sign
 from ..names.table import Source
 
+__all__ = ["randomize_same_shape"]
+
 WORDS = "surrogates/words"
 # ASCII letter or digit -> those of its class.
 _CLASSES = {

@@ -22,6 +22,8 @@ from ..names.table import NameTable
 from .keys import SurrogateKey
 from .person_names import Named
 
+__all__ = ["Context", "canonical", "surrogates"]
+
 MAX_TRIES = 40
 # How many fit surrogates are compared where the length shall be near.
 NEAR_TRIES = 10
@@ -61,7 +63,7 @@ class DateShift:
 class Context:
     """What a surrogate may depend on.
 
-    people: The document's people and who they become. reserved: Whether values must be such that nobody can own them. locale:
+    chance: Draws by the secret key. table: Names to draw from. people: The document's people and who they become. reserved: Whether values must be such that nobody can own them. locale:
     As Faker writes it. ages, dates: How those of the document move; None for what the key says. avoid: Folded words that no
     invented name may be. pools: Label -> values of the corpus that may stand for each other. near: Whether surrogates shall be
     about as long as their originals. other: Canonical value -> what the user wants there instead, for OTHER. handles: Of the
@@ -91,8 +93,8 @@ def _check_generator(label: str) -> None:
         raise PiiError(Errors.E519, value=label, what="label for a generator", allowed=allowed)
 
 
-# The user's generators, by label.
-surrogates = Extensions("surrogates", _check_generator)
+surrogates: Extensions = Extensions("surrogates", _check_generator)
+"""The user's generators, by label: a registry as spaCy's are."""
 
 
 @per_batch(1024)
