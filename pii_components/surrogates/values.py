@@ -63,7 +63,8 @@ class DateShift:
 class Context:
     """What a surrogate may depend on.
 
-    chance: Draws by the secret key. table: Names to draw from. people: The document's people and who they become. reserved: Whether values must be such that nobody can own them. locale:
+    chance: Draws by the secret key. table: Names to draw from.
+    people: The document's people and who they become. reserved: Whether values must be such that nobody can own them. locale:
     As Faker writes it. ages, dates: How those of the document move; None for what the key says. avoid: Folded words that no
     invented name may be. pools: Label -> values of the corpus that may stand for each other. near: Whether surrogates shall be
     about as long as their originals. other: Canonical value -> what the user wants there instead, for OTHER. handles: Of the
