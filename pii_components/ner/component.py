@@ -135,7 +135,7 @@ class PiiTokenClassifier(Configured, TrainablePipe):
         self.sync_config(operating_point=value)
 
     def add_label(self, label: str) -> int:
-        """Add a label, also to a model that has learned others: it begins as unlikely as the least likely of them.
+        """Add a label, also to a model that has learned others, which keep what they know.
 
         RETURNS (int): 1 if the label is new, 0 if not; names of all roles are one, `NAME`. RAISES (PiiError): E002 for what is no label."""
         label = check_group(group_of(label))

@@ -7,6 +7,7 @@
 Torch is imported when a config names an architecture of the curated transformers, not here.
 """
 
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
@@ -360,7 +361,8 @@ def build_token_classifier(
 
 
 def grow_outputs(model: Model, n: int) -> None:
-    """Give a token classifier that may have learned `n` outputs; those that are new begin as the least likely one, whatever they read."""
+    """Give a token classifier that may have learned `n` outputs; those that are new begin as a hundredth of the first, which is
+    nothing at all, so that they learn from where most of what they will read is now."""
     output = model.get_ref("output_layer")
     weights: Any = output.get_param("W") if output.has_param("W") else None
     bias: Any = output.get_param("b") if output.has_param("b") else None
@@ -372,6 +374,7 @@ def grow_outputs(model: Model, n: int) -> None:
     if weights is not None:
         old, width = weights.shape
         wide, long = output.ops.alloc2f(n, width), output.ops.alloc1f(n)
-        wide[:old], long[:old], long[old:] = weights, bias, bias.min()
+        wide[:old], long[:old] = weights, bias
+        wide[old:], long[old:] = weights[0], bias[0] - math.log(100)
         output.set_param("W", wide)
         output.set_param("b", long)
