@@ -18,6 +18,7 @@ from thinc.api import Optimizer
 
 from ..errors import Errors, PiiError
 from ..labels import ROLES
+from ..ner.torch_encoder import RATE
 from .features import features, reason_of
 from .heads import OWNED
 
@@ -72,11 +73,11 @@ class PersonModel:
         return softmax(x @ self.weights + self.bias), backprop
 
     def finish_update(self, optimizer: Optimizer) -> None:
-        """Change weights and bias by the gradients."""
+        """Change weights and bias by the gradients, at the rate of the heads: a few people teach little."""
         for name, gradient in self.gradients.items():
             old: Any = getattr(self, name)
             slope: Any = numpy.asarray(gradient, dtype="f4")
-            old[:] = optimizer((id(self), name), old.astype("f4"), slope)[0]
+            old[:] = optimizer((id(self), name), old.astype("f4"), slope, lr_scale=RATE)[0]
         self.gradients.clear()
 
     def reason(self, row: numpy.ndarray, role: str) -> str:

@@ -82,7 +82,7 @@ def test_people_and_things_are_learned():
     """Both people begin alike, and so does the town; gold says that one is the writer, one an author, the town somebody's."""
     context = unsure()
     gold = reference(STUDENT, (8, 10, "NAME_CITED"), (14, 18, "LOCATION"))
-    optimizer, losses = Adam(0.01, L2=0.0), []
+    optimizer, losses = Adam(0.05, L2=0.0), []
     assert context.is_trainable
     for _ in range(60):
         losses.append(context.update([example(gold)], sgd=optimizer)["pii_context"])
