@@ -83,11 +83,10 @@ def sync_file(file: Any) -> int:
 class GrowingFile:
     """A file that can be cut off at a byte that was safe, and go on from there. All methods raise E512.
 
-    head (bytes): Its beginning. mode (int): Who may read it. key (bytes), expected (str): Of the run; the `digest` of what an earlier
+    mode (int): Who may read it. key (bytes), expected (str): Of the run; the `digest` of what an earlier
     one made safe, if it is to be checked.
     """
 
-    head = b""
     key = b""
     expected = ""
 
@@ -99,6 +98,7 @@ class GrowingFile:
     def start(self, done: int | None = None, head: bytes = b"") -> None:
         """Open the file.
 
+        head (bytes): Its beginning.
         done (int | None): Bytes that an earlier run made safe; None starts anew, with `head`.
         RAISES (PiiError): E513, if the file has fewer bytes, or others: it was changed since.
         """
@@ -168,13 +168,17 @@ class NewText(NamedTuple):
 
 
 class Output:
-    """What grows as `<OUT>.partial`, and takes the name OUT when all is there. All methods raise E512. mode (int): Who may read it."""
+    """What grows beside OUT, and takes its name when all is there. All methods raise E512.
+
+    mode (int): Who may read it.
+    partial (Path | None): Where it grows; None for `<OUT>.partial`.
+    """
 
     bom = b""
     mode = 0o600
 
-    def __init__(self, out: Path) -> None:
-        self.out, self.partial = out, partial_path(out)
+    def __init__(self, out: Path, partial: Path | None = None) -> None:
+        self.out, self.partial = out, partial or partial_path(out)
         self.file = GrowingFile(self.partial, self.mode)
 
     def start(self, done: int | None = None) -> None:
@@ -189,6 +193,14 @@ class Output:
         """What stands after the last record."""
         return b""
 
+    def sync(self) -> int:
+        """RETURNS (int): Bytes of the partial file that are safe on disk."""
+        return self.file.sync()
+
+    def stop(self) -> None:
+        """Close the partial file before the end; it is left readable."""
+        self.file.stop(self.tail())
+
     def finish(self) -> None:
         """Give what was written the name OUT; if that fails, OUT is as it was."""
         self.file.close(self.tail())
@@ -199,18 +211,13 @@ class Output:
         """Put the partial file in the place of OUT."""
         os.replace(self.partial, self.out)
 
-    @property
-    def gone(self) -> Path:
-        """Where a partial folder is on its way out: half of one must not be taken up."""
-        return self.partial.with_name(self.partial.name + ".gone")
-
     def end(self) -> None:
-        """All is done: remove what a kill has left."""
-        shutil.rmtree(self.gone, ignore_errors=True)
+        """All is done: remove what was needed on the way."""
+        self.file.clear()
 
     def discard(self) -> None:
         """Give up: the partial file goes, OUT stays as it was."""
-        self.file.clear()
+        self.end()
         shutil.rmtree(self.partial, ignore_errors=True)
 
 
@@ -292,14 +299,6 @@ class Writer(Output):
 
     def put(self, record: Record, data: bytes) -> None:
         self.file.write(data)
-
-    def sync(self) -> int:
-        """Bytes of the partial file that are safe on disk. RAISES (PiiError): E512."""
-        return self.file.sync()
-
-    def stop(self) -> None:
-        """Close the partial file before the end; it is left readable."""
-        self.file.stop(self.tail())
 
 
 class CsvRows:
@@ -497,10 +496,6 @@ class FolderWriter(Writer):
         row = str(path.relative_to(self.partial)), self._digest(bom + data)
         self.file.write(json.dumps(row).encode("ascii") + b"\n")
 
-    def end(self) -> None:
-        super().end()
-        self.file.clear()
-
     def replace(self) -> None:
         if not self.out.exists():
             os.replace(self.partial, self.out)
@@ -516,6 +511,10 @@ class FolderWriter(Writer):
 class ZipWriter(FolderWriter):
     """A folder that becomes an archive: sorted, without times, the same bytes at all times."""
 
+    def __init__(self, source: Source, out: Path) -> None:
+        super().__init__(source, out)
+        self.gone = self.partial.with_name(self.partial.name + ".gone")
+
     def replace(self) -> None:
         fresh = self.out.with_name(self.out.name + ".new")
         with new_file(fresh, self.mode) as made:
@@ -527,9 +526,14 @@ class ZipWriter(FolderWriter):
                         shutil.copyfileobj(file, target)
             sync_file(made)
         os.replace(fresh, self.out)
-        Output.end(self)
+        # Half of a partial folder must not be taken up.
+        shutil.rmtree(self.gone, ignore_errors=True)
         os.replace(self.partial, self.gone)
         self.end()
+
+    def end(self) -> None:
+        shutil.rmtree(self.gone, ignore_errors=True)
+        super().end()
 
 
 def open_writer(source: Source, out: Path, *, safe: bool = False) -> Writer:
