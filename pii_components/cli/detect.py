@@ -72,9 +72,7 @@ def _found(
 ) -> Iterator[tuple[Record, Result]]:
     """YIELDS (tuple): Each record with what was found in it; the others are skips."""
     for batch in batches(iter(source), size):
-        results = iter(engine.results([item for item in batch if isinstance(item, Record)]))
-        for item in batch:
-            result = item if isinstance(item, Skip) else next(results)
+        for item, result in zip(batch, engine.results(batch), strict=True):
             if isinstance(result, Skip):
                 skips(replace(result, id="" if item.id == str(item.number) else item.id))
             elif isinstance(item, Record):

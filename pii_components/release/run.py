@@ -528,10 +528,7 @@ class Run:
                 self.vault.path.unlink()
 
     def _process(self, batch: list[Record | Skip], found: list[Result | Skip]) -> None:
-        records = [item for item in batch if isinstance(item, Record)]
-        results = iter(self._into_vault(records, found))
-        for item in batch:
-            result: Result | Skip = item if isinstance(item, Skip) else next(results)
+        for item, result in zip(batch, self._into_vault(batch, found), strict=True):
             broken = broken_rows(item) if isinstance(item, Record) else []
             if broken and self.strict:
                 result = broken[0]
@@ -585,16 +582,17 @@ class Run:
         return result
 
     def _into_vault(
-        self, records: list[Record], results: list[Result | Skip]
+        self, batch: list[Record | Skip], results: list[Result | Skip]
     ) -> list[Result | Skip]:
         """The results; a skip where the vault could not promise that the original comes back."""
         if self.vault is None:
             return results
         out: list[Result | Skip] = []
         is_file = isinstance(self.source, FileSource)  # which is called as OUTPUT is
-        for record, result in zip(records, results, strict=True):
-            kept, named = result, replace(record, id=self.writer.out.stem) if is_file else record
-            if isinstance(result, Result):
+        for record, result in zip(batch, results, strict=True):
+            kept = result
+            if isinstance(record, Record) and isinstance(result, Result):
+                named = replace(record, id=self.writer.out.stem) if is_file else record
                 try:
                     pieces = self.writer.reread(record, result.text, result.offsets)
                     release = result.release(named, self.engine.profile.scope)

@@ -91,7 +91,7 @@ def learn(config: WorkerConfig, batch: Batch) -> frozenset[bytes]:
 
 
 def results(config: WorkerConfig, batch: Batch) -> list[Result | Skip]:
-    return engine_of(config).results([item for item in batch if isinstance(item, Record)])
+    return engine_of(config).results(batch)
 
 
 def work(step: Any, config: WorkerConfig, batch: Batch) -> Any:
@@ -241,9 +241,7 @@ def release_rows(config: WorkerConfig, text: str, id: str, rows: Any) -> Any:
             records.append(Skip.of(Errors.E624, number=number, name=text, expected="a string"))
     new, codes = list[str | None](), list[str]()
     for batch in batches(iter(records), 16):
-        made = iter(results(config, batch))
-        for item in batch:
-            one = item if isinstance(item, Skip) else next(made)
+        for one in results(config, batch):
             new.append(one.text if isinstance(one, Result) else None)
             codes.append(one.code if isinstance(one, Skip) else "")
     columns = {name: rows.column(name) for name in rows.schema.names}
