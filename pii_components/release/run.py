@@ -151,14 +151,14 @@ class Place(NamedTuple):
     """Something in clear.
 
     record (int): Its number in the input.
-    start, end (int): Characters of the text of OUTPUT, end exclusive.
+    start_char, end_char (int): Characters of the text of OUTPUT, end exclusive.
     risk (str): "high": an original or a full name; "medium": a surname, or a name of the class list; "low": another name of one word, or a
         detail.
     """
 
     record: int
-    start: int
-    end: int
+    start_char: int
+    end_char: int
     risk: str
 
 
@@ -171,7 +171,7 @@ class SweepResult:
     unread (int): Not looked at, for they could not be read.
     found (list[Place]): Where, sorted by risk.
     by_risk (Counter): How many there are of each risk, listed or not.
-    common_words (tuple[int, int]): Surnames that are words, too, in the corpus; where they stand in small letters.
+    common_words (Counter): Surnames that are words, too, in the corpus; where they stand in small letters.
     """
 
     surnames: int = 0
@@ -179,7 +179,7 @@ class SweepResult:
     unread: int = 0
     found: list[Place] = field(default_factory=list)
     by_risk: Counter[str] = field(default_factory=Counter)
-    common_words: tuple[int, int] = (0, 0)
+    common_words: Counter[str] = field(default_factory=Counter)
 
     def add(self, place: Place) -> None:
         self.by_risk[place.risk] += 1
@@ -188,8 +188,6 @@ class SweepResult:
 
     def as_json(self, how: str) -> dict[str, Any]:
         """For the report; numbers only. how (str): "report" or "hide"."""
-        names = ("record", "start_char", "end_char", "risk")
-        common = dict(zip(("surnames", "in_small_letters"), self.common_words, strict=True))
         return {
             "mode": how,
             "surnames": self.surnames,
@@ -197,8 +195,8 @@ class SweepResult:
             "unread": self.unread,
             "found": self.by_risk.total(),
             "by_risk": {risk: self.by_risk[risk] for risk in RISKS},
-            "places": [dict(zip(names, place, strict=True)) for place in self.found],
-            "common_words": common,
+            "places": [place._asdict() for place in self.found],
+            "common_words": {n: self.common_words[n] for n in ("surnames", "in_small_letters")},
         }
 
 
@@ -250,6 +248,8 @@ class SweepLog(Output):
             )
             with closing(again):
                 self._look(again, surnames, originals, swept)
+            swept.found.sort(key=lambda place: (RISKS.index(place.risk), place))
+            del swept.found[MOST_LISTED:]
         return swept
 
     def _look(
@@ -267,27 +267,21 @@ class SweepLog(Output):
                 continue
             swept.documents += 1
             kept, spans = frozenset(row["k"]), [(start, end) for start, end in row["s"]]
-            places = list[Place]()
             for start, end, risk in originals.find(item.text, spans=spans, exempt=kept):
-                places.append(Place(row["n"], start, end, risk))
-                swept.add(places[-1])
+                swept.add(Place(row["n"], start, end, risk))
                 spans.append((start, end))
             for hit in surnames.find(item.text, spans=spans, exempt=kept):
-                places.append(Place(row["n"], hit.start, hit.end, MEDIUM))
+                place = Place(row["n"], hit.start, hit.end, MEDIUM)
                 if hit.lower and hit.word in surnames.alone:
-                    small[hit.word].append(places[-1])
+                    small[hit.word].append(place)
                 else:
-                    swept.add(places[-1])
-        common = list[list[Place]]()
+                    swept.add(place)
         for places in small.values():
-            if len({place.record for place in places}) > _MOST_AS_NAME:
-                common.append(places)  # it is a word here
+            if len({place.record for place in places}) > _MOST_AS_NAME:  # it is a word here
+                swept.common_words.update(surnames=1, in_small_letters=len(places))
                 continue
             for place in places:
                 swept.add(place)
-        swept.common_words = len(common), sum(map(len, common))
-        swept.found.sort(key=lambda place: (RISKS.index(place.risk), place))
-        del swept.found[MOST_LISTED:]
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         with open(self.partial, encoding="ascii") as file:
@@ -324,17 +318,18 @@ class ReviewOut(Output):
 
     def add(self, record: Record, result: Result) -> None:
         """Add a document: hashes of its texts, spans, what was replaced by what (offsets), and where in clear a part of what is hidden stands."""
+        text = record.text
+        values = _originals_of(text, result, str, surnames=True)
+        known = [*((s.start_char, s.end_char) for s in result.spans), *result.headers]
         row = {
             "n": record.number,
-            "hash": text_hash(record.text, self.key_of_texts),
+            "hash": text_hash(text, self.key_of_texts),
             "release": text_hash(result.text, self.key_of_texts),
             "spans": [astuple(replace(span, score=round(span.score, 4))) for span in result.spans],
             "edits": result.offsets.edits,
-            "length": [len(record.text), len(result.text)],
-            "parts": _parts_in_clear(record.text, result),
-            "headers": [
-                line for where in result.headers for line in shown_lines(record.text, *where)
-            ],
+            "length": [len(text), len(result.text)],
+            "parts": values.find(text, spans=known, exempt=result.names(kept=True).words()),
+            "headers": [line for where in result.headers for line in shown_lines(text, *where)],
         }
         self.file.write(json.dumps(row).encode("ascii") + b"\n")
 
@@ -345,13 +340,6 @@ def place_from(folder: Path, place: Path) -> str:
         return Path(os.path.relpath(place.resolve(), folder)).as_posix()
     except ValueError:
         return str(place.resolve())
-
-
-def _parts_in_clear(text: str, result: Result) -> list[tuple[int, int, str]]:
-    """Where in the same document something stands in clear that is a part of what is hidden: a surname, a given name, a value."""
-    values = _originals_of(text, result, str, surnames=True)
-    known = [*((s.start_char, s.end_char) for s in result.spans), *result.headers]
-    return values.find(text, spans=known, exempt=result.names(kept=True).words())
 
 
 def _originals_of(
@@ -452,7 +440,7 @@ class Run:
             for output in self.outputs.values():
                 output.stop()
             raise
-        self._since = last_save = time.monotonic()
+        self._since = time.monotonic()
         if not resume:
             self._checkpoint()
         try:
@@ -468,9 +456,8 @@ class Run:
                 self.on_progress(self.source.position())
                 if self._asked_to_stop:
                     raise KeyboardInterrupt
-                if time.monotonic() - last_save >= CHECKPOINT_SECONDS:
+                if time.monotonic() - self._since >= CHECKPOINT_SECONDS:
                     self._checkpoint()
-                    last_save = time.monotonic()
                 self._reading = True
         except BaseException:
             self._reading = False
