@@ -100,7 +100,7 @@ def _write(found: Iterable[tuple[Record, Result]], output: Output, show_text: bo
         for record, result in found:
             n += 1
             for row in _rows(record, result, show_text):
-                output.file.write(json.dumps(row, ensure_ascii=False).encode("utf-8") + b"\n")
+                output.append(json.dumps(row, ensure_ascii=False).encode("utf-8") + b"\n")
         if n:
             output.finish()
             common.tell(f"wrote '{output.out}'")

@@ -87,18 +87,26 @@ class GrowingFile:
     one made safe, if it is to be checked.
     """
 
+    mode = 0o600
     key = b""
     expected = ""
 
-    def __init__(self, path: Path, mode: int = 0o600) -> None:
-        self.path, self.mode = path, mode
+    def __init__(self, path: Path) -> None:
+        self.path = path
         self._file: BinaryIO | None = None
         self._hash = hmac.new(b"", digestmod="sha256")
 
-    def start(self, done: int | None = None, head: bytes = b"") -> None:
+    def head(self) -> bytes:
+        """What stands before the first record."""
+        return b""
+
+    def tail(self) -> bytes:
+        """What stands after the last record."""
+        return b""
+
+    def start(self, done: int | None = None) -> None:
         """Open the file.
 
-        head (bytes): Its beginning.
         done (int | None): Bytes that an earlier run made safe; None starts anew, with `head`.
         RAISES (PiiError): E513, if the file has fewer bytes, or others: it was changed since.
         """
@@ -107,7 +115,7 @@ class GrowingFile:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if done is None:
                 self._file = new_file(self.path, self.mode)
-                self.write(head)
+                self.append(self.head())
                 return
             if not self.path.is_file() or self.path.stat().st_size < done:
                 raise PiiError(Errors.E513)
@@ -124,7 +132,7 @@ class GrowingFile:
         """HMAC-SHA256 of all that was written, under the key."""
         return self._hash.hexdigest()
 
-    def write(self, data: bytes) -> None:
+    def append(self, data: bytes) -> None:
         assert self._file is not None
         with writing(self.path):
             self._file.write(data)
@@ -137,20 +145,21 @@ class GrowingFile:
         with writing(self.path):
             return sync_file(self._file)
 
-    def close(self, tail: bytes = b"") -> None:
+    def close(self) -> None:
         """Close the file at its end, when it is safe on disk."""
         if self._file is not None and not self._file.closed:
-            self.write(tail)
+            self.append(self.tail())
             self.sync()
             self._file.close()
 
-    def stop(self, tail: bytes = b"") -> None:
-        """Close the file before its end; a disk that is full may be why."""
+    def stop(self) -> None:
+        """Close the file before its end, readable; a disk that is full may be why."""
         if self._file is not None and not self._file.closed:
             with suppress(OSError), self._file as file:
-                file.write(tail)
+                file.write(self.tail())
 
     def clear(self) -> None:
+        """Remove the file."""
         self.stop()
         self.path.unlink(missing_ok=True)
 
@@ -167,43 +176,19 @@ class NewText(NamedTuple):
         return self.offsets or OffsetMap(len(record.text), len(self.text))
 
 
-class Output:
-    """What grows beside OUT, and takes its name when all is there. All methods raise E512.
+class Output(GrowingFile):
+    """What grows beside OUT, and takes its name when all is there.
 
-    mode (int): Who may read it.
     partial (Path | None): Where it grows; None for `<OUT>.partial`.
     """
 
-    bom = b""
-    mode = 0o600
-
     def __init__(self, out: Path, partial: Path | None = None) -> None:
         self.out, self.partial = out, partial or partial_path(out)
-        self.file = GrowingFile(self.partial, self.mode)
-
-    def start(self, done: int | None = None) -> None:
-        """Open the partial file. done (int | None): Bytes that an earlier run made safe; None starts anew."""
-        self.file.start(done, self.bom + self.head())
-
-    def head(self) -> bytes:
-        """What stands before the first record."""
-        return b""
-
-    def tail(self) -> bytes:
-        """What stands after the last record."""
-        return b""
-
-    def sync(self) -> int:
-        """RETURNS (int): Bytes of the partial file that are safe on disk."""
-        return self.file.sync()
-
-    def stop(self) -> None:
-        """Close the partial file before the end; it is left readable."""
-        self.file.stop(self.tail())
+        super().__init__(self.partial)
 
     def finish(self) -> None:
         """Give what was written the name OUT; if that fails, OUT is as it was."""
-        self.file.close(self.tail())
+        self.close()
         with writing(self.out):
             self.replace()
 
@@ -211,13 +196,9 @@ class Output:
         """Put the partial file in the place of OUT."""
         os.replace(self.partial, self.out)
 
-    def end(self) -> None:
-        """All is done: remove what was needed on the way."""
-        self.file.clear()
-
     def discard(self) -> None:
         """Give up: the partial file goes, OUT stays as it was."""
-        self.end()
+        self.clear()
         shutil.rmtree(self.partial, ignore_errors=True)
 
 
@@ -228,8 +209,10 @@ class Writer(Output):
 
     def __init__(self, source: Source, out: Path) -> None:
         super().__init__(out)
-        self.source, self.bom = source, source.bom
-        self.encoding = source.written_in or source.encoding
+        self.source, self.encoding = source, source.written_in or source.encoding
+
+    def head(self) -> bytes:
+        return self.source.bom
 
     def form(self, record: Record, new: NewText) -> str:
         return new.text
@@ -298,7 +281,7 @@ class Writer(Output):
         return list(zip(table.pieces()[:-1], again.pieces()[:-1], strict=True))
 
     def put(self, record: Record, data: bytes) -> None:
-        self.file.write(data)
+        self.append(data)
 
 
 class CsvRows:
@@ -331,7 +314,8 @@ class CsvWriter(Writer):
         self._rows = CsvRows(source.delimiter, source.line_end, quote_all=source.quote_all)
 
     def head(self) -> bytes:
-        return self._line(self.source.fields).encode(self.encoding, "surrogateescape")
+        line = self._line(self.source.fields)
+        return super().head() + line.encode(self.encoding, "surrogateescape")
 
     def form(self, record: Record, new: NewText) -> str:
         row = list(record.body)
@@ -359,10 +343,10 @@ class JsonWriter(JsonlWriter):
 
     def start(self, done: int | None = None) -> None:
         super().start(done)
-        self._empty = done is None or done <= len(self.source.bom) + len(self.head())
+        self._empty = done is None or done <= len(self.head())
 
     def head(self) -> bytes:
-        return "[".encode(self.encoding)
+        return super().head() + "[".encode(self.encoding)
 
     def tail(self) -> bytes:
         return "\n]\n".encode(self.encoding)
@@ -407,7 +391,7 @@ class ParquetWriter(Writer):
 
         if self._rows:
             for batch in pyarrow.Table.from_batches(self._rows).combine_chunks().to_batches():
-                self.file.write(bytes(batch.serialize()))
+                self.append(bytes(batch.serialize()))
             self._rows = []
 
     def sync(self) -> int:
@@ -449,7 +433,7 @@ class FolderWriter(Writer):
 
     def __init__(self, source: Source, out: Path) -> None:
         super().__init__(source, out)
-        self.file = GrowingFile(self.partial.with_name(self.partial.name + ".list"))
+        self.path = self.partial.with_name(self.partial.name + ".list")
 
     def start(self, done: int | None = None) -> None:
         with writing(self.partial):
@@ -458,14 +442,14 @@ class FolderWriter(Writer):
             if done is None and self.partial.is_dir():
                 shutil.rmtree(self.partial)
             self.partial.mkdir(parents=True, exist_ok=True)
-        self.file.start(done)
+        super().start(done)
         if done is not None:
             with writing(self.partial):
                 self._check()
 
     def _check(self) -> None:
         """Only what is listed stays, and it is as it was; some may have got to OUT. RAISES (PiiError): E513."""
-        listed = dict(map(json.loads, self.file.path.read_bytes().splitlines()))
+        listed = dict(map(json.loads, self.path.read_bytes().splitlines()))
         for name in files_below(self.partial)[0]:
             if name not in listed:
                 (self.partial / name).unlink()
@@ -476,7 +460,7 @@ class FolderWriter(Writer):
                 raise PiiError(Errors.E513)
 
     def _digest(self, data: bytes) -> str:
-        return hmac.new(self.file.key, data, "sha256").hexdigest()
+        return hmac.new(self.key, data, "sha256").hexdigest()
 
     def form(self, record: Record, new: NewText) -> str:
         table = table_of(record)
@@ -494,7 +478,7 @@ class FolderWriter(Writer):
                 file.write(bom + data)
                 sync_file(file)
         row = str(path.relative_to(self.partial)), self._digest(bom + data)
-        self.file.write(json.dumps(row).encode("ascii") + b"\n")
+        self.append(json.dumps(row).encode("ascii") + b"\n")
 
     def replace(self) -> None:
         if not self.out.exists():
@@ -505,7 +489,7 @@ class FolderWriter(Writer):
             for name in names:
                 os.replace(os.path.join(folder, name), target / name)
             os.rmdir(folder)
-        self.file.clear()
+        self.clear()
 
 
 class ZipWriter(FolderWriter):
@@ -529,11 +513,11 @@ class ZipWriter(FolderWriter):
         # Half of a partial folder must not be taken up.
         shutil.rmtree(self.gone, ignore_errors=True)
         os.replace(self.partial, self.gone)
-        self.end()
+        self.clear()
 
-    def end(self) -> None:
+    def clear(self) -> None:
         shutil.rmtree(self.gone, ignore_errors=True)
-        super().end()
+        super().clear()
 
 
 def open_writer(source: Source, out: Path, *, safe: bool = False) -> Writer:

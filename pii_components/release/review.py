@@ -192,7 +192,7 @@ class Decisions:
         head = b"" if self.good else json.dumps({_DECISIONS: 1}).encode() + b"\n"
         try:
             file.start(self.good if self.path.exists() else None)  # cuts off what a failure left
-            file.write(head + json.dumps(row).encode("ascii") + b"\n")
+            file.append(head + json.dumps(row).encode("ascii") + b"\n")
             self.good, self.torn = file.sync(), False
         finally:
             file.stop()

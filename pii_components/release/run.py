@@ -63,7 +63,7 @@ class LabelsOut(Output):
     def add(self, ident: str, text: str, labels: Sequence[GoldSpan]) -> None:
         """Add a document: its id, the new text, and its spans there."""
         row = {"id": ident, "text": text, "spans": labels}
-        self.file.write(json.dumps(row).encode("ascii") + b"\n")
+        self.append(json.dumps(row).encode("ascii") + b"\n")
 
     def replace(self) -> None:
         """Write the corpus in its form. RAISES (PiiError): E512."""
@@ -218,7 +218,7 @@ class SweepLog(Output):
         row["k"] = sorted(map(self.token, result.names(kept=True).words()))
         row["s"] = [[start, end] for start, end, _ in result.surrogates]
         row["w"], row["f"] = values.whole, values.first
-        self.file.write(json.dumps(row).encode("ascii") + b"\n")
+        self.append(json.dumps(row).encode("ascii") + b"\n")
 
     def replace(self) -> None:
         """It stays, until OUTPUT is there and was looked through."""
@@ -331,7 +331,7 @@ class ReviewOut(Output):
             "parts": values.find(text, spans=known, exempt=result.names(kept=True).words()),
             "headers": [line for where in result.headers for line in shown_lines(text, *where)],
         }
-        self.file.write(json.dumps(row).encode("ascii") + b"\n")
+        self.append(json.dumps(row).encode("ascii") + b"\n")
 
 
 def place_from(folder: Path, place: Path) -> str:
@@ -372,7 +372,7 @@ class MapOut(Output):
 
     def add(self, *cells: str) -> None:
         """Add a document."""
-        self.file.write(self._rows.line([*cells]).encode("utf-8", "surrogateescape"))
+        self.append(self._rows.line([*cells]).encode("utf-8", "surrogateescape"))
 
 
 def read_map(path: Path) -> list[tuple[str, str]]:
@@ -480,7 +480,7 @@ class Run:
         """When the report is written: nothing is left to be taken up."""
         state_path(self.writer.out).unlink(missing_ok=True)
         for output in self.outputs.values():
-            output.end()
+            output.clear()
 
     def _start(self, *, resume: bool) -> None:
         """Open all files, but for those that had got their names when the run was killed.
@@ -488,8 +488,8 @@ class Run:
         RAISES (PiiError): E513, if one is not what the state says.
         """
         for name, output in self.outputs.items():
-            output.file.key = self.key
-            output.file.expected = self.state.digests.get(name, "") if resume else ""
+            output.key = self.key
+            output.expected = self.state.digests.get(name, "") if resume else ""
             if output.partial.exists() or not self.state.complete:
                 output.start(self.state.safe.get(name, 0) if resume else None)
 
@@ -597,7 +597,7 @@ class Run:
         now = time.monotonic()
         self.report.seconds, self._since = self.report.seconds + now - self._since, now
         self.state.safe = {name: output.sync() for name, output in self.outputs.items()}
-        self.state.digests = {name: output.file.digest for name, output in self.outputs.items()}
+        self.state.digests = {name: output.digest for name, output in self.outputs.items()}
         self.state.report = dict(vars(self.report))
         self.state.save(state_path(self.writer.out))
 
