@@ -26,7 +26,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from ..errors import Errors, PiiError
 from ..offsets import OffsetMap
-from .record import FIELD_SEPARATOR, Record, Skip, Source, check_fields, reason_of, split_texts
+from .record import FIELD_SEPARATOR, Record, Skip, Source, check_fields, reason_of
 from .sources import decode_text, files_below, read_file, suffix_of_output
 from .tables import CsvSource, JsonBody, JsonSource, ParquetSource, safe_cell, table_of, to_csv
 
@@ -221,8 +221,11 @@ class Writer(Output):
         """RETURNS (list[tuple[str, str]]): The text of each column, old and new. RAISES (PiiError): E545."""
         if not self.source.more:
             return [(record.text, new.text)]
+        olds = record.text.split(FIELD_SEPARATOR)
+        if len(olds) != len(self.source.text_fields):
+            raise PiiError(Errors.E545, number=record.number)
         found, at, offsets = [], 0, new.moved(record)
-        for old in split_texts(record.text, len(self.source.text_fields), record.number):
+        for old in olds:
             start, end = offsets.part_to_new(at, at + len(old))
             found.append((old, new.text[start:end]))
             at += len(old) + len(FIELD_SEPARATOR)
