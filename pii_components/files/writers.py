@@ -132,6 +132,12 @@ class GrowingFile:
         """HMAC-SHA256 of all that was written, under the key."""
         return self._hash.hexdigest()
 
+    @property
+    def size(self) -> int:
+        """RETURNS (int): Bytes that were written."""
+        assert self._file is not None
+        return self._file.tell()
+
     def append(self, data: bytes) -> None:
         assert self._file is not None
         with writing(self.path):
@@ -342,12 +348,6 @@ class JsonlWriter(Writer):
 class JsonWriter(JsonlWriter):
     """An array of objects. A comma comes before each but the first, so that the array can be closed anywhere."""
 
-    _empty = True
-
-    def start(self, done: int | None = None) -> None:
-        super().start(done)
-        self._empty = done is None or done <= len(self.head())
-
     def head(self) -> bytes:
         return super().head() + "[".encode(self.encoding)
 
@@ -355,12 +355,8 @@ class JsonWriter(JsonlWriter):
         return "\n]\n".encode(self.encoding)
 
     def form(self, record: Record, new: NewText) -> str:
-        comma = "\n" if self._empty else ",\n"
-        return comma + super().form(record, new).removesuffix("\n")
-
-    def put(self, record: Record, data: bytes) -> None:
-        super().put(record, data)
-        self._empty = False
+        comma = "," if self.size > len(self.head()) else ""
+        return comma + "\n" + super().form(record, new).removesuffix("\n")
 
 
 class ParquetWriter(Writer):

@@ -121,9 +121,7 @@ class Desk:
             engine = load_engine("en_pii_edu", key=_KEY)
             for name in shipped_profiles():
                 profile = Profile.load(name)
-                for _, pipe in engine.nlp.pipeline:
-                    if hasattr(pipe, "profile"):
-                        pipe.profile = profile
+                engine.hips.profile = profile
                 result = engine.results([Record(1, "example", text)])[0]
                 after = "" if isinstance(result, Skip) else result.text
                 about = {"name": name, "about": profile.description, "after": after, "before": text}

@@ -157,25 +157,20 @@ class Decisions:
     @classmethod
     def load(cls, path: Path, *, new: bool = False) -> Self:
         """Read a file of decisions. new (bool): Whether it need not be there. RAISES (PiiError): E501; E576, if it is of another form."""
-        made = cls(path)
         if new and not path.exists():
-            return made
+            return cls(path)
         with open_binary(path) as file:
-            for number, line in enumerate(file, 1):
-                if not line.endswith(b"\n"):
-                    made.torn = True
-                    break
-                try:
-                    row = json.loads(line)
-                    if number == 1:
-                        _need(row[_DECISIONS] == 1)
-                    else:
-                        made._put(row)
-                except (ValueError, TypeError, KeyError) as err:
-                    raise PiiError(Errors.E576, path=path, option="pii-edu review") from err
-                made.good += len(line)
-        if not made.good and not new:
-            raise PiiError(Errors.E576, path=path, option="pii-edu review")
+            *lines, rest = file.read().split(b"\n")
+        made = cls(path, good=sum(map(len, lines)) + len(lines), torn=bool(rest))
+        try:
+            _need(new or bool(lines))
+            for n, row in enumerate(map(json.loads, lines)):
+                if n:
+                    made._put(row)
+                else:
+                    _need(row[_DECISIONS] == 1)
+        except (ValueError, TypeError, KeyError) as err:
+            raise PiiError(Errors.E576, path=path, option="pii-edu review") from err
         return made
 
     def append(self, do: str, at: Sequence[tuple[Any, ...]] = (), **about: Any) -> int:

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache, partial
 from importlib import import_module
-from itertools import islice, tee
+from itertools import chain, islice, tee
 from pathlib import Path
 from typing import Any
 
@@ -239,11 +239,9 @@ def release_rows(config: WorkerConfig, text: str, id: str, rows: Any) -> Any:
             records.append(Record(number, str(number), value))
         else:
             records.append(Skip.of(Errors.E624, number=number, name=text, expected="a string"))
-    new, codes = list[str | None](), list[str]()
-    for batch in batches(iter(records), 16):
-        for one in results(config, batch):
-            new.append(one.text if isinstance(one, Result) else None)
-            codes.append(one.code if isinstance(one, Skip) else "")
+    made = [*chain.from_iterable(results(config, batch) for batch in batches(iter(records), 16))]
+    new = [None if isinstance(one, Skip) else one.text for one in made]
+    codes = [one.code if isinstance(one, Skip) else "" for one in made]
     columns = {name: rows.column(name) for name in rows.schema.names}
     if id and str(columns[id].type).endswith("string"):
         safe = Ids(Source(Path(id), kind="frame", id_field=id), config.key).safe
