@@ -185,11 +185,9 @@ class Engine:
                 self.hips.observe([doc])
                 if self.threads is not None and record.thread:
                     self.threads.learn(record.thread, doc, self.profile)
-                hidden = []
-                for found in self._found(doc):
-                    if self.profile.action(found.label, found.role) != KEEP:
-                        hidden.append((found.start_char, found.end_char))
-                self.surnames.add(people_of(doc).among(hidden))
+                hidden = [found for found in self._found(doc) if found.action != KEEP]
+                places = [(found.start_char, found.end_char) for found in hidden]
+                self.surnames.add(people_of(doc).among(places))
                 del doc
 
     def _fitting(self, items: Sequence[Record | Skip]) -> list[Record]:

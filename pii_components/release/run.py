@@ -18,7 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import astuple, dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -512,7 +512,10 @@ class Run:
                 self.vault.path.unlink()
 
     def _process(self, batch: list[Record | Skip], found: list[Result | Skip]) -> None:
-        for item, result in zip(batch, self._into_vault(batch, found), strict=True):
+        if self.vault is not None:
+            found = list(map(partial(self._into_vault, self.vault), batch, found))
+            self.vault.sync()
+        for item, result in zip(batch, found, strict=True):
             broken = broken_rows(item) if isinstance(item, Record) else []
             if broken and self.strict:
                 result = broken[0]
@@ -564,29 +567,23 @@ class Run:
         return result
 
     def _into_vault(
-        self, batch: list[Record | Skip], results: list[Result | Skip]
-    ) -> list[Result | Skip]:
-        """The results; a skip where the vault could not promise that the original comes back."""
-        if self.vault is None:
-            return results
-        out: list[Result | Skip] = []
+        self, vault: Vault, record: Record | Skip, result: Result | Skip
+    ) -> Result | Skip:
+        """The result; a skip where the vault could not promise that the original comes back."""
+        if isinstance(record, Skip) or isinstance(result, Skip):
+            return result
         is_file = isinstance(self.source, FileSource)  # which is called as OUTPUT is
-        for record, result in zip(batch, results, strict=True):
-            kept = result
-            if isinstance(record, Record) and isinstance(result, Result):
-                named = replace(record, id=self.writer.out.stem) if is_file else record
-                try:
-                    pieces = self.writer.reread(record, result.text, result.offsets)
-                    release = result.release(named, self.engine.profile.scope)
-                    self.vault.append(release.as_read(pieces), sync=False)
-                except PiiError as err:
-                    if err.code not in ("E470", "E538", "E545"):
-                        raise
-                    told = PiiError(Errors.E470, document=record.number)
-                    kept = Skip(record.number, told if err.code == "E470" else err)
-            out.append(kept)
-        self.vault.sync()
-        return out
+        named = replace(record, id=self.writer.out.stem) if is_file else record
+        try:
+            pieces = self.writer.reread(record, result.text, result.offsets)
+            release = result.release(named, self.engine.profile.scope)
+            vault.append(release.as_read(pieces), sync=False)
+            return result
+        except PiiError as err:
+            if err.code not in ("E470", "E538", "E545"):
+                raise
+            told = PiiError(Errors.E470, document=record.number)
+            return Skip(record.number, told if err.code == "E470" else err)
 
     def _checkpoint(self) -> None:
         now = time.monotonic()

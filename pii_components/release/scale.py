@@ -36,6 +36,14 @@ Batch = list[Record | Skip]
 KINDS = NAME, ALONE, PAIR = (b"n", b"a", b"p")
 # How often a batch is tried, for it may kill its worker; batches on their way for each core.
 _TRIES, _AHEAD = 4, 4
+# What Spark puts on a disk is encrypted; no page shows the job, unless spark-submit says so.
+_SPARK = {
+    "spark.app.name": "pii-edu",
+    "spark.io.encryption.enabled": "true",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
 
 
 @dataclass(frozen=True)
@@ -110,8 +118,8 @@ def ray_map(n: int) -> Iterator[Callable[..., Iterator[Any]]]:
     ray = _imported("ray")
     started = not ray.is_initialized()
     if started:
-        here = {"include_dashboard": False, "num_cpus": n or None}
-        here = {} if os.environ.get("RAY_ADDRESS") else here
+        is_here = not os.environ.get("RAY_ADDRESS")
+        here = {"include_dashboard": False, "num_cpus": n or None} if is_here else {}
         ray.init(log_to_driver=False, logging_level="ERROR", **here)
     ahead = n or _AHEAD * int(ray.cluster_resources().get("CPU", 1))
     remote = ray.remote(num_cpus=1, max_retries=_TRIES - 1)(work)
@@ -139,13 +147,8 @@ def spark_map(n: int) -> Iterator[Callable[..., Iterator[Any]]]:
     if n and (active or conf.contains("spark.master")):
         what = "--workers where Spark has a master already"
         raise PiiError(Errors.E560, engine=SPARK, what=what)
-    conf.setIfMissing("spark.master", f"local[{n or '*'},{_TRIES}]")
-    conf.setIfMissing("spark.app.name", "pii-edu")
-    # What Spark puts on a disk is encrypted; no page shows the job, unless spark-submit says so.
-    conf.setIfMissing("spark.io.encryption.enabled", "true")
-    conf.setIfMissing("spark.ui.enabled", "false")
-    conf.setIfMissing("spark.ui.showConsoleProgress", "false")
-    conf.setIfMissing("spark.log.level", "ERROR")
+    for name, value in (_SPARK | {"spark.master": f"local[{n or '*'},{_TRIES}]"}).items():
+        conf.setIfMissing(name, value)
     context = (active or session.builder.config(conf=conf).getOrCreate()).sparkContext
 
     def mapped(step: Any, config: WorkerConfig, todo: Iterable[Batch]) -> Iterator[Any]:
