@@ -357,7 +357,7 @@ def clean(
             output.start()
             for (number, _), line in zip(run.kept, lines, strict=True):
                 if number not in gone:
-                    output.file.write(line)
+                    output.append(line)
         _write_json(report_path, run.as_json(whole))
         output.finish()
         if not common.global_option("quiet"):

@@ -73,9 +73,7 @@ def _found(
 ) -> Iterator[tuple[Record, Result]]:
     """YIELDS (tuple): Each record with what was found in it; the others are skips."""
     for batch in batches(iter(source), size):
-        results = iter(engine.results([item for item in batch if isinstance(item, Record)]))
-        for item in batch:
-            result = item if isinstance(item, Skip) else next(results)
+        for item, result in zip(batch, engine.results(batch), strict=True):
             if isinstance(result, Skip):
                 skips(replace(result, id="" if item.id == str(item.number) else item.id))
             elif isinstance(item, Record):
@@ -103,7 +101,7 @@ def _write(found: Iterable[tuple[Record, Result]], output: Output, show_text: bo
         for record, result in found:
             n += 1
             for row in _rows(record, result, show_text):
-                output.file.write(json.dumps(row, ensure_ascii=False).encode("utf-8") + b"\n")
+                output.append(json.dumps(row, ensure_ascii=False).encode("utf-8") + b"\n")
         if n:
             output.finish()
             common.tell(f"wrote '{output.out}'")

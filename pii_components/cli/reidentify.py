@@ -103,7 +103,7 @@ def _fields(source: Source, record: Record, old: str, entry: Entry) -> dict[str,
 def _write(source: Source, writer: Writer, vault: Vault) -> int:
     """RETURNS (int): Number of documents. Whatever goes wrong, the partial file goes, and OUTPUT stays as it was."""
     n = 0
-    writer.mode = writer.file.mode = 0o600
+    writer.mode = 0o600
     try:
         writer.start()
         for original in originals(source, vault):

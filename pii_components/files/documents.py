@@ -14,10 +14,12 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import replace
 from email import message_from_bytes, policy
 from io import BytesIO, StringIO
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any
 from zipfile import ZipFile
 
 from ..errors import Errors, PiiError, imported, reason_of
@@ -86,17 +88,6 @@ _XML_HEAD = re.compile(r"\A\s*<\?xml[^>]*\?>")
 _MAIL_HEAD = ("From", "To", "Cc", "Date", "Subject")
 
 
-class Read(NamedTuple):
-    """What was read: the text, kinds of parts that were not, pages, the encoding if it was found by its bytes, and start and end
-    of what is no header."""
-
-    text: str
-    unread: tuple[str, ...] = ()
-    pages: int = 0
-    encoding: str = ""
-    stays: tuple[tuple[int, int], ...] = ()
-
-
 def check_archive(data: bytes, number: int) -> list[str]:
     """Look at an archive before anything of it is unpacked.
 
@@ -116,7 +107,7 @@ def check_archive(data: bytes, number: int) -> list[str]:
     return [info.filename for info in infos]
 
 
-def _read_office(data: bytes, number: int, kind: str) -> Read:
+def _read_office(data: bytes, number: int, kind: str) -> Record:
     names = check_archive(data, number)
     pattern, order, main = _PARTS[kind]
     found = []
@@ -138,7 +129,7 @@ def _read_office(data: bytes, number: int, kind: str) -> Read:
             stays += [(start + len(text), end + len(text)) for start, end in inside]
             text += part
     unread = _unread(set(names) - {name for *_, name in found})
-    return Read(text, unread, stays=tuple(stays))
+    return Record(number, "", text, 0, unread=unread, stays=tuple(stays))
 
 
 def _unread(names: Iterable[str]) -> tuple[str, ...]:
@@ -206,7 +197,7 @@ def _local(element: Any) -> str:
     return str(element.tag).rpartition("}")[2]
 
 
-def _read_pdf(data: bytes, number: int, max_pages: int) -> Read:
+def _read_pdf(data: bytes, number: int, max_pages: int) -> Record:
     pypdfium2 = imported("pypdfium2", "reading .pdf", EXTRA)
     if b"%PDF" not in data[:1024]:
         raise PiiError(Errors.E657, number=number, kind=".pdf", reason="no PDF header")
@@ -222,16 +213,12 @@ def _read_pdf(data: bytes, number: int, max_pages: int) -> Read:
         raise
     if not text.strip():
         raise PiiError(Errors.E658, number=number)
-    return Read(text, pages=pages)
+    return Record(number, "", text, pages)
 
 
 def _page_text(page: Any) -> str:
-    textpage = page.get_textpage()
-    try:
+    with closing(page), closing(page.get_textpage()) as textpage:
         text = str(textpage.get_text_range())
-    finally:
-        textpage.close()
-        page.close()
     for old, new in _PDF_SIGNS:
         text = text.replace(old, new)
     return text
@@ -302,7 +289,7 @@ def _leaves(value: Any, name: str = "") -> Iterator[str]:
         yield f"{name}: {shown}" if name else shown
 
 
-def _read_mail(data: bytes, number: int) -> Read:
+def _read_mail(data: bytes, number: int) -> Record:
     message: Any = message_from_bytes(data, policy=policy.default)
     body = message.get_body(("plain", "html"))
     if body is None or not message.keys():
@@ -312,16 +299,16 @@ def _read_mail(data: bytes, number: int) -> Read:
         text = html_text(text)
     head = [f"{name}: {message[name]}" for name in _MAIL_HEAD if message[name]]
     unread = ("attachments",) * sum(1 for _ in message.iter_attachments())
-    return Read("\n".join([*head, "", text]), unread)
+    return Record(number, "", "\n".join([*head, "", text]), 0, unread=unread)
 
 
-def _read_mailbox(data: bytes, number: int) -> Read:
+def _read_mailbox(data: bytes, number: int) -> Record:
     first, *mails = re.split(rb"^From .*\r?\n", data, flags=re.MULTILINE)
     if first.strip() or not mails:
         raise PiiError(Errors.E657, number=number, kind=".mbox", reason="no line From")
     read = [_read_mail(mail, number) for mail in mails]
     unread = tuple(kind for mail in read for kind in mail.unread)
-    return Read("\n\n".join(mail.text for mail in read), unread)
+    return Record(number, "", "\n\n".join(mail.text for mail in read), 0, unread=unread)
 
 
 # How the text of a file is made of what its bytes say.
@@ -364,7 +351,7 @@ def read_document(
             declared = _CHARSET.search(data[:2048]) if kind in (".html", ".htm") else None
             encoding = declared[1].decode() if declared else encoding
             text, _, _, found = decode(data, number, encoding)
-            read = Read(_OF_TEXT[kind](text), encoding=found)
+            read = Record(number, "", _OF_TEXT[kind](text), 0, encoding=found)
     except PiiError as err:
         return Skip(number, err)
     except Exception as err:  # of what unpacks and parses: their messages quote names and text
@@ -374,16 +361,8 @@ def read_document(
         return Skip.of(Errors.E520, number=number, encoding="text")
     if not text.strip():
         return Skip.of(Errors.E530, number=number)
-    return Record(
-        number,
-        name,
-        text,
-        read.pages,
-        others,
-        unread=read.unread,
-        encoding=read.encoding,
-        stays=((0, len(text)),) if kind in _ROWS else read.stays,
-    )
+    stays = ((0, len(text)),) if kind in _ROWS else read.stays
+    return replace(read, id=name, text=text, others=others, stays=stays)
 
 
 def sheet_rows(data: bytes, number: int) -> tuple[list[list[str]], tuple[str, ...]]:

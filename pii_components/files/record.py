@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO, TextIOWrapper
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 from unicodedata import normalize
@@ -200,14 +200,6 @@ class Source:
             self.raw.close()
 
 
-def split_texts(text: str, n: int, number: int) -> list[str]:
-    """The texts that `FIELD_SEPARATOR` joins. n (int): How many there must be. RAISES (PiiError): E545, if there are more."""
-    parts = text.split(FIELD_SEPARATOR)
-    if len(parts) != n:
-        raise PiiError(Errors.E545, number=number)
-    return parts
-
-
 def has_half_pair(text: str) -> bool:
     """Whether the text holds half of a surrogate pair: bytes that could not be decoded, or a broken escape."""
     return _HALF_PAIR.search(text) is not None
@@ -317,13 +309,10 @@ def is_recognised(codec: str, asked: str) -> bool:
 
 
 def _is_utf8(head: bytes, file: BinaryIO, *, ascii_too: bool) -> bool:
-    decoder, chunk = codecs.getincrementaldecoder("utf-8")(), head
-    found = ascii_too
+    chunks, found = chain([head], iter(lambda: file.read(1 << 20), b"")), ascii_too
     try:
-        while chunk:
-            found = not decoder.decode(chunk).isascii() or found
-            chunk = file.read(1 << 20)
-        decoder.decode(b"", final=True)
+        for text in codecs.iterdecode(chunks, "utf-8"):
+            found = found or not text.isascii()
     except UnicodeDecodeError:
         return False
     return found

@@ -105,16 +105,9 @@ class FileSource(Source):
     data: bytes | None = None
 
     def __iter__(self) -> Iterator[Record | Skip]:
-        data = self.data
-        if data is None:
-            with open_binary(self.path) as file:
-                data = file.read()
-        name = self.path.stem or "-"
-        if self.kind == "txt":
-            yield decode_text(data, 1, name, encoding=self.encoding)
-        else:
-            item = read_file(data, 1, self.path.name, encoding=self.encoding)
-            yield replace(item, id=name)
+        with open_binary(self.path) if self.data is None else BytesIO(self.data) as file:
+            item = read_file(file.read(), 1, self.path.name, encoding=self.encoding)
+        yield replace(item, id=self.path.stem)
 
 
 class Archive:
@@ -180,8 +173,9 @@ class Archive:
 
 @dataclass(slots=True)
 class FolderSource(Source):
-    """A folder of texts and documents; `encoding` is the one that was asked for.
+    """A folder of texts and documents, or a .zip; `encoding` is the one that was asked for.
 
+    archive (Archive | None): The .zip, if it is one.
     files (list[str]): Paths of all files in it, sorted; those of another kind are skipped.
     done (int): Files read; those up to it are passed over.
     hidden (int): Files that no user wrote, never read.
@@ -190,6 +184,7 @@ class FolderSource(Source):
     inside (dict[str, tuple[str, str]]): Of files in a .zip that lies here: its name, and the name of the member.
     """
 
+    archive: Archive | None = None
     files: list[str] = field(default_factory=list)
     done: int = 0
     hidden: int = 0
@@ -197,7 +192,7 @@ class FolderSource(Source):
     max_pages: int = 0
     unread: dict[str, str] = field(default_factory=dict)
     inside: dict[str, tuple[str, str]] = field(default_factory=dict)
-    _opened: tuple[str, Archive] | None = None
+    _inner: tuple[str, Archive] | None = None
 
     def __iter__(self) -> Iterator[Record | Skip]:
         for number in range(self.done + 1, len(self.files) + 1):
@@ -210,7 +205,7 @@ class FolderSource(Source):
                 what = f"record {number}"
                 item = Skip.of(Errors.E501, number=number, what=what, reason=reason_of(err))
             yield item if isinstance(item, Record) else replace(item, id=name)
-        FolderSource.close(self)
+        self._close_inner()
 
     def set_files(self, names: Iterable[str]) -> None:
         """Set `files`: these, and those in each .zip among them. RAISES (PiiError): E501, E503."""
@@ -227,7 +222,7 @@ class FolderSource(Source):
             members = {f"{name}/{member}": (name, member) for member in archive.members}
             self.inside.update(members)
             self.files.extend(members)
-        FolderSource.close(self)
+        self._close_inner()
         if not any(map(self.reads, self.files)):
             if self.unread:
                 reason = next(iter(self.unread.values()))
@@ -238,19 +233,26 @@ class FolderSource(Source):
         self.size = len(self.files)
 
     def _archive(self, name: str) -> Archive:
-        if self._opened is None or self._opened[0] != name:
-            FolderSource.close(self)
-            self._opened = name, Archive(self.open_file(name))
-        return self._opened[1]
+        """A .zip that lies here; the one that was read last stays open."""
+        if self._inner is None or self._inner[0] != name:
+            self._close_inner()
+            self._inner = name, Archive(self.open_file(name))
+        return self._inner[1]
+
+    def _close_inner(self) -> None:
+        if self._inner is not None:
+            self._inner[1].close()
+            self._inner = None
 
     def close(self) -> None:
-        """Close the .zip in it that was read last."""
-        if self._opened is not None:
-            self._opened[1].close()
-            self._opened = None
+        self._close_inner()
+        if self.archive is not None:
+            self.archive.close()
 
     def open_file(self, name: str) -> BinaryIO:
         """A file that lies here. RAISES (OSError): If it cannot be read, or is a link, a pipe or a device; E654."""
+        if self.archive is not None:
+            return BytesIO(self.archive.load(name, self.done))
         size = (self.path / name).lstat().st_size if self.max_bytes else 0
         if size > self.max_bytes:
             raise PiiError(Errors.E654, number=self.done, size=size, limit=self.max_bytes)
@@ -290,20 +292,6 @@ class FolderSource(Source):
 
     def position(self) -> int:
         return self.done
-
-
-@dataclass(slots=True)
-class ZipSource(FolderSource):
-    """The same in an archive."""
-
-    archive: Any = None
-
-    def open_file(self, name: str) -> BinaryIO:
-        return BytesIO(self.archive.load(name, self.done))
-
-    def close(self) -> None:
-        FolderSource.close(self)
-        self.archive.close()
 
 
 def read_file(
@@ -377,18 +365,16 @@ def open_source(
     """
     if data is not None:
         return _open_text(path, data, encoding)
+    source = FolderSource(path=path, kind="folder", encoding=encoding, others=["(file name)"])
     if os.path.isdir(path):
-        source = FolderSource(path=path, kind="folder", encoding=encoding, others=["(file name)"])
         return _look_into(source)
     suffix = path.suffix.lower()
     open_binary(path).close()
     if suffix == ".zip":
-        source = ZipSource(
-            path=path, kind="folder", encoding=check_encoding(encoding), others=["(file name)"]
-        )
-        source.archive = Archive(path)
-        source.hidden = source.archive.hidden
-        source.set_files(source.archive.members)
+        check_encoding(encoding)
+        source.archive = archive = Archive(path)
+        source.hidden = archive.hidden
+        source.set_files(archive.members)
         return source
     if suffix in DOCUMENTS and (suffix not in JSON_SUFFIXES or is_object(path)):
         check_encoding(encoding)

@@ -33,7 +33,7 @@ from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from io import BytesIO, StringIO
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice, tee, zip_longest
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -326,22 +326,20 @@ class CsvSource(Source):
             yield from self._records(stream)
 
     def _records(self, stream: TextIO) -> Iterator[Record | Skip]:
-        """A row is held back until the next one is known: beside a broken row it does not count."""
+        """A row beside a broken one does not count."""
         self.questions, rows = without_questions(numbered_rows(stream, self.delimiter))
-        next(rows, None)  # the header
-        held: tuple[int, Record | Skip] | None = None
-        was_broken = False
-        for number, line, row in rows:
-            item = row if isinstance(row, Skip) else self._item(number - 1, line, row)
-            is_broken = isinstance(item, Skip) and item.code == "E524"
-            if held is not None:
-                yield _beside(*held) if is_broken else held[1]
-            held = line, (_beside(line, item) if was_broken else item)
-            was_broken = is_broken
-        if held is not None:
-            yield held[1]
+        texts = islice(rows, 1, None)  # without the header
+        items = ((line, self._item(number - 1, line, row)) for number, line, row in texts)
+        before, these, behind = tee(items, 3)
+        no: list[tuple[int, Any]] = [(0, None)]
+        triples = zip(chain(no, before), these, chain(islice(behind, 1, None), no))  # noqa: B905
+        for (_, last), (line, item), (_, following) in triples:
+            codes = [other.code for other in (last, following) if isinstance(other, Skip)]
+            yield _beside(line, item) if "E524" in codes else item
 
-    def _item(self, number: int, line: int, row: list[str]) -> Record | Skip:
+    def _item(self, number: int, line: int, row: list[str] | Skip) -> Record | Skip:
+        if isinstance(row, Skip):
+            return row
         if len(row) != len(self.fields):
             reason = f"{len(row)} cells where the header has {len(self.fields)}"
             return Skip.of(Errors.E524, number=number, line=line, reason=reason)
@@ -407,43 +405,32 @@ class Table:
     def pieces(self) -> list[str]:
         """RETURNS (list[str]): The text in pieces: each cell, what stands before it, and a separator behind it."""
         found = []
-        for row in self._named():
-            for name, cell in row:
-                if cell.strip():
-                    found += [*((name, ": ") if name else ()), cell, FIELD_SEPARATOR]
+        for name, cell in self._named():
+            found += [*((name, ": ") if name else ()), cell, FIELD_SEPARATOR]
         return found
 
-    def _named(self) -> Iterator[list[tuple[str, str]]]:
-        """YIELDS (list[tuple[str, str]]): For each row the names of the columns, and the cells."""
-        head, *rows = self.rows
-        yield [("", cell) for cell in head]
-        for row in rows:
-            yield list(zip_longest(head, row, fillvalue=""))[: len(row)]
+    def _named(self) -> Iterator[tuple[str, str]]:
+        """YIELDS (tuple[str, str]): The name of its column, and a cell; no empty ones. The header has no names."""
+        for n, row in enumerate(self.rows):
+            for name, cell in zip_longest(self.rows[0] if n else (), row, fillvalue=""):
+                if cell.strip():
+                    yield name, cell
 
     def cells(self) -> Iterator[tuple[int, str, str]]:
         """YIELDS (tuple[int, str, str]): Where a cell begins in the text, the name of its column, the cell; no empty ones."""
         at = 0
-        for row in self._named():
-            for name, cell in row:
-                if cell.strip():
-                    at += len(f"{name}: ") if name else 0
-                    yield at, name, cell
-                    at += len(cell) + len(FIELD_SEPARATOR)
+        for name, cell in self._named():
+            at += len(f"{name}: ") if name else 0
+            yield at, name, cell
+            at += len(cell) + len(FIELD_SEPARATOR)
 
     def with_text(self, text: str, offsets: OffsetMap) -> "Table":
         """RETURNS (Table): With what became of its text. offsets (OffsetMap): From that to the new one."""
-        places = iter(self.cells())
-        out = []
-        for row in self._named():
-            new = list[str]()
-            for _, cell in row:
-                if cell.strip():
-                    at, _, _ = next(places)
-                    start, end = offsets.part_to_new(at, at + len(cell))
-                    cell = text[start:end]
-                new.append(cell)
-            out.append(new)
-        return Table(out, self.delimiter)
+        places = (offsets.part_to_new(at, at + len(cell)) for at, _, cell in self.cells())
+        rows = []
+        for row in self.rows:
+            rows.append([text[slice(*next(places))] if cell.strip() else cell for cell in row])
+        return Table(rows, self.delimiter)
 
 
 def table_of(record: Record) -> Table | None:

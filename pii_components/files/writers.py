@@ -26,7 +26,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from ..errors import Errors, PiiError
 from ..offsets import OffsetMap
-from .record import FIELD_SEPARATOR, Record, Skip, Source, check_fields, reason_of, split_texts
+from .record import FIELD_SEPARATOR, Record, Skip, Source, check_fields, reason_of
 from .sources import decode_text, files_below, read_file, suffix_of_output
 from .tables import CsvSource, JsonBody, JsonSource, ParquetSource, safe_cell, table_of, to_csv
 
@@ -83,20 +83,28 @@ def sync_file(file: Any) -> int:
 class GrowingFile:
     """A file that can be cut off at a byte that was safe, and go on from there. All methods raise E512.
 
-    head (bytes): Its beginning. mode (int): Who may read it. key (bytes), expected (str): Of the run; the `digest` of what an earlier
+    mode (int): Who may read it. key (bytes), expected (str): Of the run; the `digest` of what an earlier
     one made safe, if it is to be checked.
     """
 
-    head = b""
+    mode = 0o600
     key = b""
     expected = ""
 
-    def __init__(self, path: Path, mode: int = 0o600) -> None:
-        self.path, self.mode = path, mode
+    def __init__(self, path: Path) -> None:
+        self.path = path
         self._file: BinaryIO | None = None
         self._hash = hmac.new(b"", digestmod="sha256")
 
-    def start(self, done: int | None = None, head: bytes = b"") -> None:
+    def head(self) -> bytes:
+        """What stands before the first record."""
+        return b""
+
+    def tail(self) -> bytes:
+        """What stands after the last record."""
+        return b""
+
+    def start(self, done: int | None = None) -> None:
         """Open the file.
 
         done (int | None): Bytes that an earlier run made safe; None starts anew, with `head`.
@@ -107,7 +115,7 @@ class GrowingFile:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if done is None:
                 self._file = new_file(self.path, self.mode)
-                self.write(head)
+                self.append(self.head())
                 return
             if not self.path.is_file() or self.path.stat().st_size < done:
                 raise PiiError(Errors.E513)
@@ -124,7 +132,13 @@ class GrowingFile:
         """HMAC-SHA256 of all that was written, under the key."""
         return self._hash.hexdigest()
 
-    def write(self, data: bytes) -> None:
+    @property
+    def size(self) -> int:
+        """RETURNS (int): Bytes that were written."""
+        assert self._file is not None
+        return self._file.tell()
+
+    def append(self, data: bytes) -> None:
         assert self._file is not None
         with writing(self.path):
             self._file.write(data)
@@ -137,20 +151,21 @@ class GrowingFile:
         with writing(self.path):
             return sync_file(self._file)
 
-    def close(self, tail: bytes = b"") -> None:
+    def close(self) -> None:
         """Close the file at its end, when it is safe on disk."""
         if self._file is not None and not self._file.closed:
-            self.write(tail)
+            self.append(self.tail())
             self.sync()
             self._file.close()
 
-    def stop(self, tail: bytes = b"") -> None:
-        """Close the file before its end; a disk that is full may be why."""
+    def stop(self) -> None:
+        """Close the file before its end, readable; a disk that is full may be why."""
         if self._file is not None and not self._file.closed:
             with suppress(OSError), self._file as file:
-                file.write(tail)
+                file.write(self.tail())
 
     def clear(self) -> None:
+        """Remove the file."""
         self.stop()
         self.path.unlink(missing_ok=True)
 
@@ -167,31 +182,19 @@ class NewText(NamedTuple):
         return self.offsets or OffsetMap(len(record.text), len(self.text))
 
 
-class Output:
-    """What grows as `<OUT>.partial`, and takes the name OUT when all is there. All methods raise E512. mode (int): Who may read it."""
+class Output(GrowingFile):
+    """What grows beside OUT, and takes its name when all is there.
 
-    bom = b""
-    mode = 0o600
+    partial (Path | None): Where it grows; None for `<OUT>.partial`.
+    """
 
-    def __init__(self, out: Path) -> None:
-        self.out, self.partial = out, partial_path(out)
-        self.file = GrowingFile(self.partial, self.mode)
-
-    def start(self, done: int | None = None) -> None:
-        """Open the partial file. done (int | None): Bytes that an earlier run made safe; None starts anew."""
-        self.file.start(done, self.bom + self.head())
-
-    def head(self) -> bytes:
-        """What stands before the first record."""
-        return b""
-
-    def tail(self) -> bytes:
-        """What stands after the last record."""
-        return b""
+    def __init__(self, out: Path, partial: Path | None = None) -> None:
+        self.out, self.partial = out, partial or partial_path(out)
+        super().__init__(self.partial)
 
     def finish(self) -> None:
         """Give what was written the name OUT; if that fails, OUT is as it was."""
-        self.file.close(self.tail())
+        self.close()
         with writing(self.out):
             self.replace()
 
@@ -199,18 +202,9 @@ class Output:
         """Put the partial file in the place of OUT."""
         os.replace(self.partial, self.out)
 
-    @property
-    def gone(self) -> Path:
-        """Where a partial folder is on its way out: half of one must not be taken up."""
-        return self.partial.with_name(self.partial.name + ".gone")
-
-    def end(self) -> None:
-        """All is done: remove what a kill has left."""
-        shutil.rmtree(self.gone, ignore_errors=True)
-
     def discard(self) -> None:
         """Give up: the partial file goes, OUT stays as it was."""
-        self.file.clear()
+        self.clear()
         shutil.rmtree(self.partial, ignore_errors=True)
 
 
@@ -221,8 +215,10 @@ class Writer(Output):
 
     def __init__(self, source: Source, out: Path) -> None:
         super().__init__(out)
-        self.source, self.bom = source, source.bom
-        self.encoding = source.written_in or source.encoding
+        self.source, self.encoding = source, source.written_in or source.encoding
+
+    def head(self) -> bytes:
+        return self.source.bom
 
     def form(self, record: Record, new: NewText) -> str:
         return new.text
@@ -231,8 +227,11 @@ class Writer(Output):
         """RETURNS (list[tuple[str, str]]): The text of each column, old and new. RAISES (PiiError): E545."""
         if not self.source.more:
             return [(record.text, new.text)]
+        olds = record.text.split(FIELD_SEPARATOR)
+        if len(olds) != len(self.source.text_fields):
+            raise PiiError(Errors.E545, number=record.number)
         found, at, offsets = [], 0, new.moved(record)
-        for old in split_texts(record.text, len(self.source.text_fields), record.number):
+        for old in olds:
             start, end = offsets.part_to_new(at, at + len(old))
             found.append((old, new.text[start:end]))
             at += len(old) + len(FIELD_SEPARATOR)
@@ -291,15 +290,7 @@ class Writer(Output):
         return list(zip(table.pieces()[:-1], again.pieces()[:-1], strict=True))
 
     def put(self, record: Record, data: bytes) -> None:
-        self.file.write(data)
-
-    def sync(self) -> int:
-        """Bytes of the partial file that are safe on disk. RAISES (PiiError): E512."""
-        return self.file.sync()
-
-    def stop(self) -> None:
-        """Close the partial file before the end; it is left readable."""
-        self.file.stop(self.tail())
+        self.append(data)
 
 
 class CsvRows:
@@ -332,7 +323,8 @@ class CsvWriter(Writer):
         self._rows = CsvRows(source.delimiter, source.line_end, quote_all=source.quote_all)
 
     def head(self) -> bytes:
-        return self._line(self.source.fields).encode(self.encoding, "surrogateescape")
+        line = self._line(self.source.fields)
+        return super().head() + line.encode(self.encoding, "surrogateescape")
 
     def form(self, record: Record, new: NewText) -> str:
         row = list(record.body)
@@ -356,25 +348,15 @@ class JsonlWriter(Writer):
 class JsonWriter(JsonlWriter):
     """An array of objects. A comma comes before each but the first, so that the array can be closed anywhere."""
 
-    _empty = True
-
-    def start(self, done: int | None = None) -> None:
-        super().start(done)
-        self._empty = done is None or done <= len(self.source.bom) + len(self.head())
-
     def head(self) -> bytes:
-        return "[".encode(self.encoding)
+        return super().head() + "[".encode(self.encoding)
 
     def tail(self) -> bytes:
         return "\n]\n".encode(self.encoding)
 
     def form(self, record: Record, new: NewText) -> str:
-        comma = "\n" if self._empty else ",\n"
-        return comma + super().form(record, new).removesuffix("\n")
-
-    def put(self, record: Record, data: bytes) -> None:
-        super().put(record, data)
-        self._empty = False
+        comma = "," if self.size > len(self.head()) else ""
+        return comma + "\n" + super().form(record, new).removesuffix("\n")
 
 
 class ParquetWriter(Writer):
@@ -408,7 +390,7 @@ class ParquetWriter(Writer):
 
         if self._rows:
             for batch in pyarrow.Table.from_batches(self._rows).combine_chunks().to_batches():
-                self.file.write(bytes(batch.serialize()))
+                self.append(bytes(batch.serialize()))
             self._rows = []
 
     def sync(self) -> int:
@@ -450,7 +432,7 @@ class FolderWriter(Writer):
 
     def __init__(self, source: Source, out: Path) -> None:
         super().__init__(source, out)
-        self.file = GrowingFile(self.partial.with_name(self.partial.name + ".list"))
+        self.path = self.partial.with_name(self.partial.name + ".list")
 
     def start(self, done: int | None = None) -> None:
         with writing(self.partial):
@@ -459,14 +441,14 @@ class FolderWriter(Writer):
             if done is None and self.partial.is_dir():
                 shutil.rmtree(self.partial)
             self.partial.mkdir(parents=True, exist_ok=True)
-        self.file.start(done)
+        super().start(done)
         if done is not None:
             with writing(self.partial):
                 self._check()
 
     def _check(self) -> None:
         """Only what is listed stays, and it is as it was; some may have got to OUT. RAISES (PiiError): E513."""
-        listed = dict(map(json.loads, self.file.path.read_bytes().splitlines()))
+        listed = dict(map(json.loads, self.path.read_bytes().splitlines()))
         for name in files_below(self.partial)[0]:
             if name not in listed:
                 (self.partial / name).unlink()
@@ -477,7 +459,7 @@ class FolderWriter(Writer):
                 raise PiiError(Errors.E513)
 
     def _digest(self, data: bytes) -> str:
-        return hmac.new(self.file.key, data, "sha256").hexdigest()
+        return hmac.new(self.key, data, "sha256").hexdigest()
 
     def form(self, record: Record, new: NewText) -> str:
         table = table_of(record)
@@ -495,11 +477,7 @@ class FolderWriter(Writer):
                 file.write(bom + data)
                 sync_file(file)
         row = str(path.relative_to(self.partial)), self._digest(bom + data)
-        self.file.write(json.dumps(row).encode("ascii") + b"\n")
-
-    def end(self) -> None:
-        super().end()
-        self.file.clear()
+        self.append(json.dumps(row).encode("ascii") + b"\n")
 
     def replace(self) -> None:
         if not self.out.exists():
@@ -510,11 +488,15 @@ class FolderWriter(Writer):
             for name in names:
                 os.replace(os.path.join(folder, name), target / name)
             os.rmdir(folder)
-        self.file.clear()
+        self.clear()
 
 
 class ZipWriter(FolderWriter):
     """A folder that becomes an archive: sorted, without times, the same bytes at all times."""
+
+    def __init__(self, source: Source, out: Path) -> None:
+        super().__init__(source, out)
+        self.gone = self.partial.with_name(self.partial.name + ".gone")
 
     def replace(self) -> None:
         fresh = self.out.with_name(self.out.name + ".new")
@@ -527,9 +509,14 @@ class ZipWriter(FolderWriter):
                         shutil.copyfileobj(file, target)
             sync_file(made)
         os.replace(fresh, self.out)
-        Output.end(self)
+        # Half of a partial folder must not be taken up.
+        shutil.rmtree(self.gone, ignore_errors=True)
         os.replace(self.partial, self.gone)
-        self.end()
+        self.clear()
+
+    def clear(self) -> None:
+        shutil.rmtree(self.gone, ignore_errors=True)
+        super().clear()
 
 
 def open_writer(source: Source, out: Path, *, safe: bool = False) -> Writer:

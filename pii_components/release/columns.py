@@ -29,7 +29,7 @@ from ..files.record import (
     header_holds_name,
     holds_name,
 )
-from ..files.sources import FolderSource, ZipSource
+from ..files.sources import FolderSource
 from ..files.tables import table_of
 from ..files.writers import check_column, renamed, value_of
 from ..labels import (
@@ -326,7 +326,8 @@ class Ids:
         self.listed = listed
         self.source, self.how, self._chance = source, how, SurrogateKey(key, "ids")
         files = source.files if isinstance(source, FolderSource) else ()
-        self.exported = isinstance(source, ZipSource) or any(map(_EXPORTED.search, files))
+        archive = getattr(source, "archive", None)
+        self.exported = archive is not None or any(map(_EXPORTED.search, files))
         if not how and (self.exported or any(holds_name(name, listed) for name in files)):
             self.how = PSEUDONYM
 

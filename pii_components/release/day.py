@@ -23,6 +23,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from ..errors import Errors, PiiError, reason_of
@@ -52,7 +53,15 @@ TODO, RUNNING, DONE, FAILED, STOPPED, STALE = (
 CHOICES, RECORD = "release.toml", "day.json"
 _DRAW = "No random sample is drawn: draw one in the review first, and review all of it. Documents shown by risk are no estimate."
 _LINES = 400  # of what a step says, at most
-_HELD = ("key", "vault", "map", "headers", "review", "report")
+# What lies in the private folder.
+_HELD = {
+    "key": "secret.key",
+    "vault": "texts.vault",
+    "map": "map.csv",
+    "headers": "headers.csv",
+    "review": "review",
+    "report": "report.json",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +161,7 @@ class Day:
 
     def place(self, name: str) -> Path:
         """RETURNS (Path): Where something private lies, one of `_HELD`."""
-        names = ("secret.key", "texts.vault", "map.csv", "headers.csv", "review", "report.json")
-        return self.folder / dict(zip(_HELD, names, strict=True))[name]
+        return self.folder / _HELD[name]
 
     @property
     def out(self) -> Path:
@@ -216,9 +224,9 @@ class Day:
     @property
     def decisions(self) -> int:
         """RETURNS (int): Decisions of the review that hold."""
-        actions = self._said().actions
-        undone = self._said().undone
-        return sum(row["do"] in VERDICTS and n not in undone for n, row in actions.items())
+        said = self._said()
+        rows = (row for n, row in said.actions.items() if n not in said.undone)
+        return sum(row["do"] in VERDICTS for row in rows)
 
     def _basis(self, step: str) -> list[Any]:
         """What a step is made of beside the choices: what the review says."""
@@ -251,17 +259,11 @@ class Day:
             )
             return DONE if any(map(said.is_reviewed, said.history)) else TODO
         kept = self.record.get(step)
-        if (
-            step in (RUN, AGAIN)
-            and kept
-            and state_path(self.out).exists()
-            and kept["code"] not in (0, 1)
-        ):
-            return STOPPED
         if kept is None:
             return TODO
         if kept["code"] not in (0, 1):
-            return FAILED
+            is_left = step in (RUN, AGAIN) and state_path(self.out).exists()
+            return STOPPED if is_left else FAILED
         then = kept["chosen"], kept.get("said", [])
         return DONE if then == (self.chosen, self._basis(step)) else STALE
 
@@ -277,10 +279,11 @@ class Day:
         return 0.0
 
 
-class Child:
-    """A step that runs, as another process. lines (list[str]): What it has said so far. since (float): Clock when it began."""
+class Child(Thread):
+    """A step that runs, as another process; the thread reads what it says. lines (list[str]): What it has said so far. since (float): Clock when it began."""
 
     def __init__(self, day: Day, step: str, arguments: list[str]) -> None:
+        super().__init__(daemon=True)
         self.day, self.step, self.since, self.first = day, step, time.monotonic(), day.progress()
         self.lines: list[str] = []
         environment = os.environ | {"PYTHONIOENCODING": "utf8", "COLUMNS": "140"}
@@ -294,7 +297,7 @@ class Child:
             env=environment,
         )
 
-    def follow(self) -> None:
+    def run(self) -> None:
         """Read what it says until it ends, and keep how it did. RAISES (PiiError): E512."""
         with self.process as process:
             for line in process.stdout or ():

@@ -10,11 +10,9 @@ from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
-from threading import Thread
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, FastAPI, Response
-from pydantic import BaseModel, Field
+from fastapi import APIRouter, Body, FastAPI, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive, Scope, Send
 
@@ -35,23 +33,7 @@ _FILES = {
     "review.css": "text/css; charset=utf-8",
 }
 Lock = Callable[[Path], AbstractContextManager[None]]
-
-
-class Given(BaseModel):
-    """Choices, as `day.Choices` has them."""
-
-    input: str = Field(max_length=4000)
-    roster: str = Field("", max_length=4000)
-    out: str = Field("", max_length=4000)
-    profile: str = Field(max_length=4000)
-    operating_point: str = Field(max_length=40)
-    run_file: str = Field("", max_length=4000)
-
-
-class Start(BaseModel):
-    """A step to begin."""
-
-    step: Literal["rehearse", "run", "again", "estimate"]
+Step = Literal["rehearse", "run", "again", "estimate"]
 
 
 class Desk:
@@ -60,7 +42,6 @@ class Desk:
     def __init__(self, day: Day, lock: Lock, key: Callable[[Day], None]) -> None:
         self.day, self.lock, self.key = day, lock, key
         self.child: Child | None = None
-        self.following: Thread | None = None
         self.opened = ExitStack()
         self.review: FastAPI | None = None
         self.examples: list[dict[str, str]] = []
@@ -73,7 +54,7 @@ class Desk:
 
     @property
     def running(self) -> Child | None:
-        return self.child if self.following and self.following.is_alive() else None
+        return self.child if self.child and self.child.is_alive() else None
 
     def open_review(self) -> None:
         """Read INPUT and OUTPUT once. RAISES (PiiError): E462, E501 to E508, E576, E578."""
@@ -95,8 +76,7 @@ class Desk:
         self.close_review()
         self.key(self.day)
         self.child = Child(self.day, step, self.day.begin(step))
-        self.following = Thread(target=self.child.follow, daemon=True)
-        self.following.start()
+        self.child.start()
 
     def refuse_while_running(self) -> None:
         if running := self.running:
@@ -107,8 +87,8 @@ class Desk:
         """Stop what runs, and let the review go."""
         if running := self.running:
             running.stop()
-        if self.following:
-            self.following.join()
+        if self.child:
+            self.child.join()
         self.close_review()
 
     def state(self) -> dict[str, Any]:
@@ -141,9 +121,7 @@ class Desk:
             engine = load_engine("en_pii_edu", key=_KEY)
             for name in shipped_profiles():
                 profile = Profile.load(name)
-                for _, pipe in engine.nlp.pipeline:
-                    if hasattr(pipe, "profile"):
-                        pipe.profile = profile
+                engine.hips.profile = profile
                 result = engine.results([Record(1, "example", text)])[0]
                 after = "" if isinstance(result, Skip) else result.text
                 about = {"name": name, "about": profile.description, "after": after, "before": text}
@@ -214,14 +192,14 @@ def _routes(desk: Desk) -> APIRouter:
         return await run_in_threadpool(desk.profiles)
 
     @router.post("/api/choices")
-    async def choose(given: Given) -> dict[str, Any]:
+    async def choose(given: dict[str, Any]) -> dict[str, Any]:
         desk.refuse_while_running()
-        desk.day.choose(given.model_dump())
+        desk.day.choose(given)
         return desk.state()
 
     @router.post("/api/start")
-    async def start(said: Start) -> dict[str, Any]:
-        desk.start(said.step)
+    async def start(step: Annotated[Step, Body(embed=True)]) -> dict[str, Any]:
+        desk.start(step)
         return desk.state()
 
     @router.post("/api/stop")

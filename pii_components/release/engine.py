@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Errors, PiiError, PiiStop
 from ..files.formats.base import GoldSpan
-from ..files.formats.tokens import from_tokens
+from ..files.formats.tokens import Tokens, from_tokens, touched_tokens
 from ..files.record import Record, Skip
 from ..files.tables import TOKEN_FIELDS, JsonBody, tokens_fit
 from ..labels import HEADER, NAME_STUDENT
@@ -81,16 +81,6 @@ def _drop_heads(doc: "Doc", told: Sequence[GoldSpan]) -> None:
         if first not in head_at or head_at[first] != head_at.get(last):
             kept.append(cand)
     write_spans(doc, kept)
-
-
-def bio(spans: Sequence[GoldSpan], doc: "Doc") -> list[str]:
-    """BIO, one per token: a token has the label of the last span that shares a character with it."""
-    out = ["O"] * len(doc)
-    for start, end, label in spans:
-        inside = [token.i for token in doc if token.idx < end and token.idx + len(token) > start]
-        for i in inside:
-            out[i] = f"I-{label}" if i > inside[0] else f"B-{label}"
-    return out
 
 
 def surrogate_pipes(nlp: "Language") -> list[str]:
@@ -192,7 +182,7 @@ class Engine:
     decisions: Mapping[str, Sequence[Decided]] = field(default_factory=dict)
     decisions_key: bytes = field(default=b"", repr=False)
 
-    def learn(self, records: Sequence[Record]) -> None:
+    def learn(self, items: Sequence[Record | Skip]) -> None:
         """Learn the names of some documents before any is processed: no surrogate will be one of them, and surnames that are
         hidden in one document are hidden in the others too, as is in its thread who is known there. What is learnt stays in memory.
 
@@ -204,46 +194,47 @@ class Engine:
 
             self.threads = Threads()
         with self._batch():
-            for record, doc in self._docs([r for r in records if self._fits(r)], self._find):
+            for record, doc in self._docs(self._fitting(items), self._find):
                 if isinstance(doc, Skip):
                     continue
                 self.hips.observe([doc])
                 if self.threads is not None and record.thread:
                     self.threads.learn(record.thread, doc, self.profile)
-                hidden = []
-                for found in self._found(doc):
-                    if self.profile.action(found.label, found.role) != KEEP:
-                        hidden.append((found.start_char, found.end_char))
-                self.surnames.add(people_of(doc).among(hidden))
+                hidden = [found for found in self._found(doc) if found.action != KEEP]
+                places = [(found.start_char, found.end_char) for found in hidden]
+                self.surnames.add(people_of(doc).among(places))
                 del doc
 
-    def _fits(self, record: Record) -> bool:
-        return bool(record.text.strip()) and len(record.text) <= self.nlp.max_length
+    def _fitting(self, items: Sequence[Record | Skip]) -> list[Record]:
+        records = [item for item in items if isinstance(item, Record) and item.text.strip()]
+        return [record for record in records if len(record.text) <= self.nlp.max_length]
 
     def learn_all(self, batches: Iterable[Sequence[Record | Skip]]) -> None:
         for batch in batches:
-            self.learn([item for item in batch if isinstance(item, Record)])
+            self.learn(batch)
 
     def stream(
         self, batches: Iterable[list[Record | Skip]]
     ) -> Iterator[tuple[list[Record | Skip], list[Result | Skip]]]:
         """YIELDS (tuple): Each batch, in order, with the `results` of its records."""
         for batch in batches:
-            yield batch, self.results([item for item in batch if isinstance(item, Record)])
+            yield batch, self.results(batch)
 
-    def results(self, records: Sequence[Record]) -> list[Result | Skip]:
-        """Process a batch of texts up to the pipeline's limit of length. RETURNS: One for each record, in order."""
+    def results(self, items: Sequence[Record | Skip]) -> list[Result | Skip]:
+        """Process a batch of texts up to the pipeline's limit of length. RETURNS: One for each item, in order; skips are as they were."""
         found: dict[int, Result | Skip] = {}
-        for record in records:
+        for record in items:
+            if isinstance(record, Skip):
+                continue
             found[record.number] = Result(text=record.text)
             if len(record.text) > self.nlp.max_length:
                 about: dict[str, Any] = {"length": len(record.text), "limit": self.nlp.max_length}
                 found[record.number] = Skip.of(Errors.E528, number=record.number, **about)
         with self._batch():
-            for record, doc in self._docs([r for r in records if self._fits(r)], self._pipe):
+            for record, doc in self._docs(self._fitting(items), self._pipe):
                 found[record.number] = doc if isinstance(doc, Skip) else self._result(record, doc)
                 del doc
-        return [found[record.number] for record in records]
+        return [item if isinstance(item, Skip) else found[item.number] for item in items]
 
     @contextmanager
     def _batch(self) -> Iterator[None]:
@@ -394,17 +385,15 @@ class Engine:
     def _fields(
         self, record: Record, text: str, gold: list[GoldSpan] | None, offsets: OffsetMap
     ) -> dict[str, Any]:
-        """Tokens of the new text, and the labels that the record had, on the new tokens."""
+        """Tokens of the new text, and the labels that the record had: of each token that of the last span that shares a character."""
         body = record.body
         if not isinstance(body, JsonBody) or "tokens" not in body.values:
             return {}
         new = self.nlp.make_doc(text)
-        fields: dict[str, Any] = {
-            "tokens": [token.text for token in new],
-            "trailing_whitespace": [bool(token.whitespace_) for token in new],
-        }
-        if gold is not None:
-            fields["labels"] = bio(moved(gold, offsets), new)
+        spans = [(*touched_tokens(new, *at), label) for *at, label in moved(gold or (), offsets)]
+        fields = Tokens(new, tuple(spans), ()).fields()
+        if gold is None:
+            del fields["labels"]
         return fields
 
 
@@ -484,11 +473,12 @@ def load_engine(
     """
     load_code(code)
     nlp = load_pipeline(model, debug=debug)
-    if operating_point and NER not in nlp.pipe_names:
-        raise PiiError(Errors.E518, model=model, factory=f"'{NER}'", what="have an operating point")
     if operating_point:
-        asked = {f"components.{NER}.operating_point": operating_point}
-        nlp = load_pipeline(model, debug=debug, config=asked)
+        if NER not in nlp.pipe_names:
+            what = "have an operating point"
+            raise PiiError(Errors.E518, model=model, factory=f"'{NER}'", what=what)
+        ner: Any = nlp.get_pipe(NER)
+        ner.operating_point = operating_point
     meta, pipes = nlp.meta, surrogate_pipes(nlp)
     engine = Engine(
         nlp=nlp,

@@ -229,18 +229,18 @@ def digest(path: Path, data: bytes | None = None, *, key: bytes = b"") -> dict[s
         opened: Any = BytesIO(data) if data is not None else open_binary(path)
         with opened as file:
             return {kind: file_digest(file, begun).hexdigest(), "bytes": file.seek(0, 2)}
-    listed, n = list[str](), 0
-    for name in files_below(path)[0]:
-        if is_hidden(name):
-            continue
-        n += 1
+    names, listed = [name for name in files_below(path)[0] if not is_hidden(name)], list[str]()
+    for name in names:
         with suppress(OSError), open_regular(path / name, follow=False) as file:
             listed.append(file_digest(file, partial(begun, name)).hexdigest())  # type: ignore[arg-type]
     total = begun()
     total.update("".join(f"{found}\n" for found in sorted(listed)).encode("ascii"))
-    out: dict[str, Any] = {"files": n, "files_not_hashed": n - len(listed)}
-    out[f"{kind}_of_list"] = total.hexdigest()
-    return out | ({"sha256_of_files": sorted(listed)} if n <= _MOST_DIGESTS and not key else {})
+    shown = len(names) <= _MOST_DIGESTS and not key
+    return {
+        "files": len(names),
+        "files_not_hashed": len(names) - len(listed),
+        f"{kind}_of_list": total.hexdigest(),
+    } | ({"sha256_of_files": sorted(listed)} if shown else {})
 
 
 def thresholds(nlp: "Language") -> dict[str, Any]:
@@ -292,10 +292,10 @@ def find_report(run: Path) -> tuple[Path, dict[str, Any]]:
     mine = (run / REPORT_NAME,) if run.is_dir() else (run, run.with_name(run.name + ".report.json"))
     for path in (*mine, beside):
         report = _read_report(path)
-        if report and path in mine:
-            return path, report
-        output = (report or {}).get("output") or {}
-        if report and run.is_file() and output.get("sha256") == digest(run)["sha256"]:
+        if report and (
+            path in mine
+            or (run.is_file() and report["output"].get("sha256") == digest(run)["sha256"])
+        ):
             return path, report
     raise PiiError(Errors.E585, path=run)
 

@@ -157,25 +157,20 @@ class Decisions:
     @classmethod
     def load(cls, path: Path, *, new: bool = False) -> Self:
         """Read a file of decisions. new (bool): Whether it need not be there. RAISES (PiiError): E501; E576, if it is of another form."""
-        made = cls(path)
         if new and not path.exists():
-            return made
+            return cls(path)
         with open_binary(path) as file:
-            for number, line in enumerate(file, 1):
-                if not line.endswith(b"\n"):
-                    made.torn = True
-                    break
-                try:
-                    row = json.loads(line)
-                    if number == 1:
-                        _need(row[_DECISIONS] == 1)
-                    else:
-                        made._put(row)
-                except (ValueError, TypeError, KeyError) as err:
-                    raise PiiError(Errors.E576, path=path, option="pii-edu review") from err
-                made.good += len(line)
-        if not made.good and not new:
-            raise PiiError(Errors.E576, path=path, option="pii-edu review")
+            *lines, rest = file.read().split(b"\n")
+        made = cls(path, good=sum(map(len, lines)) + len(lines), torn=bool(rest))
+        try:
+            _need(new or bool(lines))
+            for n, row in enumerate(map(json.loads, lines)):
+                if n:
+                    made._put(row)
+                else:
+                    _need(row[_DECISIONS] == 1)
+        except (ValueError, TypeError, KeyError) as err:
+            raise PiiError(Errors.E576, path=path, option="pii-edu review") from err
         return made
 
     def append(self, do: str, at: Sequence[tuple[Any, ...]] = (), **about: Any) -> int:
@@ -192,7 +187,7 @@ class Decisions:
         head = b"" if self.good else json.dumps({_DECISIONS: 1}).encode() + b"\n"
         try:
             file.start(self.good if self.path.exists() else None)  # cuts off what a failure left
-            file.write(head + json.dumps(row).encode("ascii") + b"\n")
+            file.append(head + json.dumps(row).encode("ascii") + b"\n")
             self.good, self.torn = file.sync(), False
         finally:
             file.stop()
@@ -465,13 +460,6 @@ class Review:
     """A run, its texts, and the decisions about it; the texts are kept in memory. Its methods may be called from several threads, those that
     write from one."""
 
-    def __init__(self, file: ReviewFile, decisions: Decisions) -> None:
-        self.file, self.decisions = file, decisions
-        self.entries: dict[int, Entry] = {}  # by risk
-        self.report = file.report()  # without it, places of the sweep are not known
-        self.swept: dict[int, list[list[Any]]] = {}
-        self._items: dict[int, list[dict[str, Any]]] = {}
-
     @classmethod
     def open(cls, path: Path, decisions: Path | None = None) -> Self:
         """Read INPUT and OUTPUT once, and put the documents in order.
@@ -480,11 +468,13 @@ class Review:
         RAISES (PiiError): E501 to E508, E576; E578, if INPUT is not what it was.
         """
         said = Decisions.load(decisions or decisions_path(path), new=True)
-        review = cls(ReviewFile(path), said)
-        review._read()
-        return review
+        return cls(ReviewFile(path), said)
 
-    def _read(self) -> None:
+    def __init__(self, file: ReviewFile, decisions: Decisions) -> None:
+        self.file, self.decisions = file, decisions
+        self.report = file.report()  # without it, places of the sweep are not known
+        self.swept: dict[int, list[list[Any]]] = {}
+        self._items: dict[int, list[dict[str, Any]]] = {}
         for p in self.report.get("sweep", {}).get("places", ()):
             place = [p["start_char"], p["end_char"], p["risk"]]
             self.swept.setdefault(p["record"], []).append(place)
@@ -501,7 +491,8 @@ class Review:
             risk += sum(1 - span[4] for span in row["spans"])
             release, sizes = released.get(row["release"]), (len(row["spans"]), len(suspects))
             entries.append(Entry(record.number, record.id, record.text, release, risk, *sizes))
-        self.entries = {e.number: e for e in sorted(entries, key=lambda e: (-e.risk, e.number))}
+        entries.sort(key=lambda entry: (-entry.risk, entry.number))
+        self.entries = {entry.number: entry for entry in entries}
         if changed := [number for number in self.file.rows if number not in self.entries]:
             raise PiiError(Errors.E578, n=len(changed), number=changed[0])
         for number, digest in self.decisions.hashes.items():

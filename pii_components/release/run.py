@@ -18,7 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import astuple, dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -29,7 +29,7 @@ from ..files.labelled import open_corpus_writer, read_corpus, write_corpus
 from ..files.record import Record, Skip, Source
 from ..files.sources import FileSource, FolderSource, open_source
 from ..files.tables import broken_rows, safe_cell
-from ..files.writers import CsvRows, GrowingFile, Writer, partial_path, replace_file, writing
+from ..files.writers import CsvRows, Output, Writer, replace_file
 from ..labels import DETAIL_LABELS, is_name
 from ..profiles import KEEP
 from ..vault.vault import Vault
@@ -48,7 +48,7 @@ _BATCH_CHARS = 400_000
 _MOST_AS_NAME = 3
 
 
-class LabelsOut(GrowingFile):
+class LabelsOut(Output):
     """`--labels-out`: rows that become the released corpus with its labels, in a form that can be trained on.
 
     out (Path): The file, whose suffix says the form.
@@ -56,26 +56,23 @@ class LabelsOut(GrowingFile):
     """
 
     def __init__(self, out: Path) -> None:
-        super().__init__(out.with_name(out.name + ".rows.jsonl"))
-        self.out, self.form = out, open_corpus_writer(out).form
-        self.tally = ReadStats()
+        super().__init__(out, out.with_name(out.name + ".rows.jsonl"))
+        self.form, self.tally = open_corpus_writer(out).form, ReadStats()
         self.skipped: list[Skip] = []
 
     def add(self, ident: str, text: str, labels: Sequence[GoldSpan]) -> None:
         """Add a document: its id, the new text, and its spans there."""
-        self.write(json.dumps({"id": ident, "text": text, "spans": labels}).encode("ascii") + b"\n")
+        row = {"id": ident, "text": text, "spans": labels}
+        self.append(json.dumps(row).encode("ascii") + b"\n")
 
-    def finish(self) -> None:
+    def replace(self) -> None:
         """Write the corpus in its form. RAISES (PiiError): E512."""
-        self.close()
-        self.skipped, settled = [], ReadStats()
-        reading: dict[str, Any] = {"text_field": "text", "id_field": "id"}
-        skip, is_empty = self.skipped.append, not self.path.stat().st_size
-        essays = read_corpus(self.path, "jsonl", on_skip=skip, tally=settled, **reading)
-        self.tally = ReadStats()
-        write_corpus(
-            () if is_empty else essays, self.out, self.form, on_skip=skip, tally=self.tally
+        settled, skip = ReadStats(), self.skipped.append
+        essays = read_corpus(
+            self.partial, "jsonl", text_field="text", id_field="id", on_skip=skip, tally=settled
         )
+        some = essays if self.partial.stat().st_size else ()
+        write_corpus(some, self.out, self.form, on_skip=skip, tally=self.tally)
         self.tally.masked += settled.masked
 
     def as_json(self) -> dict[str, Any]:
@@ -95,20 +92,18 @@ class RunState:
 
     settings (dict[str, str]): What must be the same when the run goes on: input, profile, model, ...
     key (str): Fingerprint of the key; empty for a key that was made for the run and is lost with it.
-    items (int): Records read so far; those skipped count. offset (int): Bytes of the partial file that are safe.
+    items (int): Records read so far; those skipped count.
     replace (bool): Whether an existing OUTPUT may be replaced. report (dict[str, Any]): The counts so far.
-    beside (dict[str, int]): Bytes that are safe of each file that grows beside OUTPUT (`Run.BESIDE`). digests (dict[str, str]): Of all
-    these bytes, under the key; "output" is the partial file.
+    safe (dict[str, int]): Bytes that are safe on disk of each of `Run.outputs`. digests (dict[str, str]): Of these bytes, under the key.
     complete (bool): Whether all is read and written, and only names are to be given, and the report to be made. read (float): Share of INPUT.
     """
 
     settings: dict[str, str]
     key: str = ""
     items: int = 0
-    offset: int = 0
     replace: bool = False
     report: dict[str, Any] = field(default_factory=dict)
-    beside: dict[str, int] = field(default_factory=dict)
+    safe: dict[str, int] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
     complete: bool = False
     read: float = 0.0
@@ -127,7 +122,7 @@ def load_state(path: Path) -> RunState:
     """Read what an interrupted run left. RAISES (PiiError): E513, if there is nothing, or nothing that can be read."""
     try:
         state = RunState(**json.loads(path.read_text(encoding="utf-8")))
-        if min(state.items, state.offset, *state.beside.values()) < 0:
+        if min([state.items, *state.safe.values()]) < 0:
             raise ValueError
         Report.load(state.report)
         return state
@@ -156,14 +151,14 @@ class Place(NamedTuple):
     """Something in clear.
 
     record (int): Its number in the input.
-    start, end (int): Characters of the text of OUTPUT, end exclusive.
+    start_char, end_char (int): Characters of the text of OUTPUT, end exclusive.
     risk (str): "high": an original or a full name; "medium": a surname, or a name of the class list; "low": another name of one word, or a
         detail.
     """
 
     record: int
-    start: int
-    end: int
+    start_char: int
+    end_char: int
     risk: str
 
 
@@ -176,7 +171,7 @@ class SweepResult:
     unread (int): Not looked at, for they could not be read.
     found (list[Place]): Where, sorted by risk.
     by_risk (Counter): How many there are of each risk, listed or not.
-    common_words (tuple[int, int]): Surnames that are words, too, in the corpus; where they stand in small letters.
+    common_words (Counter): Surnames that are words, too, in the corpus; where they stand in small letters.
     """
 
     surnames: int = 0
@@ -184,7 +179,7 @@ class SweepResult:
     unread: int = 0
     found: list[Place] = field(default_factory=list)
     by_risk: Counter[str] = field(default_factory=Counter)
-    common_words: tuple[int, int] = (0, 0)
+    common_words: Counter[str] = field(default_factory=Counter)
 
     def add(self, place: Place) -> None:
         self.by_risk[place.risk] += 1
@@ -193,8 +188,6 @@ class SweepResult:
 
     def as_json(self, how: str) -> dict[str, Any]:
         """For the report; numbers only. how (str): "report" or "hide"."""
-        names = ("record", "start_char", "end_char", "risk")
-        common = dict(zip(("surnames", "in_small_letters"), self.common_words, strict=True))
         return {
             "mode": how,
             "surnames": self.surnames,
@@ -202,21 +195,20 @@ class SweepResult:
             "unread": self.unread,
             "found": self.by_risk.total(),
             "by_risk": {risk: self.by_risk[risk] for risk in RISKS},
-            "places": [dict(zip(names, place, strict=True)) for place in self.found],
-            "common_words": common,
+            "places": [place._asdict() for place in self.found],
+            "common_words": {n: self.common_words[n] for n in ("surnames", "in_small_letters")},
         }
 
 
-class SweepLog(GrowingFile):
+class SweepLog(Output):
     """`--sweep`: remembers, as digests under the key of the run, what was hidden; then sweeps over OUTPUT.
 
     roster (Roster | None): Whose names are looked for, too.
     """
 
     def __init__(self, out: Path, key: bytes, *, roster: "Roster | None" = None) -> None:
-        super().__init__(out.with_name(out.name + ".sweep.jsonl"))
-        self.out, self.roster = out, roster
-        self.token = token_under(key)
+        super().__init__(out, out.with_name(out.name + ".sweep.jsonl"))
+        self.roster, self.token = roster, token_under(key)
 
     def add(self, record: Record, result: Result) -> None:
         """Add a document: its original and what became of it."""
@@ -226,12 +218,14 @@ class SweepLog(GrowingFile):
         row["k"] = sorted(map(self.token, result.names(kept=True).words()))
         row["s"] = [[start, end] for start, end, _ in result.surrogates]
         row["w"], row["f"] = values.whole, values.first
-        self.write(json.dumps(row).encode("ascii") + b"\n")
+        self.append(json.dumps(row).encode("ascii") + b"\n")
+
+    def replace(self) -> None:
+        """It stays, until OUTPUT is there and was looked through."""
 
     def sweep(self, source: Source) -> SweepResult:
         """Look in OUTPUT, which has the form of `source`, for every surname that the run has hidden anywhere: one pass over the
         rows, one over OUTPUT. RAISES (PiiError): E512, E501 to E508, if OUTPUT cannot be read."""
-        self.close()
         surnames, originals, swept = Surnames(self.token), Originals(self.token), SweepResult()
         for member in self.roster.members if self.roster is not None else ():
             originals.add_person(member.given, member.family, risk=MEDIUM)
@@ -254,6 +248,8 @@ class SweepLog(GrowingFile):
             )
             with closing(again):
                 self._look(again, surnames, originals, swept)
+            swept.found.sort(key=lambda place: (RISKS.index(place.risk), place))
+            del swept.found[MOST_LISTED:]
         return swept
 
     def _look(
@@ -271,30 +267,24 @@ class SweepLog(GrowingFile):
                 continue
             swept.documents += 1
             kept, spans = frozenset(row["k"]), [(start, end) for start, end in row["s"]]
-            places = list[Place]()
             for start, end, risk in originals.find(item.text, spans=spans, exempt=kept):
-                places.append(Place(row["n"], start, end, risk))
-                swept.add(places[-1])
+                swept.add(Place(row["n"], start, end, risk))
                 spans.append((start, end))
             for hit in surnames.find(item.text, spans=spans, exempt=kept):
-                places.append(Place(row["n"], hit.start, hit.end, MEDIUM))
+                place = Place(row["n"], hit.start, hit.end, MEDIUM)
                 if hit.lower and hit.word in surnames.alone:
-                    small[hit.word].append(places[-1])
+                    small[hit.word].append(place)
                 else:
-                    swept.add(places[-1])
-        common = list[list[Place]]()
+                    swept.add(place)
         for places in small.values():
-            if len({place.record for place in places}) > _MOST_AS_NAME:
-                common.append(places)  # it is a word here
+            if len({place.record for place in places}) > _MOST_AS_NAME:  # it is a word here
+                swept.common_words.update(surnames=1, in_small_letters=len(places))
                 continue
             for place in places:
                 swept.add(place)
-        swept.common_words = len(common), sum(map(len, common))
-        swept.found.sort(key=lambda place: (RISKS.index(place.risk), place))
-        del swept.found[MOST_LISTED:]
 
     def _rows(self) -> Iterator[dict[str, Any]]:
-        with open(self.path, encoding="ascii") as file:
+        with open(self.partial, encoding="ascii") as file:
             yield from map(json.loads, file)
 
 
@@ -309,29 +299,7 @@ def token_under(key: bytes) -> Callable[[str], str]:
     return lru_cache(maxsize=100_000)(token)
 
 
-class SidecarFile(GrowingFile):
-    """A file beside OUTPUT that grows as `<OUT>.partial`."""
-
-    def __init__(self, out: Path) -> None:
-        super().__init__(partial_path(out))
-        self.out = out
-
-    def start(self, done: int | None = None, head: bytes = b"") -> None:
-        if (
-            done is not None and self.out.exists() and not self.path.exists()
-        ):  # killed between this file's end and that of the run
-            with writing(self.path):
-                os.replace(self.out, self.path)
-        super().start(done, head)
-
-    def finish(self) -> None:
-        """Give it its name. RAISES (PiiError): E512."""
-        self.close()
-        with writing(self.out):
-            os.replace(self.path, self.out)
-
-
-class ReviewOut(SidecarFile):
+class ReviewOut(Output):
     """`--review-dir`: what `pii-edu review` shows of each document, in numbers and labels; the text stays where it is.
 
     head (Mapping[str, Any]): model, version, profile, actions, reading (options of `open_source`). key (bytes): Of the run. places (Path): input, output,
@@ -343,23 +311,27 @@ class ReviewOut(SidecarFile):
         super().__init__(out)
         self.key_of_texts = review_key(out, secret=key)
         told = {name: place_from(out.resolve().parent, place) for name, place in places.items()}
-        self.head = json.dumps({"pii_edu_review": 1, **told, **head}).encode("ascii") + b"\n"
+        self.about = {"pii_edu_review": 1, **told, **head}
+
+    def head(self) -> bytes:
+        return json.dumps(self.about).encode("ascii") + b"\n"
 
     def add(self, record: Record, result: Result) -> None:
         """Add a document: hashes of its texts, spans, what was replaced by what (offsets), and where in clear a part of what is hidden stands."""
+        text = record.text
+        values = _originals_of(text, result, str, surnames=True)
+        known = [*((s.start_char, s.end_char) for s in result.spans), *result.headers]
         row = {
             "n": record.number,
-            "hash": text_hash(record.text, self.key_of_texts),
+            "hash": text_hash(text, self.key_of_texts),
             "release": text_hash(result.text, self.key_of_texts),
             "spans": [astuple(replace(span, score=round(span.score, 4))) for span in result.spans],
             "edits": result.offsets.edits,
-            "length": [len(record.text), len(result.text)],
-            "parts": _parts_in_clear(record.text, result),
-            "headers": [
-                line for where in result.headers for line in shown_lines(record.text, *where)
-            ],
+            "length": [len(text), len(result.text)],
+            "parts": values.find(text, spans=known, exempt=result.names(kept=True).words()),
+            "headers": [line for where in result.headers for line in shown_lines(text, *where)],
         }
-        self.write(json.dumps(row).encode("ascii") + b"\n")
+        self.append(json.dumps(row).encode("ascii") + b"\n")
 
 
 def place_from(folder: Path, place: Path) -> str:
@@ -368,13 +340,6 @@ def place_from(folder: Path, place: Path) -> str:
         return Path(os.path.relpath(place.resolve(), folder)).as_posix()
     except ValueError:
         return str(place.resolve())
-
-
-def _parts_in_clear(text: str, result: Result) -> list[tuple[int, int, str]]:
-    """Where in the same document something stands in clear that is a part of what is hidden: a surname, a given name, a value."""
-    values = _originals_of(text, result, str, surnames=True)
-    known = [*((s.start_char, s.end_char) for s in result.spans), *result.headers]
-    return values.find(text, spans=known, exempt=result.names(kept=True).words())
 
 
 def _originals_of(
@@ -394,17 +359,20 @@ def _originals_of(
     return values
 
 
-class MapOut(SidecarFile):
-    """`--map`: a table of what each document was called, and is called in OUTPUT; nothing there, if it was left out. With the other `head`,
-    `--headers-out`: of the headers that were removed, with what each document was called; it holds originals."""
+class MapOut(Output):
+    """`--map`: a table of what each document was called, and is called in OUTPUT; nothing there, if it was left out. With the other `first`
+    line, `--headers-out`: of the headers that were removed, with what each document was called; it holds originals."""
 
-    def __init__(self, out: Path, head: bytes = b"in,out\n") -> None:
+    def __init__(self, out: Path, first: bytes = b"in,out\n") -> None:
         super().__init__(out)
-        self.head, self._rows = head, CsvRows(",", "\n")
+        self.first, self._rows = first, CsvRows(",", "\n")
+
+    def head(self) -> bytes:
+        return self.first
 
     def add(self, *cells: str) -> None:
         """Add a document."""
-        self.write(self._rows.line([*cells]).encode("utf-8", "surrogateescape"))
+        self.append(self._rows.line([*cells]).encode("utf-8", "surrogateescape"))
 
 
 def read_map(path: Path) -> list[tuple[str, str]]:
@@ -435,7 +403,7 @@ class Run:
     review (ReviewOut | None): Gets what was found, for people to look at.
     """
 
-    BESIDE: ClassVar = ("labels", "sweep", "map", "headers", "review")
+    WRITTEN: ClassVar = ("labels", "sweep", "map", "headers", "review", "writer")
     source: Source
     writer: Writer
     engine: Engine
@@ -455,7 +423,6 @@ class Run:
     headers: MapOut | None = None
     review: ReviewOut | None = None
     _since: float = 0.0
-    _uncommitted: bool = False
     _asked_to_stop: bool = False
     _reading: bool = False
 
@@ -464,20 +431,13 @@ class Run:
 
         resume (bool): Whether `state` and `report` come from an earlier run.
         RAISES (PiiError): E512, if writing fails; E532, if a record was skipped under `strict`. What was done stays, and can
-        be resumed.
+        be resumed from the last checkpoint.
         """
-        # Killed when OUTPUT had got its name: what is left to do is done below.
-        named = self.state.complete and not self.writer.partial.exists()
         try:
-            self._start(resume=resume, named=named)
-        except BaseException:
-            for _, rows in self._growing():
-                rows.stop()
-            raise
-        self._since = last_save = time.monotonic()
-        if not resume:
-            self._checkpoint()
-        try:
+            self._start(resume=resume)
+            self._since = time.monotonic()
+            if not resume:
+                self._checkpoint()
             self._reading = True
             if isinstance(self.source, FolderSource):
                 self.source.done = self.state.items  # what was read is not opened again
@@ -488,15 +448,17 @@ class Run:
                 self._process(batch, found)
                 self.state.read = self.source.position() / max(self.source.size, 1)
                 self.on_progress(self.source.position())
+                if self._asked_to_stop or time.monotonic() - self._since >= CHECKPOINT_SECONDS:
+                    self._checkpoint()
                 if self._asked_to_stop:
                     raise KeyboardInterrupt
-                if time.monotonic() - last_save >= CHECKPOINT_SECONDS:
-                    self._checkpoint()
-                    last_save = time.monotonic()
                 self._reading = True
         except BaseException:
             self._reading = False
-            self._leave()
+            for output in self.outputs.values():
+                output.stop()
+            if self.vault is not None:
+                self.vault.close(seal=False)
             raise
         self._reading = False
         self._checkpoint()
@@ -507,35 +469,32 @@ class Run:
             return
         self.state.complete = True
         self.state.save(state_path(self.writer.out))
-        for _, rows in self._beside():
-            if isinstance(rows, SidecarFile | LabelsOut):
-                rows.finish()
-        if not named:
-            self.writer.finish()
+        for output in self.outputs.values():
+            if output.partial.exists():
+                output.finish()
 
     def end(self) -> None:
         """When the report is written: nothing is left to be taken up."""
-        self.writer.end()
         state_path(self.writer.out).unlink(missing_ok=True)
-        for rows in (self.labels, self.sweep):
-            if rows is not None:
-                rows.clear()
+        for output in self.outputs.values():
+            output.clear()
 
-    def _start(self, *, resume: bool, named: bool) -> None:
-        """Open all files. RAISES (PiiError): E513, if one is not what the state says."""
-        for name, rows in self._growing():
-            rows.key = self.key
-            rows.expected = self.state.digests.get(name, "") if resume else ""
-        if not named:
-            self.writer.start(self.state.offset if resume else None)
-        for name, rows in self._beside():
-            rows.start(self.state.beside.get(name, 0) if resume else None, rows.head)
+    def _start(self, *, resume: bool) -> None:
+        """Open all files, but for those that had got their names when the run was killed.
 
-    def _growing(self) -> list[tuple[str, GrowingFile]]:
-        return [("output", self.writer.file), *self._beside()]
+        RAISES (PiiError): E513, if one is not what the state says.
+        """
+        for name, output in self.outputs.items():
+            output.key = self.key
+            output.expected = self.state.digests.get(name, "") if resume else ""
+            if output.partial.exists() or not self.state.complete:
+                output.start(self.state.safe.get(name, 0) if resume else None)
 
-    def _beside(self) -> list[tuple[str, GrowingFile]]:
-        return [(name, rows) for name in self.BESIDE if (rows := getattr(self, name)) is not None]
+    @property
+    def outputs(self) -> dict[str, Output]:
+        """RETURNS (dict[str, Output]): All that is written; OUTPUT gets its name last."""
+        places = [(name, getattr(self, name)) for name in self.WRITTEN]
+        return {name: output for name, output in places if output is not None}
 
     def stop(self) -> None:
         """For a signal's handler: stop at once while texts are read, since a batch can take minutes; else when the batch is written."""
@@ -546,27 +505,25 @@ class Run:
     def discard(self) -> None:
         """Remove what a run wrote that is refused."""
         with suppress(OSError):
-            self.writer.discard()
             state_path(self.writer.out).unlink(missing_ok=True)
-            for _, rows in self._beside():
-                rows.clear()
+            for output in self.outputs.values():
+                output.discard()
             if self.vault is not None and not self.vault.documents:
                 self.vault.path.unlink()
 
     def _process(self, batch: list[Record | Skip], found: list[Result | Skip]) -> None:
-        records = [item for item in batch if isinstance(item, Record)]
-        results = iter(self._into_vault(records, found))
-        for item in batch:
-            result: Result | Skip = item if isinstance(item, Skip) else next(results)
+        if self.vault is not None:
+            found = list(map(partial(self._into_vault, self.vault), batch, found))
+            self.vault.sync()
+        for item, result in zip(batch, found, strict=True):
             broken = broken_rows(item) if isinstance(item, Record) else []
             if broken and self.strict:
                 result = broken[0]
             if isinstance(item, Record) and isinstance(result, Result):
-                self._uncommitted = True  # what is on disk and what is counted differ from here ...
                 result = self._write(item, result)
             if isinstance(result, Skip):
                 if self.strict:
-                    self._uncommitted = False
+                    self._checkpoint()
                     raise PiiError(Errors.E532, skip=result.error)
                 ident = item.id if item.id != str(item.number) else ""
                 result = replace(result, id=self.safe_id(ident, left_out=True) if ident else "")
@@ -583,7 +540,6 @@ class Run:
             if self.map is not None:
                 self.map.add(self.source.name_of(item), "" if isinstance(result, Skip) else item.id)
             self.state.items += 1
-            self._uncommitted = False  # ... to here
 
     def _write(self, record: Record, result: Result) -> Result | Skip:
         try:
@@ -611,48 +567,31 @@ class Run:
         return result
 
     def _into_vault(
-        self, records: list[Record], results: list[Result | Skip]
-    ) -> list[Result | Skip]:
-        """The results; a skip where the vault could not promise that the original comes back."""
-        if self.vault is None:
-            return results
-        out: list[Result | Skip] = []
+        self, vault: Vault, record: Record | Skip, result: Result | Skip
+    ) -> Result | Skip:
+        """The result; a skip where the vault could not promise that the original comes back."""
+        if isinstance(record, Skip) or isinstance(result, Skip):
+            return result
         is_file = isinstance(self.source, FileSource)  # which is called as OUTPUT is
-        for record, result in zip(records, results, strict=True):
-            kept, named = result, replace(record, id=self.writer.out.stem) if is_file else record
-            if isinstance(result, Result):
-                try:
-                    pieces = self.writer.reread(record, result.text, result.offsets)
-                    release = result.release(named, self.engine.profile.scope)
-                    self.vault.append(release.as_read(pieces), sync=False)
-                except PiiError as err:
-                    if err.code not in ("E470", "E538", "E545"):
-                        raise
-                    told = PiiError(Errors.E470, document=record.number)
-                    kept = Skip(record.number, told if err.code == "E470" else err)
-            out.append(kept)
-        self.vault.sync()
-        return out
+        named = replace(record, id=self.writer.out.stem) if is_file else record
+        try:
+            pieces = self.writer.reread(record, result.text, result.offsets)
+            release = result.release(named, self.engine.profile.scope)
+            vault.append(release.as_read(pieces), sync=False)
+            return result
+        except PiiError as err:
+            if err.code not in ("E470", "E538", "E545"):
+                raise
+            told = PiiError(Errors.E470, document=record.number)
+            return Skip(record.number, told if err.code == "E470" else err)
 
     def _checkpoint(self) -> None:
         now = time.monotonic()
         self.report.seconds, self._since = self.report.seconds + now - self._since, now
-        self.state.offset = self.writer.sync()
-        self.state.beside = {name: rows.sync() for name, rows in self._beside()}
-        self.state.digests = {name: rows.digest for name, rows in self._growing()}
+        self.state.safe = {name: output.sync() for name, output in self.outputs.items()}
+        self.state.digests = {name: output.digest for name, output in self.outputs.items()}
         self.state.report = dict(vars(self.report))
         self.state.save(state_path(self.writer.out))
-
-    def _leave(self) -> None:
-        """Save what can be saved. Where a record is written and not counted, the state that was saved before holds."""
-        if not self._uncommitted:
-            with suppress(PiiError):  # the reason for leaving matters more
-                self._checkpoint()
-        self.writer.stop()
-        for _, rows in self._beside():
-            rows.stop()
-        if self.vault is not None:
-            self.vault.close(seal=False)
 
 
 def batches(items: Iterator[Record | Skip], size: int) -> Iterator[list[Record | Skip]]:

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache, partial
 from importlib import import_module
-from itertools import islice, tee
+from itertools import chain, islice, tee
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,14 @@ Batch = list[Record | Skip]
 KINDS = NAME, ALONE, PAIR = (b"n", b"a", b"p")
 # How often a batch is tried, for it may kill its worker; batches on their way for each core.
 _TRIES, _AHEAD = 4, 4
+# What Spark puts on a disk is encrypted; no page shows the job, unless spark-submit says so.
+_SPARK = {
+    "spark.app.name": "pii-edu",
+    "spark.io.encryption.enabled": "true",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
 
 
 @dataclass(frozen=True)
@@ -91,7 +99,7 @@ def learn(config: WorkerConfig, batch: Batch) -> frozenset[bytes]:
 
 
 def results(config: WorkerConfig, batch: Batch) -> list[Result | Skip]:
-    return engine_of(config).results([item for item in batch if isinstance(item, Record)])
+    return engine_of(config).results(batch)
 
 
 def work(step: Any, config: WorkerConfig, batch: Batch) -> Any:
@@ -110,8 +118,8 @@ def ray_map(n: int) -> Iterator[Callable[..., Iterator[Any]]]:
     ray = _imported("ray")
     started = not ray.is_initialized()
     if started:
-        here = {"include_dashboard": False, "num_cpus": n or None}
-        here = {} if os.environ.get("RAY_ADDRESS") else here
+        is_here = not os.environ.get("RAY_ADDRESS")
+        here = {"include_dashboard": False, "num_cpus": n or None} if is_here else {}
         ray.init(log_to_driver=False, logging_level="ERROR", **here)
     ahead = n or _AHEAD * int(ray.cluster_resources().get("CPU", 1))
     remote = ray.remote(num_cpus=1, max_retries=_TRIES - 1)(work)
@@ -139,13 +147,8 @@ def spark_map(n: int) -> Iterator[Callable[..., Iterator[Any]]]:
     if n and (active or conf.contains("spark.master")):
         what = "--workers where Spark has a master already"
         raise PiiError(Errors.E560, engine=SPARK, what=what)
-    conf.setIfMissing("spark.master", f"local[{n or '*'},{_TRIES}]")
-    conf.setIfMissing("spark.app.name", "pii-edu")
-    # What Spark puts on a disk is encrypted; no page shows the job, unless spark-submit says so.
-    conf.setIfMissing("spark.io.encryption.enabled", "true")
-    conf.setIfMissing("spark.ui.enabled", "false")
-    conf.setIfMissing("spark.ui.showConsoleProgress", "false")
-    conf.setIfMissing("spark.log.level", "ERROR")
+    for name, value in (_SPARK | {"spark.master": f"local[{n or '*'},{_TRIES}]"}).items():
+        conf.setIfMissing(name, value)
     context = (active or session.builder.config(conf=conf).getOrCreate()).sparkContext
 
     def mapped(step: Any, config: WorkerConfig, todo: Iterable[Batch]) -> Iterator[Any]:
@@ -239,13 +242,9 @@ def release_rows(config: WorkerConfig, text: str, id: str, rows: Any) -> Any:
             records.append(Record(number, str(number), value))
         else:
             records.append(Skip.of(Errors.E624, number=number, name=text, expected="a string"))
-    new, codes = list[str | None](), list[str]()
-    for batch in batches(iter(records), 16):
-        made = iter(results(config, batch))
-        for item in batch:
-            one = item if isinstance(item, Skip) else next(made)
-            new.append(one.text if isinstance(one, Result) else None)
-            codes.append(one.code if isinstance(one, Skip) else "")
+    made = [*chain.from_iterable(results(config, batch) for batch in batches(iter(records), 16))]
+    new = [None if isinstance(one, Skip) else one.text for one in made]
+    codes = [one.code if isinstance(one, Skip) else "" for one in made]
     columns = {name: rows.column(name) for name in rows.schema.names}
     if id and str(columns[id].type).endswith("string"):
         safe = Ids(Source(Path(id), kind="frame", id_field=id), config.key).safe

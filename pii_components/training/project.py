@@ -146,7 +146,7 @@ def write_project(folder: Path, project: Project) -> None:
     for name, docs in (("train", project.train), ("dev", project.dev)):
         out = Output(folder / "corpus" / f"{name}.spacy")
         out.start()
-        out.file.write(DocBin(attrs=["ORTH"], store_user_data=True, docs=docs).to_bytes())
+        out.append(DocBin(attrs=["ORTH"], store_user_data=True, docs=docs).to_bytes())
         out.finish()
     frozen = ("transformer", *_FROZEN) if project.depth == HEADS else _FROZEN
     # Others that a label may be were looked for, too.

@@ -34,11 +34,12 @@ import warnings
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import astuple, dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from ..errors import Errors, PiiError, PiiWarning, Warnings, reason_of
 from ..offsets import Edit, OffsetMap, Replacement, apply_replacements
@@ -56,31 +57,25 @@ _HEAD = 4 + 8 + _MAC
 _FIXED = len(MAGIC) + 2 + 2
 
 
-class Header(NamedTuple):
-    """The header of a vault: all its bytes, and what it says of the keys."""
-
-    raw: bytes
-    lock: dict[str, Any]
-
-
 class Frame(NamedTuple):
     """A record in the file.
 
     number (int): From 0.
     start (int), end (int): Its bytes, end exclusive.
-    before (bytes): Tag of the record before it.
-    tag (bytes): Its own tag.
+    bound (bytes): What its tag covers besides its content.
     """
 
     number: int
     start: int
     end: int
-    before: bytes
-    tag: bytes
+    bound: bytes
 
 
-def read_header(file: BinaryIO, path: Path) -> Header:
-    """The header, before anything is known of a key. RAISES (PiiError): E451, if it is none, or of another version."""
+def read_header(file: BinaryIO, path: Path) -> tuple[bytes, dict[str, Any]]:
+    """RETURNS (tuple): All bytes of the header, and what it says of the keys, before anything is known of a key.
+
+    RAISES (PiiError): E451, if it is none, or of another version.
+    """
     fixed = file.read(_FIXED)
     if len(fixed) < _FIXED or not fixed.startswith(MAGIC):
         raise PiiError(Errors.E451, path=path, reason="how it begins")
@@ -94,33 +89,35 @@ def read_header(file: BinaryIO, path: Path) -> Header:
             raise ValueError
     except (ValueError, TypeError, KeyError, RecursionError):
         raise PiiError(Errors.E451, path=path, reason="what it says of its keys") from None
-    return Header(fixed + text + mac, lock)
+    return fixed + text + mac, lock
 
 
 class Chain:
     """Makes and reads records, each of which belongs behind the one before.
 
+    header (bytes): Of the file.
     path (Path): For messages.
     torn (bool): Whether the file that was read ends inside a record.
     """
 
     torn = False
 
-    def __init__(self, header: Header, keys: Keys, path: Path) -> None:
+    def __init__(self, header: bytes, keys: Keys, path: Path) -> None:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         self._aead, self._keys, self.path = AESGCM(keys.records), keys, path
-        self._base = hashlib.sha256(header.raw).digest()
-        self.start = len(header.raw)
-        self.number, self.tag = 0, header.raw[-_MAC:]
+        self._base = hashlib.sha256(header).digest()
+        self.start = len(header)
+        self.number, self.tag = 0, header[-_MAC:]
 
-    def seal(self, data: bytes) -> bytes:
-        """A record with this content, to stand behind the last one; the chain goes on from it."""
+    def seal(self, data: bytes) -> tuple[bytes, bytes]:
+        """RETURNS (tuple[bytes, bytes]): A record with this content, to stand behind the last one, and what its tag covers besides; the chain goes
+        on from it."""
         bound, head = self._bound(_NONCE + len(data) + _TAG)
         nonce = os.urandom(_NONCE)
         body = nonce + self._aead.encrypt(nonce, data, bound)
         self.number, self.tag = self.number + 1, body[-_TAG:]
-        return head + body
+        return head + body, bound
 
     def read(self, file: BinaryIO) -> Iterator[tuple[Frame, bytes]]:
         """Read and check all records from the first on, up to a torn one; the chain stands behind the last one then.
@@ -147,30 +144,23 @@ class Chain:
                 if self.torn:
                     return
                 raise PiiError(Errors.E457, path=self.path, record=self.number)
-            frame = Frame(self.number, pos, end, self.tag, body[-_TAG:])
-            self.tag = frame.tag
-            yield frame, data
+            self.tag = body[-_TAG:]
+            yield Frame(self.number, pos, end, bound), data
             self.number += 1
             pos = end
 
     def again(self, file: BinaryIO, frame: Frame) -> bytes:
         """RETURNS (bytes): The content of a record that was read before."""
-        file.seek(frame.start)
-        raw = file.read(frame.end - frame.start)
-        bound, head = self._bound(len(raw) - _HEAD, frame)
-        data = self._open(raw[_HEAD:], bound) if raw[:_HEAD] == head else None
+        file.seek(frame.start + _HEAD)
+        data = self._open(file.read(frame.end - frame.start - _HEAD), frame.bound)
         if data is None:
             raise PiiError(Errors.E457, path=self.path, record=frame.number)
         return data
 
-    def _bound(self, length: int, frame: Frame | None = None) -> tuple[bytes, bytes]:
-        """What the tag of a record covers besides its content, and what stands before its content.
-
-        frame (Frame | None): A record that was read before; None for the next one.
-        """
-        number, before = (frame.number, frame.before) if frame else (self.number, self.tag)
-        plain = length.to_bytes(4, "big") + number.to_bytes(8, "big")
-        bound = self._base + plain + before
+    def _bound(self, length: int) -> tuple[bytes, bytes]:
+        """What the tag of the next record covers besides its content, and what stands before its content."""
+        plain = length.to_bytes(4, "big") + self.number.to_bytes(8, "big")
+        bound = self._base + plain + self.tag
         return bound, plain + _sign(self._keys, b"record", bound)
 
     def _open(self, body: bytes, bound: bytes) -> bytes | None:
@@ -356,23 +346,21 @@ def unpack_tokens(old: str, packed: Mapping[str, Any]) -> dict[str, Any]:
         at += length + space
     fields: dict[str, Any] = {"tokens": tokens, "trailing_whitespace": spaces}
     if "labels" in packed:
-        fields["labels"] = ["O"] * len(tokens)
-        for i, label in packed["labels"]:
-            fields["labels"][i] = label
+        labels = dict(packed["labels"])
+        fields["labels"] = [labels.get(i, "O") for i in range(len(tokens))]
     return fields
 
 
-class Vault:
+class Vault(AbstractContextManager["Vault"]):
     """An open vault; see `create` and `open`. Not for several threads at a time.
 
     path (Path): The file. writing (bool): Whether documents can be added. id_field (str): The column in which IDs became pseudonyms."""
 
     def __init__(
-        self, path: Path, file: BinaryIO, header: Header, chain: Chain, *, writing: bool
+        self, path: Path, file: BinaryIO, lock: dict[str, Any], chain: Chain, *, writing: bool
     ) -> None:
         self.path, self.writing = path, writing
-        self.key_id = str(header.lock["key_id"])
-        self.vault_id = str(header.lock["salt"])[:16]
+        self.key_id, self.vault_id = str(lock["key_id"]), str(lock["salt"])[:16]
         self.id_field = ""
         self.seals: list[str] = []
         self.sealed = False
@@ -402,22 +390,19 @@ class Vault:
         keys, lock = new_lock(key, scrypt_n=scrypt_n)
         text = json.dumps({"cipher": CIPHER, **lock}, sort_keys=True).encode("ascii")
         raw = MAGIC + VERSION.to_bytes(2, "big") + len(text).to_bytes(2, "big") + text
-        header = Header(raw + _sign(keys, b"header", raw), lock)
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        with refusals(path, "written"):
+        header = raw + _sign(keys, b"header", raw)
+        with ExitStack() as stack, refusals(path, "written"):
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
-                file = os.fdopen(os.open(path, flags, 0o600), "r+b")
+                file: BinaryIO = open(path, "x+b", opener=partial(os.open, mode=0o600))  # noqa: SIM115
             except FileExistsError as err:
                 raise PiiError(Errors.E510, what=f"'{path}'") from err
-            vault = cls(path, file, header, Chain(header, keys, path), writing=True)
-            try:
-                vault._lock()
-                file.write(header.raw)
-                vault._begin(like._digest_key if like else b"")
-            except OSError:
-                file.close()
-                raise
+            stack.callback(file.close)
+            vault = cls(path, file, lock, Chain(header, keys, path), writing=True)
+            vault._lock()
+            file.write(header)
+            vault._begin(like._digest_key if like else b"")
+            stack.pop_all()
         return vault
 
     @classmethod
@@ -435,12 +420,11 @@ class Vault:
             file: BinaryIO = open(path, "r+b" if write else "rb")  # noqa: SIM115  (the vault closes it)
         with ExitStack() as stack, refusals(path, "read"):
             stack.callback(file.close)
-            header = read_header(file, path)
-            keys = unlock(key, header.lock, path=path)
-            signed, mac = header.raw[:-_MAC], header.raw[-_MAC:]
-            if not hmac.compare_digest(_sign(keys, b"header", signed), mac):
+            header, lock = read_header(file, path)
+            keys = unlock(key, lock, path=path)
+            if not hmac.compare_digest(_sign(keys, b"header", header[:-_MAC]), header[-_MAC:]):
                 raise PiiError(Errors.E451, path=path, reason="it was changed")
-            vault = cls(path, file, header, Chain(header, keys, path), writing=write)
+            vault = cls(path, file, lock, Chain(header, keys, path), writing=write)
             if write:
                 vault._lock()
             vault._scan(unfinished=unfinished)
@@ -483,9 +467,6 @@ class Vault:
         finally:
             self._file.close()
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(
         self,
         kind: type[BaseException] | None,
@@ -525,9 +506,7 @@ class Vault:
         data = entry.to_bytes()
         if hashlib.sha256(data).digest() in self._contents:
             return False
-        before, number, start = self._chain.tag, self._chain.number, self._end
-        self._write(data)
-        self._note(entry, data, Frame(number, start, self._end, before, self._chain.tag))
+        self._note(entry, data, self._write(data))
         return True
 
     def find(
@@ -591,7 +570,7 @@ class Vault:
             raise PiiError(Errors.E462, path=self.path)
 
     def _begin(self, digest_key: bytes = b"") -> None:
-        self._digest_key = digest_key or self._digest_key or secrets.token_bytes(32)
+        self._digest_key = digest_key or secrets.token_bytes(32)
         self._write(json.dumps({"vault": {"digest_key": self._digest_key.hex()}}).encode("ascii"))
         self.sync()
         fsync_folder(self.path.parent)
@@ -621,7 +600,7 @@ class Vault:
             if kind == "vault" and frame.number == 0:
                 self._digest_key = bytes.fromhex(value["digest_key"])
             elif kind == "seal" and value["documents"] == self.documents:
-                self.seals.append(frame.tag.hex())
+                self.seals.append(self.head)
             elif kind == "document" and self._digest_key:
                 self._note(Entry.from_dict(value), data, frame)
             else:
@@ -641,15 +620,17 @@ class Vault:
             self._file.flush()
         return Entry.from_dict(json.loads(self._chain.again(self._file, frame))["document"])
 
-    def _write(self, data: bytes) -> None:
-        record = self._chain.seal(data)
+    def _write(self, data: bytes) -> Frame:
+        number, start = self._chain.number, self._end
+        record, bound = self._chain.seal(data)
         # Should this fail, disk and memory differ: the next one to open it puts it right.
         self.writing = False
         with refusals(self.path, "written"):
-            self._file.seek(max(self._end, self._chain.start))
+            self._file.seek(start)
             self._file.write(record)
         self.writing = True
         self._end += len(record)
+        return Frame(number, start, self._end, bound)
 
     def _check(self, *, writing: bool = False) -> None:
         if self._file.closed or (writing and not self.writing):
@@ -695,7 +676,7 @@ def reidentify(
 def vault_kind(path: str | Path) -> str:
     """ "key" or "passphrase": what opens a vault. RAISES (PiiError): E450, E451."""
     with refusals(Path(path), "opened"), open(path, "rb") as file:
-        return kind_of(read_header(file, Path(path)).lock, path=Path(path))
+        return kind_of(read_header(file, Path(path))[1], path=Path(path))
 
 
 # Care of a vault: what is in it, is it whole, a new key.
@@ -705,21 +686,21 @@ def info(path: str | Path, key: VaultKey) -> dict[str, Any]:
     """What a vault says of itself, without text, ids or names. One whose session was not closed is read too.
 
     RETURNS (dict[str, Any]): vault, key id, what opens it, bytes, whether it is closed, sessions, documents, spans per label, head."""
-    path = Path(path)
-    with refusals(path, "opened"), open(path, "rb") as file:
-        lock = read_header(file, path).lock
-    said = {
-        "vault": lock["salt"][:16],
-        "key_id": lock.get("key_id"),
-        "opens_with": kind_of(lock, path=path),
-        "bytes": path.stat().st_size,
-    }
     labels: Counter[str] = Counter()
     with Vault.open(path, key, unfinished=True) as vault:
         for entry in vault.entries():
             labels.update(hidden.label or "(no label)" for hidden in entry.hidden)
-        said |= {"closed": vault.sealed, "sessions": len(vault.seals), "documents": vault.documents}
-        return said | {"spans": dict(sorted(labels.items())), "head": vault.head}
+    return {
+        "vault": vault.vault_id,
+        "key_id": vault.key_id,
+        "opens_with": key.kind,
+        "bytes": vault.path.stat().st_size,
+        "closed": vault.sealed,
+        "sessions": len(vault.seals),
+        "documents": vault.documents,
+        "spans": dict(sorted(labels.items())),
+        "head": vault.head,
+    }
 
 
 def verify(

@@ -316,7 +316,7 @@ class CorpusWriter(Output):
         raise NotImplementedError
 
     def put(self, data: Any) -> None:
-        self.file.write(data)
+        self.append(data)
 
 
 class LinesWriter(CorpusWriter):

@@ -107,11 +107,11 @@ def tokenize(essay: LabelledText, *, number: int, tally: ReadStats) -> Tokens:
     masked = [
         stretch
         for start, end in essay.masked
-        if (stretch := _touched(doc, start, end))[0] < stretch[1]
+        if (stretch := touched_tokens(doc, start, end))[0] < stretch[1]
     ]
     rest = list(masked)
     for span in essay.spans:
-        first, last = _touched(doc, span[0], span[1])
+        first, last = touched_tokens(doc, span[0], span[1])
         if first == last:
             # Only a space between two tokens is labelled: the tokens beside it are masked.
             rest.append((max(first - 1, 0), min(last + 1, len(doc))))
@@ -140,7 +140,7 @@ def _characters(doc: "Doc", first: int, last: int) -> CharSpan:
     return doc[first].idx, doc[last - 1].idx + len(doc[last - 1])
 
 
-def _touched(doc: "Doc", start: int, end: int) -> CharSpan:
+def touched_tokens(doc: "Doc", start: int, end: int) -> CharSpan:
     """First and last token (exclusive) that share a character with [start, end); empty if there is none."""
     tokens = range(len(doc))
     first = bisect_right(tokens, start, key=lambda i: doc[i].idx + len(doc[i]))
