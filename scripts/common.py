@@ -82,6 +82,11 @@ def publish(
     return made
 
 
+def lines_of(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """RETURNS (list[str]): A table of Markdown, line by line."""
+    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+
+
 def make_pdf(*pages: str, locked: bool = False) -> bytes:
     """The bytes of a PDF. pages (str): Texts of Western letters. locked (bool): Whether it asks for a password, which nobody has."""
     objects = [

@@ -24,7 +24,7 @@ from pii_components.cli.common import guard
 from pii_components.evaluate import metrics
 from pii_components.evaluate.gold import Entity, GoldDocument, Run
 from pii_components.evaluate.metrics import rate, resample
-from pii_components.evaluate.report import cell, lines_of, plain
+from pii_components.evaluate.report import cell, plain
 from pii_components.evaluate.systems import parse_systems, run_spec
 from pii_components.labels import CHARACTER, CITED, NAME_STUDENT, role_of
 from pii_components.llm.models import TOKENS_A_WORD, Prices
@@ -197,7 +197,7 @@ def table(report: dict[str, Any]) -> list[str]:
         f"{data['attacks']} essays that give orders: {support['support']} private mentions, {support['cited_support']} of cited "
         f"people, {support['characters_support']} of characters; intervals of 95 %, bootstrap over essays."
     )
-    return [*lines_of(heads.split("|"), rows), "", told]
+    return [*common.lines_of(heads.split("|"), rows), "", told]
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
 from typing import Any
 
 from ..names.table import REGIONS, NameTable
@@ -21,9 +19,8 @@ from ..surrogates.values import Context, Generator
 from .noise import fill_pattern
 from .templates import DETAILS, Slot, read_tables
 
-# Names by gender and culture: the ten groups that the JEDM paper measures (seeds/gpt4omini_jedm.txt, section 3.6).
-
-# Region of the UN (ISO 3166, lukes/ISO-3166-Countries-with-Regional-Codes) -> its countries that names-dataset has.
+# Cultures of the JEDM paper (seeds/gpt4omini_jedm.txt, section 3.6): region of the UN (ISO 3166,
+# lukes/ISO-3166-Countries-with-Regional-Codes) -> its countries that names-dataset has.
 CULTURES: dict[str, str] = {
     "Africa": "AO BF BI BW CM DJ DZ EG ET GH LY MA MU NA NG SD TN ZA",
     "Americas": "AR BO BR CA CL CO CR EC GT HN HT JM MX PA PE PR SV US UY",
@@ -31,32 +28,9 @@ CULTURES: dict[str, str] = {
     "Europe": "AL AT BE BG CH CZ DE DK EE ES FI FR GB GR HR HU IE IS IT LT LU MD MT NL NO PL PT RS RU SE SI",
     "Oceania": "FJ",
 }
-GENDERS = ("F", "M")
-GROUPS: tuple[tuple[str, str], ...] = tuple(
-    (gender, culture) for culture in CULTURES for gender in GENDERS
-)
-# Surnames have no gender in the source: both genders of a culture share them.
-SURNAMES = "S"
 MONTHS = tuple(
     "January February March April May June July August September October November December".split()
 )
-
-
-def given_names(gender: str, culture: str) -> tuple[str, ...]:
-    """RETURNS (tuple[str, ...]): Given names of one of `GROUPS`, sorted."""
-    return _lists()[culture, gender]
-
-
-def surnames(culture: str) -> tuple[str, ...]:
-    """RETURNS (tuple[str, ...]): Surnames of one of `CULTURES`, sorted."""
-    return _lists()[culture, SURNAMES]
-
-
-@cache
-def _lists() -> dict[tuple[str, str], tuple[str, ...]]:
-    file = resources.files("pii_components") / "resources" / "names" / "cultures.tsv"
-    rows = (line.split("\t") for line in file.read_text(encoding="utf8").splitlines())
-    return {(culture, kind): tuple(names.split(" ")) for culture, kind, names in rows}
 
 
 # Contact details and other particulars of invented people, linked to the name or not. What they are made of: resources/corpus/details.toml.

@@ -44,7 +44,6 @@ VIEW_TITLES = {
     "four": "four types (NAME, URL, EMAIL, PHONE), as in the JEDM paper",
 }
 Report = Mapping[str, Any]
-Row = Sequence[str]
 _PACKAGES = (
     "spacy",
     "numpy",
@@ -362,11 +361,6 @@ def cell(scores: Report, name: str, *, interval: bool = False) -> str:
         return "-"
     shown = f"{scores[name]:.3f}"
     return shown + " ({:.3f} to {:.3f})".format(*scores[f"{name}_95"]) if interval else shown
-
-
-def lines_of(head: Row, rows: Iterable[Row]) -> list[str]:
-    """RETURNS (list[str]): A table of Markdown, line by line."""
-    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
 
 
 # --- the terminal

@@ -17,14 +17,13 @@ from pii_components.corpus.noise import (
     MARKS,
     NATIVE,
     DocumentNoise,
-    Filled,
     hard_negative,
     native_sentence,
     noisy_detail,
     noisy_name,
-    perturbations,
 )
 from pii_components.corpus.templates import (
+    Filled,
     Slot,
     parse_parts,
     read_fragments,
@@ -34,6 +33,7 @@ from pii_components.corpus.templates import (
 from pii_components.labels import ROLES
 from pii_components.names.table import name_table
 from pii_components.ruler.tokenizer import make_student_tokenizer
+from scripts.perturbations import perturbations
 
 CASES = json.loads(
     (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")
