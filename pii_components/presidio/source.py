@@ -11,20 +11,20 @@ protection.
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any
 
 import srsly
-from spacy import util
 from spacy.language import Language
 from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 
-from ..config import Configured
+from ..config import Saved
 from ..errors import Errors, PiiError
 from ..labels import LABELS
+from ..ruler.component import OnePerDoc
 from ..spans import SPANS_KEY, Candidate, merge_found, read_spans, write_spans
 from .recognizer import artifacts_of
 from .settings import label_of
@@ -114,7 +114,7 @@ def _candidate(doc: Doc, result: RecognizerResult, labels: Mapping[str, str]) ->
     )
 
 
-class PresidioSource(Configured, Pipe):
+class PresidioSource(OnePerDoc, Saved, Pipe):
     """The component. `find_spans` is pure; `set_annotations` writes `doc.spans[spans_key]`.
 
     nlp (Language): Its language is that of the recognizers.
@@ -197,19 +197,6 @@ class PresidioSource(Configured, Pipe):
         self.__dict__.update(state)
         self.engine = self._make_engine()
 
-    def __call__(self, doc: Doc) -> Doc:
-        """RETURNS (Doc): The same document, with what the recognizers found in `doc.spans`."""
-        try:
-            self.set_annotations(doc, self.find_spans(doc))
-            return doc
-        except Exception as err:
-            # A handler that swallows the error leaves no Doc: an unchecked document must not pass for a checked one.
-            return self.get_error_handler()(self.name, self, [doc], err)
-
-    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """YIELDS (Doc): The documents of a stream in order; one that fails goes to the error handler and is left out."""
-        return (doc for doc in map(self, stream) if doc is not None)
-
     def find_spans(self, doc: Doc) -> list[Candidate]:
         """RETURNS (list[Candidate]): What `doc.spans[spans_key]` should hold, sorted, without overlaps.
         RAISES (PiiError): E845, if a recognizer fails."""
@@ -236,23 +223,10 @@ class PresidioSource(Configured, Pipe):
 
     # Saved are the settings.
 
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        cfg = srsly.json_dumps(self.cfg).encode("utf8")
-        return bytes(util.to_bytes({"cfg": lambda: cfg}, exclude))
+    def parts(self) -> dict[str, Callable[[], bytes]]:
+        return {"cfg": lambda: srsly.json_dumps(self.cfg, indent=2).encode("utf8")}
 
-    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        return self._load(util.from_bytes, bytes_data, exclude, srsly.json_loads)
-
-    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        util.to_disk(path, {"cfg": lambda p: srsly.write_json(p, self.cfg)}, exclude)
-
-    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
-        return self._load(util.from_disk, path, exclude, srsly.read_json)
-
-    def _load(
-        self, load: Any, place: Any, exclude: Iterable[str], read: Callable[..., Any]
-    ) -> Self:
+    def read_parts(self, found: Mapping[str, bytes]) -> None:
         with self.loading() as saved:
-            load(place, {"cfg": lambda data: saved.update(read(data))}, exclude)
+            saved.update(srsly.json_loads(found.get("cfg", b"{}")))
         self.engine = self._make_engine()
-        return self
