@@ -34,7 +34,7 @@ from pii_components.evaluate.metrics import (
     recall_by_group,
     resample,
 )
-from pii_components.evaluate.report import cell, plain
+from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import System, make_system
 from pii_components.labels import NAME_STUDENT
 from pii_components.names.table import NameTable, name_table
@@ -168,7 +168,7 @@ def table(report: Mapping[str, Any]) -> str:
         for name, found in report["groups"][category].items():
             gap = "{:+.3f} ({:+.3f} to {:+.3f})".format(found["gap"], *found["gap_95"])
             counts = [str(found["names"]), str(found["people"])]
-            rows.append([name, *counts, cell(found, "recall", interval=True), gap])
+            rows.append([name, *counts, common.cell(found, "recall", interval=True), gap])
     asked = report["asked"]
     told = (
         f"No group more than {asked['most_below']} below the rest, on {asked['least_names']} names "

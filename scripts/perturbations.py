@@ -27,8 +27,8 @@ from pii_components.corpus.noise import (
     inside,
 )
 from pii_components.corpus.templates import PUBLIC_LABELS, Filled, Piece, Span
-from pii_components.corpus.templates import read_tables as tables_of
 from pii_components.labels import DETAIL_LABELS, ID_NUM, NAME_CONNECTED, NAME_STUDENT, is_name
+from pii_components.names import resource
 from pii_components.names.table import name_table
 
 Change = Callable[[Filled, random.Random], Filled]
@@ -219,7 +219,7 @@ def _in_script(language: str, joint: str) -> Change:
     commas go."""
 
     def change(filled: Filled, rng: random.Random) -> Filled:
-        left = tables_of("native")["name_words"][language].split()
+        left = resource("corpus/native")["name_words"][language].split()
         rng.shuffle(left)
         known: dict[str, str] = {}
 

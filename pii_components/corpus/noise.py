@@ -21,7 +21,8 @@ from ..labels import (
     URL_PERSONAL,
     is_name,
 )
-from .templates import Slot, read_tables
+from ..names import resource
+from .templates import Slot
 
 OnValue = Callable[[str, random.Random], str]
 
@@ -48,14 +49,14 @@ class NativePerson(NamedTuple):
 
 def pick_script(rng: random.Random) -> str:
     """RETURNS (str): A script for names, those that students sign in most more often."""
-    scripts, shares = list(read_tables("native")["names"]), read_tables("noise")["scripts"]
+    scripts, shares = list(resource("corpus/native")["names"]), resource("corpus/noise")["scripts"]
     return rng.choices(scripts, [shares.get(script, 1) for script in scripts])[0]
 
 
 def native_person(rng: random.Random, script: str = "") -> NativePerson:
     """RETURNS (NativePerson): Somebody invented, of any script if none is given."""
     script = script or pick_script(rng)
-    names = read_tables("native")["names"][script]
+    names = resource("corpus/native")["names"][script]
     gap = names["gap"]
     # East Asian names have a space more or less at times.
     if script in ("Han", "Hangul", "Japanese") and rng.random() < 0.12:
@@ -67,7 +68,7 @@ def native_person(rng: random.Random, script: str = "") -> NativePerson:
 
 def native_sentence(rng: random.Random) -> str:
     """RETURNS (str): English, with a word, a town or a title in another script: none is a name."""
-    tables = read_tables("native")
+    tables = resource("corpus/native")
     language = rng.choice(list(tables["words"]))
     words, towns, titles = tables["words"][language].values()
     (word, meaning), (word2, _) = rng.sample(words, 2)
@@ -85,7 +86,7 @@ def fill_pattern(pattern: str, kinds: dict[str, str], rng: random.Random) -> str
 
 def hard_negative(rng: random.Random) -> tuple[str, str]:
     """RETURNS (tuple[str, str]): A sentence that only looks private, and its kind."""
-    tables = read_tables("negatives")
+    tables = resource("corpus/negatives")
     kind = rng.choices(("number", "public contact", "word that is a name"), (5, 2, 4))[0]
     if kind != "word that is a name":
         sentence = rng.choice(tables["numbers" if kind == "number" else "contacts"])
@@ -213,7 +214,7 @@ MAKERS: dict[str, Callable[..., OnValue]] = {
     "inside": inside,
     "letters": lambda old, new: always(lambda name: name.translate(str.maketrans(old, new))),
 }
-_KINDS = read_tables("noise")["kinds"]
+_KINDS = resource("corpus/noise")["kinds"]
 NAME_NOISE: dict[str, OnValue] = {
     kind: MAKERS[how[0]](*how[1:]) if how else CHANGES[kind] for kind, (_, *how) in _KINDS.items()
 }
@@ -284,11 +285,13 @@ class DocumentNoise:
         self.noise = noise
         self.style = ""
         if style and rng.random() < style:
-            styles = read_tables("noise")["styles"]
+            styles = resource("corpus/noise")["styles"]
             self.style = rng.choices(list(styles), list(styles.values()))[0]
             if self.style == "any":
                 self.style = rng.choice([kind for kind in NAME_NOISE if kind != NATIVE])
-        self.marks = rng.choice(read_tables("noise")["marks"]) if self.style == MARKS else ("", "")
+        self.marks = (
+            rng.choice(resource("corpus/noise")["marks"]) if self.style == MARKS else ("", "")
+        )
         # Friends who write to each other share a script; in a course they do not.
         self.script = pick_script(rng) if self.style == NATIVE and rng.random() < 0.6 else ""
         self.natives: dict[str, NativePerson] = {}
@@ -310,7 +313,7 @@ class DocumentNoise:
 
     def _by_kind(self, value: str, slot: Slot, kind: str) -> Noisy:
         if kind == MARKS:
-            choices = read_tables("noise")["marks"]
+            choices = resource("corpus/noise")["marks"]
             before, after = self.marks if self.style == MARKS else self.rng.choice(choices)
             return Noisy(before, value, after, kind)
         text = self._native(value, slot) if kind == NATIVE else NAME_NOISE[kind](value, self.rng)

@@ -11,13 +11,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..names import resource
 from ..names.table import REGIONS, NameTable
 from ..surrogates.keys import SurrogateKey
 from ..surrogates.numbers import surrogate_id_num, surrogate_phone
 from ..surrogates.places import surrogate_address
 from ..surrogates.values import Context, Generator
 from .noise import fill_pattern
-from .templates import DETAILS, Slot, read_tables
+from .templates import DETAILS, Slot
 
 # Cultures of the JEDM paper (seeds/gpt4omini_jedm.txt, section 3.6): region of the UN (ISO 3166,
 # lukes/ISO-3166-Countries-with-Regional-Codes) -> its countries that names-dataset has.
@@ -46,7 +47,7 @@ def plain(name: str) -> str:
 
 
 def _one_of(rng: random.Random, kind: str, **values: str | int) -> str:
-    found = str(rng.choice(read_tables("details")[kind]))
+    found = str(rng.choice(resource("corpus/details")[kind]))
     return found.format(**values) if values else found
 
 
@@ -147,7 +148,7 @@ def _birthday(names: Names, rng: random.Random) -> str:
 
 def _home(names: Names) -> dict[str, Any]:
     """Country, adjective and towns; the same three for one name, whichever is asked for first."""
-    return dict(random.Random("|".join(names)).choice(read_tables("details")["places"]))
+    return dict(random.Random("|".join(names)).choice(resource("corpus/details")["places"]))
 
 
 _MAKERS: Mapping[str, Callable[[Names, random.Random], str]] = {
@@ -252,7 +253,7 @@ class Person:
             )
         if what == "nick":
             shortened = first if len(first) < 5 else first[: 3 + len(first) % 2]
-            return str(read_tables("details")["nicks"].get(plain(first), shortened))
+            return str(resource("corpus/details")["nicks"].get(plain(first), shortened))
         form = _FORMS["reverse" if what == "full" and self.family_first else what]
         return form.format(first=first, middle=self.middle, last=last)
 

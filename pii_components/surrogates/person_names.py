@@ -9,7 +9,7 @@ two. Where two names want one surrogate, a secret order decides who gets it, not
 """
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial
 from importlib import resources
@@ -39,14 +39,6 @@ class Forbidden:
 
     def __contains__(self, word: object) -> bool:
         return any(word in words for words in self._words)
-
-
-def places_in(text: str, part: str, start: int = 0) -> Iterator[int]:
-    """YIELDS (int): Where a part stands in a text; one may begin inside another."""
-    at = text.find(part, start)
-    while at >= 0:
-        yield at
-        at = text.find(part, at + 1)
 
 
 MAX_TRIES, WIDEN_AFTER, ACCENT_TRIES = 240, 120, 40
