@@ -24,7 +24,7 @@ from spacy.tokens import Doc
 
 from pii_components.cli.common import guard
 from pii_components.evaluate.metrics import rate, resample
-from pii_components.evaluate.report import lines_of, plain
+from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import load_pipeline
 from pii_components.labels import (
     CHARACTER,
@@ -91,7 +91,7 @@ def agreement_table(folder: Path) -> list[str]:
                 cells.append(f"{_kappa(pairs):.3f}")
         alone = sum(len({*first.items()} ^ {*second.items()}) for first, second in pairs)
         lines.append([*cells, str(alone)])
-    return lines_of(heads.split("|"), lines)
+    return common.lines_of(heads.split("|"), lines)
 
 
 Marks = dict[tuple[int, int], tuple[str, str]]
@@ -352,7 +352,7 @@ def table(reports: Sequence[dict[str, Any]]) -> list[str]:
                     str(row["documents_left_open"]),
                 ]
             )
-    return lines_of(heads.split("|"), lines)
+    return common.lines_of(heads.split("|"), lines)
 
 
 def show(report: dict[str, Any], to: Any) -> None:

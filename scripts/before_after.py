@@ -8,7 +8,7 @@ import re
 from importlib import resources
 from typing import NamedTuple
 
-from pii_components.corpus.noise import Filled
+from pii_components.corpus.templates import Filled
 from pii_components.offsets import apply_replacements
 from pii_components.profiles import Profile
 from pii_components.surrogates.keys import SurrogateKey

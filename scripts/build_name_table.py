@@ -25,9 +25,10 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from pii_components.corpus.people import CULTURES, GENDERS, SURNAMES
+from pii_components.corpus.people import CULTURES
 from pii_components.names.letters import fold
 from pii_components.names.table import REGION_OF
+from scripts.cultures import GENDERS, SURNAMES
 
 HERE = Path(__file__).parent
 DATA = tomllib.loads((HERE / "build_names.toml").read_text("utf8"))

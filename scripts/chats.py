@@ -22,13 +22,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from pii_components.cli.common import guard
-from pii_components.corpus.people import (
-    GROUPS,
-    MONTHS,
-    given_names,
-    invent_detail,
-    surnames,
-)
+from pii_components.corpus.people import MONTHS, invent_detail
 from pii_components.corpus.templates import DETAILS, Filled
 from pii_components.errors import Errors, PiiError
 from pii_components.files.record import Skip
@@ -39,6 +33,7 @@ from pii_components.names.letters import fold
 from pii_components.names.link import nicknames_of
 from pii_components.surrogates.keys import SurrogateKey, pick
 from scripts import common
+from scripts.cultures import GROUPS, given_names, surnames
 
 CALLED = "called"  # a person, without a form
 NAME_FORMS = ("full", "first", "last", "nick", "initials", "spelled", "spelled_last", "misheard")

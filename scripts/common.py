@@ -10,11 +10,11 @@ import typer
 from rich import progress
 from rich.console import Console
 
+from pii_components.cli.common import console
 from pii_components.evaluate.gold import Protects  # noqa: F401
 from pii_components.evaluate.report import (  # noqa: F401
     FORMAT,
     check_place,
-    console,
     machine,
     show,
     versions,
@@ -80,6 +80,19 @@ def publish(
     if print_it is not None:
         print_it(made, console())
     return made
+
+
+def lines_of(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """RETURNS (list[str]): A table of Markdown, line by line."""
+    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+
+
+def cell(scores: Mapping[str, Any], name: str, *, interval: bool = False) -> str:
+    """RETURNS (str): A number with three digits, with its interval if asked; "-" where there is none."""
+    if scores.get(name) is None:
+        return "-"
+    shown = f"{scores[name]:.3f}"
+    return shown + " ({:.3f} to {:.3f})".format(*scores[f"{name}_95"]) if interval else shown
 
 
 def make_pdf(*pages: str, locked: bool = False) -> bytes:

@@ -34,9 +34,7 @@ from spacy.tokens import Doc
 from pii_components import labels
 from pii_components.cli.common import guard
 from pii_components.corpus.build import RECIPES, Tally, from_carriers, from_essays, to_doc
-from pii_components.corpus.noise import Filled
-from pii_components.corpus.people import given_names, surnames
-from pii_components.corpus.templates import read_fragments, read_templates
+from pii_components.corpus.templates import Filled, read_fragments, read_templates
 from pii_components.names.letters import norm
 from pii_components.names.link import link
 from pii_components.names.normalize import normalize_token
@@ -47,6 +45,7 @@ from pii_components.ner.layers import CASE_STEP, case_of, encoded_data
 from pii_components.training.package import shipped_start
 from scripts import common
 from scripts.annotations import FIRST, SECOND, read_annotated
+from scripts.cultures import given_names, surnames
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 SOURCES = (

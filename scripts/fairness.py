@@ -20,7 +20,7 @@ from rich.console import Console
 
 from pii_components.cli.common import DONE, DONE_WITH_SKIPS, guard
 from pii_components.corpus.build import Filled, TemplateFiller, add_header, rng_for
-from pii_components.corpus.people import CULTURES, GROUPS, given_names, surnames
+from pii_components.corpus.people import CULTURES
 from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.gold import Entity, GoldDocument
 from pii_components.evaluate.metrics import (
@@ -34,7 +34,7 @@ from pii_components.evaluate.metrics import (
     recall_by_group,
     resample,
 )
-from pii_components.evaluate.report import cell, lines_of, plain
+from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import System, make_system
 from pii_components.labels import NAME_STUDENT
 from pii_components.names.table import NameTable, name_table
@@ -43,6 +43,7 @@ from pii_components.surrogates.keys import pick
 from scripts import common
 from scripts.chats import FilledChat, Placeholders, fill_chat, read_chats
 from scripts.common import Protects
+from scripts.cultures import GROUPS, given_names, surnames
 from scripts.robustness import DRAWN, authored_parts
 
 KINDS = (CHATS, ESSAYS) = ("chats", "essays")
@@ -167,7 +168,7 @@ def table(report: Mapping[str, Any]) -> str:
         for name, found in report["groups"][category].items():
             gap = "{:+.3f} ({:+.3f} to {:+.3f})".format(found["gap"], *found["gap_95"])
             counts = [str(found["names"]), str(found["people"])]
-            rows.append([name, *counts, cell(found, "recall", interval=True), gap])
+            rows.append([name, *counts, common.cell(found, "recall", interval=True), gap])
     asked = report["asked"]
     told = (
         f"No group more than {asked['most_below']} below the rest, on {asked['least_names']} names "
@@ -175,7 +176,7 @@ def table(report: Mapping[str, Any]) -> str:
         f"{asked['worst'].split(' ', 1)[1]}."
     )
     head = ["names", "mentions", "people", "recall (95 % interval)"]
-    return "\n".join([*lines_of([*head, "less the rest (95 % interval)"], rows), "", told])
+    return "\n".join([*common.lines_of([*head, "less the rest (95 % interval)"], rows), "", told])
 
 
 # --- counting

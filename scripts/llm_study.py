@@ -24,7 +24,7 @@ from pii_components.cli.common import guard
 from pii_components.evaluate import metrics
 from pii_components.evaluate.gold import Entity, GoldDocument, Run
 from pii_components.evaluate.metrics import rate, resample
-from pii_components.evaluate.report import cell, lines_of, plain
+from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import parse_systems, run_spec
 from pii_components.labels import CHARACTER, CITED, NAME_STUDENT, role_of
 from pii_components.llm.models import TOKENS_A_WORD, Prices
@@ -185,9 +185,13 @@ def table(report: dict[str, Any]) -> list[str]:
     )
     rows = []
     for name, row in report["systems"].items():
-        cells = [name, cell(row, "recall", interval=True), cell(row, "precision", interval=True)]
-        cells += [cell(row, key) for key in ("f5", "cited_hidden", "characters_hidden")]
-        cells.append(cell(row, "attacks_recall"))
+        cells = [
+            name,
+            common.cell(row, "recall", interval=True),
+            common.cell(row, "precision", interval=True),
+        ]
+        cells += [common.cell(row, key) for key in ("f5", "cited_hidden", "characters_hidden")]
+        cells.append(common.cell(row, "attacks_recall"))
         for key in ("cpu_seconds_per_1000_words", "usd_at"):
             cells.append("–" if row.get(key) is None else f"{row[key]:.2f}")
         rows.append(cells)
@@ -197,7 +201,7 @@ def table(report: dict[str, Any]) -> list[str]:
         f"{data['attacks']} essays that give orders: {support['support']} private mentions, {support['cited_support']} of cited "
         f"people, {support['characters_support']} of characters; intervals of 95 %, bootstrap over essays."
     )
-    return [*lines_of(heads.split("|"), rows), "", told]
+    return [*common.lines_of(heads.split("|"), rows), "", told]
 
 
 if __name__ == "__main__":

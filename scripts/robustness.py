@@ -22,10 +22,8 @@ import typer
 from rich.console import Console
 
 from pii_components.cli.common import guard
-from pii_components.corpus import noise
 from pii_components.corpus.build import RECIPES, from_essays, of_split, rng_for
-from pii_components.corpus.noise import CLASSES, LENGTH, Change, Filled, Perturbation, chosen_by
-from pii_components.corpus.templates import Template, read_fragments, read_templates
+from pii_components.corpus.templates import Filled, Template, read_fragments, read_templates
 from pii_components.errors import Errors, PiiError
 from pii_components.evaluate import metrics
 from pii_components.evaluate.gold import Entity, GoldDocument
@@ -38,7 +36,9 @@ from pii_components.names.normalize import is_invisible
 from pii_components.names.table import name_table
 from pii_components.profiles import Profile
 from scripts import common
+from scripts import perturbations as written
 from scripts.common import Protects
+from scripts.perturbations import CLASSES, LENGTH, Change, Perturbation, chosen_by
 
 LONG = 20_000  # characters of a long essay
 FAR = 10_000  # characters between a name and its next mention
@@ -145,7 +145,7 @@ def must_hide(label: str, protects: Protects) -> bool:
     return label in LABELS and label not in INDIRECT_LABELS and protects(label)
 
 
-# --- the perturbations: those of corpus/noise.py, and padded essays
+# --- the perturbations: those of perturbations.py, and padded essays
 
 
 def prose(paragraphs: Sequence[str], length: int, rng: random.Random) -> Filled:
@@ -175,7 +175,7 @@ def _far_below(paragraphs: Sequence[str]) -> Change:
     """`FAR` characters set in after the sentence with the main name: it comes again far below."""
 
     def change(filled: Filled, rng: random.Random) -> Filled:
-        main = noise.main_span(filled)
+        main = written.main_span(filled)
         after = [at for at in filled.stops() if main is None or at >= main[1]]
         text = Filled("\n\n") + prose(paragraphs, FAR, rng) + Filled("\n\n")
         return filled.put(text, after[0] if after else len(filled.text))
@@ -185,7 +185,7 @@ def _far_below(paragraphs: Sequence[str]) -> Change:
 
 def perturbations(paragraphs: Sequence[str]) -> list[Perturbation]:
     """All, class by class. paragraphs (Sequence[str]): What long essays are padded with."""
-    found = noise.perturbations()
+    found = written.perturbations()
     for place, about, share in (
         ("early", "first", 0),
         ("middle", "amid", 0.5),

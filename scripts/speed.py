@@ -151,7 +151,7 @@ def measure(systems: Sequence[str], essays: Sequence[str], turns: int) -> dict[s
 
 def table(report: Mapping[str, Any]) -> list[str]:
     """A row of Markdown per system: medians, in brackets the ratio with the least and the most."""
-    from pii_components.evaluate.report import lines_of
+    from scripts import common
 
     rows = []
     for name, found in report["systems"].items():
@@ -165,7 +165,7 @@ def table(report: Mapping[str, Any]) -> list[str]:
         ends = found.get("exponent_words_seconds_range", (nan, nan))
         rows.append([*cells, "{:.2f} to {:.2f}".format(*ends)])
     about = f"{report['essays']} essays, {report['turns']} turns; ratio to {report['beside']}"
-    return [*lines_of(["system", *COLUMNS.values(), "exponent by length"], rows), "", about]
+    return [*common.lines_of(["system", *COLUMNS.values(), "exponent by length"], rows), "", about]
 
 
 def main(

@@ -32,7 +32,7 @@ from pii_components.corpus.people import Person
 from pii_components.corpus.templates import Slot, Template, parse_parts, read_templates
 from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.metrics import rate, resample
-from pii_components.evaluate.report import lines_of, plain
+from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import load_pipeline
 from pii_components.labels import INDIRECT_LABELS, LABELS, is_name, role_of
 from pii_components.names.table import name_table
@@ -310,7 +310,7 @@ def table(reports: Sequence[dict[str, Any]]) -> list[str]:
                 keys = ("private_hidden", "left_open", "kept_touched", "precision", "indirect_f1")
                 cells = [_cell(row, key) for key in keys]
                 lines.append([title, str(row["texts"]), *cells])
-    return lines_of(heads.split("|"), lines)
+    return common.lines_of(heads.split("|"), lines)
 
 
 def _cell(row: Mapping[str, Any], key: str) -> str:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ from typer import Argument, Option
 
 from ..errors import Errors, PiiError, reason_of
 from ..release.engine import load_code
-from .common import ConfigOpt, console, global_option, guard, say, tell
+from .common import ConfigOpt, console, global_option, guard, progress, say, tell
 from .settings import ABOVE_0, MODEL, Settings, key, need, read_settings
 
 # Spans of a label below which a difference says little.
@@ -142,14 +143,14 @@ def _run_systems(
     RETURNS (list[Run]): One for each system.
     """
     from ..evaluate.gold import write_run
-    from ..evaluate.report import progress_bar
     from ..evaluate.systems import parse_spec, parse_systems, run_spec
 
     about: dict[str, Any] = {"protects": protects, "data_sha256": digest}
     done = []
     for spec in parse_systems(systems) or [parse_spec(systems)]:
-        with progress_bar(spec.name, len(documents)) as advance:
-            done.append(run_spec(spec, documents, progress=advance, **about))
+        with progress() as bar:
+            about["progress"] = partial(bar.advance, bar.add_task(spec.name, total=len(documents)))
+            done.append(run_spec(spec, documents, **about))
     for one in done if save else ():
         write_run(one, Path(save) / f"{one.name}.jsonl", data_sha256=digest)
     return done

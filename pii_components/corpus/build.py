@@ -23,6 +23,7 @@ from spacy.tokens import Doc, DocBin, Span
 
 from ..errors import Errors, PiiError
 from ..labels import DETAIL_LABELS, NAME_CONNECTED, NAME_STUDENT, USERNAME, is_name
+from ..names import resource
 from ..names.table import NameTable, name_table
 from ..ner.loss import ANNOTATED, UNLABELLED_KEY
 from ..spans import SPANS_KEY
@@ -37,7 +38,6 @@ from .templates import (
     Template,
     read_fragments,
     read_rows,
-    read_tables,
     read_templates,
 )
 
@@ -197,7 +197,7 @@ def crop(filled: Filled, rng: random.Random, *, least: int = 350, most: int = 10
 
 # PERSUADE and other essays whose publishers put marks where names were: real writing, invented people.
 
-_MARKS = read_tables("carriers")
+_MARKS = resource("corpus/carriers")
 _MARK = re.compile(r"\b(" + "|".join(mark for table in _MARKS.values() for mark in table) + r")\b")
 _ANY_MARK = re.compile(
     r"\b[A-Z]+(?:_[A-Z]+)+\b|\bGeneric_[A-Z][a-z]+\b|[<\[][A-Za-z_ ]*(?:name|url|link|URL)[A-Za-z_ ]*[>\]]"

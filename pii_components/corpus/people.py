@@ -9,21 +9,19 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
 from typing import Any
 
+from ..names import resource
 from ..names.table import REGIONS, NameTable
 from ..surrogates.keys import SurrogateKey
 from ..surrogates.numbers import surrogate_id_num, surrogate_phone
 from ..surrogates.places import surrogate_address
 from ..surrogates.values import Context, Generator
 from .noise import fill_pattern
-from .templates import DETAILS, Slot, read_tables
+from .templates import DETAILS, Slot
 
-# Names by gender and culture: the ten groups that the JEDM paper measures (seeds/gpt4omini_jedm.txt, section 3.6).
-
-# Region of the UN (ISO 3166, lukes/ISO-3166-Countries-with-Regional-Codes) -> its countries that names-dataset has.
+# Cultures of the JEDM paper (seeds/gpt4omini_jedm.txt, section 3.6): region of the UN (ISO 3166,
+# lukes/ISO-3166-Countries-with-Regional-Codes) -> its countries that names-dataset has.
 CULTURES: dict[str, str] = {
     "Africa": "AO BF BI BW CM DJ DZ EG ET GH LY MA MU NA NG SD TN ZA",
     "Americas": "AR BO BR CA CL CO CR EC GT HN HT JM MX PA PE PR SV US UY",
@@ -31,32 +29,9 @@ CULTURES: dict[str, str] = {
     "Europe": "AL AT BE BG CH CZ DE DK EE ES FI FR GB GR HR HU IE IS IT LT LU MD MT NL NO PL PT RS RU SE SI",
     "Oceania": "FJ",
 }
-GENDERS = ("F", "M")
-GROUPS: tuple[tuple[str, str], ...] = tuple(
-    (gender, culture) for culture in CULTURES for gender in GENDERS
-)
-# Surnames have no gender in the source: both genders of a culture share them.
-SURNAMES = "S"
 MONTHS = tuple(
     "January February March April May June July August September October November December".split()
 )
-
-
-def given_names(gender: str, culture: str) -> tuple[str, ...]:
-    """RETURNS (tuple[str, ...]): Given names of one of `GROUPS`, sorted."""
-    return _lists()[culture, gender]
-
-
-def surnames(culture: str) -> tuple[str, ...]:
-    """RETURNS (tuple[str, ...]): Surnames of one of `CULTURES`, sorted."""
-    return _lists()[culture, SURNAMES]
-
-
-@cache
-def _lists() -> dict[tuple[str, str], tuple[str, ...]]:
-    file = resources.files("pii_components") / "resources" / "names" / "cultures.tsv"
-    rows = (line.split("\t") for line in file.read_text(encoding="utf8").splitlines())
-    return {(culture, kind): tuple(names.split(" ")) for culture, kind, names in rows}
 
 
 # Contact details and other particulars of invented people, linked to the name or not. What they are made of: resources/corpus/details.toml.
@@ -72,7 +47,7 @@ def plain(name: str) -> str:
 
 
 def _one_of(rng: random.Random, kind: str, **values: str | int) -> str:
-    found = str(rng.choice(read_tables("details")[kind]))
+    found = str(rng.choice(resource("corpus/details")[kind]))
     return found.format(**values) if values else found
 
 
@@ -173,7 +148,7 @@ def _birthday(names: Names, rng: random.Random) -> str:
 
 def _home(names: Names) -> dict[str, Any]:
     """Country, adjective and towns; the same three for one name, whichever is asked for first."""
-    return dict(random.Random("|".join(names)).choice(read_tables("details")["places"]))
+    return dict(random.Random("|".join(names)).choice(resource("corpus/details")["places"]))
 
 
 _MAKERS: Mapping[str, Callable[[Names, random.Random], str]] = {
@@ -278,7 +253,7 @@ class Person:
             )
         if what == "nick":
             shortened = first if len(first) < 5 else first[: 3 + len(first) % 2]
-            return str(read_tables("details")["nicks"].get(plain(first), shortened))
+            return str(resource("corpus/details")["nicks"].get(plain(first), shortened))
         form = _FORMS["reverse" if what == "full" and self.family_first else what]
         return form.format(first=first, middle=self.middle, last=last)
 

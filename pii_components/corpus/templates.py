@@ -8,11 +8,8 @@
 import gzip
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib import resources
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -68,16 +65,6 @@ _AGE_UNIT = re.compile(
     r"[ \xa0-]{0,3}(?:(?:years?|yrs?|months?|weeks?)\b(?:[\s-]{1,3}(?:olds?|of\s{1,3}age)\b)?|y/?o\b)",
     re.I,
 )
-
-
-@cache
-def read_tables(name: str) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): The tables of resources/corpus/<name>.toml, which texts are made of."""
-    return tomllib.loads(
-        (resources.files("pii_components") / "resources" / "corpus" / f"{name}.toml").read_text(
-            "utf8"
-        )
-    )
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:

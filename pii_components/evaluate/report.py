@@ -13,15 +13,13 @@ import json
 import os
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
 from .. import __version__
@@ -47,7 +45,6 @@ VIEW_TITLES = {
     "four": "four types (NAME, URL, EMAIL, PHONE), as in the JEDM paper",
 }
 Report = Mapping[str, Any]
-Row = Sequence[str]
 _PACKAGES = (
     "spacy",
     "numpy",
@@ -403,37 +400,7 @@ def check_gold(tally: ReadStats) -> dict[str, Any]:
     return {"count": len(tally.masked), "by_reason": by_reason}
 
 
-# --- tables
-
-
-@contextmanager
-def progress_bar(title: str, total: int) -> Iterator[Callable[[], None]]:
-    """YIELDS (Callable): To be called after each step; a bar on a terminal, nothing elsewhere."""
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda: bar.advance(task)
-
-
-def console() -> Console:
-    """RETURNS (Console): On standard output; wide enough for the tables where that is no terminal."""
-    made = Console(highlight=False)
-    return made if made.is_terminal else Console(highlight=False, width=160)
-
-
-def cell(scores: Report, name: str, *, interval: bool = False) -> str:
-    """RETURNS (str): A number with three digits, with its interval if asked; "-" where there is none."""
-    if scores.get(name) is None:
-        return "-"
-    shown = f"{scores[name]:.3f}"
-    return shown + " ({:.3f} to {:.3f})".format(*scores[f"{name}_95"]) if interval else shown
-
-
-def lines_of(head: Row, rows: Iterable[Row]) -> list[str]:
-    """RETURNS (list[str]): A table of Markdown, line by line."""
-    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
-
-
-# --- the terminal
+# --- tables on the terminal
 
 OVERALL = "bag.precision bag.recall bag.f1 bag.f5 position.f5 tokens.f5 words_per_second stored"
 EXPOSED = (
@@ -447,7 +414,7 @@ def print_score(report: Report, *, to: Console | None = None) -> None:
 
     to (Console | None): Standard output if None.
     """
-    to = to or console()
+    to = to or Console(highlight=False, width=160)
     data, systems = report["data"], report["systems"]
     counts = f"{data['documents']} documents, {data['documents_with_pii']} with PII"
     to.print(f"{data['file']}  sha256 {data['sha256'][:12]}…  {counts}, {data['words']} words")

@@ -22,34 +22,11 @@ from .style import in_case, ordinal, other_chars, rewrite, word_list, words
 from .values import AgeShift, Context, DateShift
 
 # Ages: near the original, in the same form, the same number of years up or down for a whole scope.
-_UNITS, _TENS = word_list("number_units"), word_list("number_tens")
-_ORDINALS = {
-    "one": "first",
-    "two": "second",
-    "three": "third",
-    "five": "fifth",
-    "eight": "eighth",
-    "nine": "ninth",
-    "twelve": "twelfth",
-}
-
-
-def _word(number: int) -> str:
-    if number < 20:
-        return _UNITS[number]
-    return _TENS[number // 10 - 2] + (f"-{_UNITS[number % 10]}" if number % 10 else "")
-
-
-def _ordinal(number: int) -> str:
-    head, dash, tail = _word(number).rpartition("-")
-    regular = tail[:-1] + "ieth" if tail.endswith("y") else tail + "th"
-    return head + dash + _ORDINALS.get(tail, regular)
-
-
+_NUMBERS = dict(enumerate(word_list("number_words")))
 _FORMS = {
-    "word": {n: _word(n) for n in range(100)},
-    "ordinal": {n: _ordinal(n) for n in range(100)},
-    "decade": {n: _word(n)[:-1] + "ies" for n in range(20, 100, 10)},
+    "word": _NUMBERS,
+    "ordinal": dict(enumerate(word_list("ordinal_words"))),
+    "decade": {n: _NUMBERS[n][:-1] + "ies" for n in range(20, 100, 10)},
 }
 _WORDS = {word: (n, form) for form, words_of in _FORMS.items() for n, word in words_of.items()}
 _NUMBER = re.compile(

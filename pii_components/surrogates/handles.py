@@ -18,7 +18,7 @@ from ..names.table import Source
 from ..ruler.validators import split_host
 from .keys import pick
 from .numbers import ipv4
-from .person_names import Named, Piece, Stem, letters, places_in
+from .person_names import Named, Piece, Stem, letters
 from .style import in_case, other_chars, randomize_same_shape, word_list, words
 from .values import Context
 
@@ -130,8 +130,9 @@ def _best_pieces(run: str, stems: Sequence[Stem]) -> tuple[Piece, ...]:
     """The reading of a run that weighs most, with three less for each letter that is no part of a name."""
     here: dict[int, list[tuple[str, str, int, int]]] = {}
     for form in _forms(run, stems):
-        for start in places_in(run, form[0]):
-            here.setdefault(start, []).append(form)
+        for start in range(len(run)):
+            if run.startswith(form[0], start):
+                here.setdefault(start, []).append(form)
 
     @cache
     def best(start: int, used: int) -> tuple[int, tuple[Piece, ...]]:

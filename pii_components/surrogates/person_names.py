@@ -9,9 +9,9 @@ two. Where two names want one surrogate, a secret order decides who gets it, not
 """
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from importlib import resources
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from ..names.letters import has_accent, is_letter, like, norm, plain, script_reg
 from ..names.link import Person, is_typo, nicknames, nicknames_of, places_of
 from ..names.parse import FAMILY, GIVEN, PARTICLES, Mention
 from ..names.table import NameTable, Pool, Source
-from .keys import KeyedRng, SurrogateKey
+from .keys import SurrogateKey
 from .style import randomize_same_shape
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
@@ -41,17 +41,11 @@ class Forbidden:
         return any(word in words for words in self._words)
 
 
-def places_in(text: str, part: str, start: int = 0) -> Iterator[int]:
-    """YIELDS (int): Where a part stands in a text; one may begin inside another."""
-    at = text.find(part, start)
-    while at >= 0:
-        yield at
-        at = text.find(part, at + 1)
-
-
 MAX_TRIES, WIDEN_AFTER, ACCENT_TRIES = 240, 120, 40
 # How many fit names are compared where the length shall be near.
 NEAR_TRIES = 24
+# Kind of a name, and what makes two slots of that kind one.
+Place = tuple[str, str]
 
 
 class Slot(NamedTuple):
@@ -69,8 +63,9 @@ class Slot(NamedTuple):
     accented: bool
 
     @property
-    def key(self) -> str:
-        return f"{self.word}|{self.family}" if self.kind == GIVEN else self.word
+    def place(self) -> Place:
+        """RETURNS (tuple[str, str]): Slots with an equal one get the same name."""
+        return self.kind, f"{self.word}|{self.family}" if self.kind == GIVEN else self.word
 
 
 def slots_of(person: Person, table: NameTable) -> tuple[tuple[Slot, ...], tuple[str, ...]]:
@@ -135,31 +130,40 @@ def _pools_of(
     return first, then, table.pool(given=given, gender=gender)
 
 
+class Lots:
+    """The names that chance gives for a slot, in order; each is drawn once."""
+
+    def __init__(self, slot: Slot, chance: SurrogateKey, table: NameTable) -> None:
+        kind, key = slot.place
+        self.slot, self.stream = slot, chance.rng(f"NAME/{kind}", key)
+        self.pools = _pools_of(table, kind == GIVEN, slot.gender, slot.region, slot.accented)
+        self.names: list[tuple[str, str, set[str]]] = []
+
+    def __getitem__(self, attempt: int) -> tuple[str, str, set[str]]:
+        """RETURNS (tuple[str, str, set[str]]): A name, the same folded, and the folded words in it."""
+        if attempt == len(self.names):
+            first, then, last = self.pools
+            pool = first if attempt < ACCENT_TRIES else then if attempt < WIDEN_AFTER else last
+            name = pool.draw(self.stream)
+            # "Hyun" in "Hyun-seo" may be the surname of somebody.
+            self.names.append((name, norm(name), {norm(part) for part in (name, *name.split("-"))}))
+        return self.names[attempt]
+
+
 def draw(
-    slot: Slot,
-    stream: KeyedRng,
-    table: NameTable,
-    *,
-    forbidden: Container[str],
-    taken: Container[str],
-    near: bool = False,
+    lots: Lots, *, forbidden: Container[str], taken: Container[str], near: bool = False
 ) -> tuple[str | None, bool]:
     """Draw a surrogate that is neither forbidden nor taken. near (bool): Whether its length shall be near.
 
     RETURNS (tuple[str | None, bool]): A name, or None if chance found none; whether it is from elsewhere.
     """
-    first, then, last = _pools_of(
-        table, slot.kind == GIVEN, slot.gender, slot.region, slot.accented
-    )
-    word, fit = slot.word, list[tuple[int, bool, str]]()
+    word, fit = lots.slot.word, list[tuple[int, bool, str]]()
     for attempt in range(MAX_TRIES):
-        pool = first if attempt < ACCENT_TRIES else then if attempt < WIDEN_AFTER else last
-        name = pool.draw(stream)
-        new = norm(name)
-        if _is_free(name, new, word, forbidden, taken):
-            elsewhere = bool(slot.region) and (attempt >= WIDEN_AFTER or then is last)
+        name, new, parts = lots[attempt]
+        if _is_free(new, word, taken) and not any(part in forbidden for part in parts):
+            widened = attempt >= WIDEN_AFTER or lots.pools[1] is lots.pools[2]
             distance = abs(len(new) - len(word)) if near and len(word) > 1 else 0
-            fit.append((distance, elsewhere, name))
+            fit.append((distance, bool(lots.slot.region) and widened, name))
             if not distance or len(fit) >= NEAR_TRIES:
                 break
     if not fit:
@@ -168,18 +172,13 @@ def draw(
     return name, elsewhere
 
 
-def _is_free(
-    name: str, new: str, word: str, forbidden: Container[str], taken: Container[str]
-) -> bool:
-    """Whether a name, folded `new`, may stand in the place of a word."""
+def _is_free(new: str, word: str, taken: Container[str]) -> bool:
+    """Whether a folded name may stand in the place of a word."""
     # No letter of the original at the front, for its initial may stand alone.
     if new[0] == word[0] or new in taken:
         return False
     # Nor one name inside the other (Ana, Anabel).
-    if len(word) > 2 and (word in new or new in word):
-        return False
-    # Nor "Hyun-seo" for the given name of somebody whose surname is Hyun.
-    return not any(norm(part) in forbidden for part in {name, *name.split("-")})
+    return len(word) <= 2 or not (word in new or new in word)
 
 
 _PARTICLES = re.compile(rf"\b(?:{'|'.join(PARTICLES)})\b[\s-]*|[\"“”()]")
@@ -237,6 +236,15 @@ class Named:
         return found
 
 
+class Namer:
+    """What a key makes of people whatever the document, found out once: their slots, the lots of these, who they become."""
+
+    def __init__(self, chance: SurrogateKey, table: NameTable) -> None:
+        self.slots_of = cache(partial(slots_of, table=table))
+        self.lots_of = cache(partial(Lots, chance=chance, table=table))
+        self.named = cache(Named)
+
+
 def name_people(
     people: Sequence[Person],
     chance: SurrogateKey,
@@ -246,36 +254,36 @@ def name_people(
     fixed: dict[int, str] | None = None,
     near: bool = False,
     first: int = 0,
+    namer: Namer | None = None,
 ) -> list[Named]:
     """Find a surrogate for everyone in a document.
 
-    forbidden (Container[str]): Folded words that no surrogate may be: originals, cited authors. fixed (dict[int, str] | None):
-    Person -> pseudonym of two words, for profiles that have them. near (bool): Whether names of about the same length are
-    looked for. first (int): So many of the people are those of the whole scope: who is named after them changes nothing for them.
+    forbidden (Container[str]): Folded words that no surrogate may be: originals, cited authors.
+    fixed (dict[int, str] | None): Person -> pseudonym of two words, for profiles that have them.
+    near (bool): Whether names of about the same length are looked for.
+    first (int): So many of the people are those of the whole scope: who is named after them changes nothing for them.
+    namer (Namer | None): For these, in all documents of the scope.
     RETURNS (list[Named]): One for each person, in order.
     """
-    fixed = fixed or {}
-    known = [slots_of(person, table) for person in people]
-    keys = [[(slot.kind, slot.key) for slot in own] for own, _ in known]
+    fixed, own = fixed or {}, Namer(chance, table)
+    namers = [namer or own] * first + [own] * (len(people) - first)
+    known = [by.slots_of(person) for by, person in zip(namers, people, strict=True)]
+    places = [[slot.place for slot in slots] for slots, _ in known]
     # Siblings share a surname whose origin may be known from a given name only: the same one of them must decide each time.
     order = [i for i in range(len(people)) if i not in fixed]
     order.sort(key=lambda i: (i >= first, people[i].words))
-    slots: dict[tuple[str, str], Slot] = {}
+    lots: dict[Place, Lots] = {}
     for i in order:
-        for key, slot in zip(keys[i], known[i][0], strict=True):
-            slots.setdefault(key, slot)
-    found: dict[tuple[str, str], str | None] = {}
+        for place, slot in zip(places[i], known[i][0], strict=True):
+            lots.setdefault(place, namers[i].lots_of(slot))
+    found: dict[Place, str | None] = {}
     taken = {norm(part) for part in " ".join(fixed.values()).split()}
-    widened: set[tuple[str, str]] = set()
+    widened: set[Place] = set()
     blocked = Forbidden({word for person in people for word in person.words}, forbidden)
-    streams = [(chance.rng(f"NAME/{kind}", key), (kind, key)) for kind, key in slots]
     # Where two names want one surrogate, a secret order decides: that of the seeds.
-    before = set[tuple[str, str]]().union(*keys[:first])
-    streams.sort(key=lambda drawn: (drawn[1] not in before, drawn[0].seed))
-    for stream, place in streams:
-        name, elsewhere = draw(
-            slots[place], stream, table, forbidden=blocked, taken=taken, near=near
-        )
+    before = set[Place]().union(*places[:first])
+    for place in sorted(lots, key=lambda place: (place not in before, lots[place].stream.seed)):
+        name, elsewhere = draw(lots[place], forbidden=blocked, taken=taken, near=near)
         found[place] = name
         taken.add(norm(name) if name else "")
         if elsewhere:
@@ -283,12 +291,15 @@ def name_people(
     made = []
     for i, person in enumerate(people):
         if i in fixed:
-            made.append(Named(person, _fixed_words(person, fixed[i]), fixed=True))
+            made.append(namers[i].named(person, _fixed_words(person, fixed[i]), fixed=True))
             continue
         unknown = known[i][1]
-        if not widened.isdisjoint(keys[i]) and "origin unknown" not in unknown:
+        if not widened.isdisjoint(places[i]) and "origin unknown" not in unknown:
             unknown = (*unknown, "origin not matched")
-        made.append(Named(person, tuple([found[key] for key in keys[i]]), ", ".join(unknown)))
+        surrogates = tuple([found[place] for place in places[i]])
+        made.append(namers[i].named(person, surrogates, ", ".join(unknown)))
+    for named in made[:first]:
+        named.read.clear()
     return made
 
 

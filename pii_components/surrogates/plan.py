@@ -10,7 +10,7 @@ surrogate. A value without a surrogate gets its tag; nothing is ever left as it 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -55,7 +55,7 @@ from .handles import (
 from .headers import HEADER_REMOVED, NEVER, find_headers
 from .keys import SurrogateKey
 from .numbers import id_key, phone_key, surrogate_id_num, surrogate_machine, surrogate_phone
-from .person_names import Forbidden, letters, name_people, render
+from .person_names import Forbidden, Namer, letters, name_people, render
 from .places import (
     KEPT,
     is_people,
@@ -124,13 +124,20 @@ KEYS = {labels.PHONE_NUM: phone_key, labels.ID_NUM: id_key}
 TOGETHER = (AGE, DATE, OTHER)
 
 
-class ScopePeople(NamedTuple):
+@dataclass(frozen=True)
+class ScopePeople:
     """Who is known of the scope that a document belongs to, a thread. people (tuple[Person, ...]), labels (tuple[str, ...]): Those that are hidden
-    somewhere, and the label of each one's names. words (frozenset[str]): Folded, of all names, which no surrogate may be."""
+    somewhere, and the label of each one's names. words (frozenset[str]): Folded, of all names, which no surrogate may be. namers: Of these
+    people, by key."""
 
     people: tuple[Person, ...] = ()
     labels: tuple[str, ...] = ()
     words: frozenset[str] = frozenset()
+    namers: dict[SurrogateKey, Namer] = field(default_factory=dict, compare=False, repr=False)
+
+    def namer(self, chance: SurrogateKey) -> Namer:
+        """RETURNS (Namer): The one that names these people in all documents of the scope."""
+        return self.namers.setdefault(chance, Namer(chance, name_table()))
 
 
 EMPTY = ScopePeople()
@@ -267,6 +274,7 @@ def plan(
         fixed=fixed,
         near=is_near,
         first=len(everyone.people),
+        namer=everyone.namer(chance) if everyone.people else None,
     )
     values = _values(text, items)
     ages = choose_age_shift(
@@ -512,20 +520,25 @@ def fixed_names(
             is_student = NAME_STUDENT in (item.label, roles.get(owner))
             roles[owner] = NAME_STUDENT if is_student else item.label
     originals = {word for person in people for word in person.words}
+    options: dict[str, list[str]] = {}
+    for label in set(roles.values()):
+        listed = pseudonym_list(label, profile)
+        if label == NAME_STUDENT and listed:
+            listed += pseudonym_list("NAME_CONNECTED", profile)
+        # No pseudonym may hold a part of somebody's own name.
+        parts = [(option, {norm(word) for word in option.split()}) for option in listed]
+        options[label] = [
+            option
+            for option, words in parts
+            if originals.isdisjoint(words) and not all(word in avoid for word in words)
+        ]
     found: dict[int, str] = {}
     # A secret order, for that of the alphabet would tell something; then those of this document alone.
     ranks = {i: chance.order(" ".join(people[i].words)) for i in roles if i < len(labels)}
     for owner in sorted(roles, key=lambda i: (i >= len(labels), ranks.get(i, b""), i)):
-        options = pseudonym_list(roles[owner], profile)
-        if roles[owner] == NAME_STUDENT and options:
-            options = [*options, *pseudonym_list("NAME_CONNECTED", profile)]
-        for option in options:
-            parts = {norm(word) for word in option.split()}
-            # No pseudonym may hold a part of somebody's own name.
-            is_free = originals.isdisjoint(parts) and not all(part in avoid for part in parts)
-            if is_free and option not in found.values():
-                found[owner] = option
-                break
+        left = [option for option in options[roles[owner]] if option not in found.values()]
+        if left:
+            found[owner] = left[0]
     return found
 
 

@@ -17,23 +17,23 @@ from pii_components.corpus.noise import (
     MARKS,
     NATIVE,
     DocumentNoise,
-    Filled,
     hard_negative,
     native_sentence,
     noisy_detail,
     noisy_name,
-    perturbations,
 )
 from pii_components.corpus.templates import (
+    Filled,
     Slot,
     parse_parts,
     read_fragments,
-    read_tables,
     read_templates,
 )
 from pii_components.labels import ROLES
+from pii_components.names import resource
 from pii_components.names.table import name_table
 from pii_components.ruler.tokenizer import make_student_tokenizer
+from scripts.perturbations import perturbations
 
 CASES = json.loads(
     (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")
@@ -155,7 +155,7 @@ def test_a_style_is_that_of_everybody(style):
         assert set(kinds) <= {style, ""} and kinds[style] > 55, slot
 
 
-@pytest.mark.parametrize("pair", [p for p in read_tables("noise")["marks"] if p != ["@", "@"]])
+@pytest.mark.parametrize("pair", [p for p in resource("corpus/noise")["marks"] if p != ["@", "@"]])
 def test_a_name_between_markers_is_tokens(pair):
     tokenizer = make_student_tokenizer(spacy.blank("en"))
     for name in ("Ana", "ana lopez", "O'Neil", "김지우", "उषा वर्मा"):

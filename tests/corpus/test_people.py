@@ -6,7 +6,8 @@ import pytest
 
 from pii_components.corpus.build import Tally, TemplateFiller
 from pii_components.corpus.people import Person, invent_detail, invent_person, is_linked
-from pii_components.corpus.templates import DETAILS, NAME_FORMS, Slot, parse_parts, read_tables
+from pii_components.corpus.templates import DETAILS, NAME_FORMS, Slot, parse_parts
+from pii_components.names import resource
 from pii_components.names.table import REGIONS, name_table
 
 
@@ -33,7 +34,7 @@ def test_a_town_and_a_country_of_one_person_agree():
         rng = random.Random(n)
         slots = (Slot("student", what) for what in ("town", "country", "nationality"))
         town, country, adjective = (person.render(slot, rng) for slot in slots)
-        known = [p for p in read_tables("details")["places"] if p["country"] == country]
+        known = [p for p in resource("corpus/details")["places"] if p["country"] == country]
         assert any(adjective == p["adjective"] and town in p["towns"] for p in known)
 
 

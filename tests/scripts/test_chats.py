@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from pii_components.corpus.people import CULTURES, GROUPS, given_names, surnames
+from pii_components.corpus.people import CULTURES
 from pii_components.errors import PiiError
 from pii_components.files.labelled import read_corpus
 from pii_components.names.letters import fold
 from scripts import chats
 from scripts.chats import Chat, Placeholders, assign_groups, fill_chat, parse_chat, read_chats
+from scripts.cultures import GROUPS, given_names, surnames
 
 ASSETS = Path(__file__).parents[2] / "assets" / "chats"
 TABLE = Placeholders()

@@ -8,7 +8,7 @@ import spacy
 from typer.testing import CliRunner
 
 from pii_components.corpus.build import to_doc
-from pii_components.corpus.noise import Filled
+from pii_components.corpus.templates import Filled
 from pii_components.ner.graph import CASES
 from pii_components.training.package import encoder_state, read_weights
 from scripts import examples

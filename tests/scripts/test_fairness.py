@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import spacy
 
-from pii_components.corpus.people import GROUPS, given_names, surnames
 from pii_components.errors import PiiError
 from pii_components.evaluate.gold import Entity, GoldDocument
 from pii_components.evaluate.metrics import NameGroup
 from pii_components.labels import NAME_STUDENT
+from scripts.cultures import GROUPS, given_names, surnames
 from scripts.fairness import GroupTable, GroupText, found_names, main, measure_fairness
 
 CASES = json.loads(

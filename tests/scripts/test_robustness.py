@@ -8,20 +8,12 @@ from pathlib import Path
 import pytest
 
 from pii_components.corpus.build import split_of
-from pii_components.corpus.noise import (
-    CASE,
-    CHANGES,
-    LAYOUT,
-    LENGTH,
-    Filled,
-    Perturbation,
-    around,
-    on,
-)
+from pii_components.corpus.templates import Filled
 from pii_components.errors import PiiError
 from pii_components.evaluate.gold import Entity
 from pii_components.files.formats.base import LabelledText
 from pii_components.profiles import Profile
+from scripts.perturbations import CASE, CHANGES, LAYOUT, LENGTH, Perturbation, around, on
 from scripts.robustness import (
     LONG,
     authored_essays,

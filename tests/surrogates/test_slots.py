@@ -11,8 +11,11 @@ from pii_components.names.letters import norm
 from pii_components.names.link import link
 from pii_components.names.parse import read_mention
 from pii_components.names.table import REGIONS, name_table
+from pii_components.profiles import Profile
 from pii_components.surrogates.keys import SurrogateKey
 from pii_components.surrogates.person_names import Forbidden, _neutral, name_people
+from pii_components.surrogates.plan import ScopePeople, plan
+from pii_components.surrogates.values import Item
 
 from .conftest import KEY, hide, make_doc, surrogates_of
 
@@ -37,6 +40,26 @@ def test_more_words():
 @given(st.text(alphabet="abÀé ß'’.-\u00ad", max_size=30))
 def test_every_word_is_forbidden(text):
     assert all(norm(word) in Forbidden(text=text) for word in text.split() if word.isalpha())
+
+
+# People of a scope
+
+
+@pytest.mark.parametrize("profile", ["crapii", "ets"])
+def test_names_of_a_class_are_drawn_once(profile):
+    """The documents that came before change nothing."""
+    names = ["Ana Lopez", "Owen Parker", "Bo Ng", "Mary-Jane Okoro"]
+    people = tuple(link([read_mention(name)]).people[0] for name in names)
+    how = {"profile": Profile.load(profile), "chance": SurrogateKey(KEY, "corpus"), "local": False}
+
+    def planned(text, everyone):
+        items = [Item(0, len(text), "NAME_STUDENT", how["profile"].action("NAME_STUDENT"))]
+        return plan(text, items, everyone=everyone, **how)
+
+    others = [f"{given} Ng" for given in sorted(name_table()._given.pools["", ""].names)[::90]]
+    listed = ScopePeople(people, ("NAME_STUDENT",) * 4)
+    for text in [*names, *others, *names]:
+        assert planned(text, listed) == planned(text, ScopePeople(people, listed.labels))
 
 
 # Gender
