@@ -22,6 +22,7 @@ from spacy.pipeline.span_ruler import prioritize_new_ents_filter
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
+from thinc.util import to_numpy
 
 from ..config import Saved
 from ..errors import Errors, PiiError
@@ -191,7 +192,7 @@ class PiiContext(Saved, Pipe):
                 width=384,
                 got=tuple(doc.tensor.shape),
             )
-        return numpy.asarray(doc.tensor)
+        return to_numpy(doc.tensor)  # on a GPU it lies there
 
     def rows(
         self, doc: Doc, people: People, persons: Sequence[Sequence[int]] | None = None

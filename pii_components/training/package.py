@@ -209,8 +209,11 @@ def assemble(model: Path | str) -> Language:
 
     model (Path | str): The pipeline, by path or name.
     RETURNS (Language): The whole pipeline, not yet saved.
+    RAISES (PiiError): E110 without a transformer.
     """
     nlp = spacy.load(str(model), exclude=[*RULES, CLEANER])
+    if ENCODER not in nlp.pipe_names:
+        raise PiiError(Errors.E110, problem=f"no component '{ENCODER}'")
     config = nlp.config.copy()
     # Where it was trained is nobody's business; spaCy checks the whole config, so a path may not become null either.
     config["paths"] = {key: value and Path(value).name for key, value in config["paths"].items()}
