@@ -22,13 +22,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from pii_components.cli.common import guard
-from pii_components.corpus.people import (
-    GROUPS,
-    MONTHS,
-    given_names,
-    invent_detail,
-    surnames,
-)
+from pii_components.corpus.people import GROUPS, MONTHS, given_names, invent_detail, surnames
 from pii_components.corpus.templates import DETAILS, Filled
 from pii_components.errors import Errors, PiiError
 from pii_components.files.record import Skip

@@ -27,7 +27,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-WIDTH, HEADS, WINDOW = 384, 12, 254
+WIDTH, HEADS, WINDOW, MOST_WINDOWS = 384, 12, 254, 8
 TYPES = ("PERSON", "PLACE", "SCHOOL", "FIRM", "DATE", "AGE", "EMAIL", "USERNAME")
 TYPES += ("ID_NUM", "PHONE_NUM", "URL_PERSONAL", "STREET_ADDRESS")
 N_BIO = 1 + 2 * len(TYPES)
@@ -165,7 +165,6 @@ def build(
     rng: random.Random | None = None,
     hide: bool = False,
     rename: bool = False,
-    most: int = 8,
 ) -> Example | None:
     """Pieces of a stretch of a document in windows, and what both heads learn there.
 
@@ -174,8 +173,7 @@ def build(
     rng (random.Random | None): For noise; None to read the text as it is.
     hide (bool): Whether all names are one placeholder; head A learns nothing then.
     rename (bool): Whether people get other names.
-    most (int): Windows at most; what lies behind them is left out.
-    RETURNS (Example | None): None, if fewer than two tokens are left.
+    RETURNS (Example | None): At most `MOST_WINDOWS`; None, if fewer than two tokens are left.
     """
     here = slice(first + start, first + end)
     pieces = data.pieces[data.piece_at[here.start] : data.piece_at[here.stop]].astype(np.int32)
@@ -201,7 +199,7 @@ def build(
         recase(case, rng.random())
     pieces, lengths = replace_tokens(pieces, lengths, edits)
     limit = WINDOW if rng is None or end - start < 150 else rng.randint(WINDOW // 2, WINDOW)
-    windows, window_of = cut(lengths, limit, most)
+    windows, window_of = cut(lengths, limit, MOST_WINDOWS)
     done = windows[-1][1]
     if done < 2:
         return None
@@ -679,27 +677,21 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="Examples, of `python -m scripts.examples texts`.")
     parser.add_argument("start", type=Path, help="Encoder, of `python -m scripts.examples start`.")
     parser.add_argument("out", type=Path, help="Folder for model.npz, and last.pt to go on from.")
-    parser.add_argument(
-        "--init",
-        type=Path,
-        nargs="*",
-        default=[],
-        help="Weights to go on from; of several the mean.",
-    )
-    parser.add_argument("--layers", type=int, default=4)
-    parser.add_argument("--minutes", type=float, default=240)
-    parser.add_argument(
-        "--part", type=int, default=0, help="1 or 2: the half of the annotations to learn from."
-    )
-    parser.add_argument("--batch", type=int, help="Pieces of a batch [4096, on a GPU 32768].")
-    parser.add_argument(
-        "--workers", type=int, help="Processes that draw [0, on a GPU as there are]."
-    )
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rate", type=float, default=1.5e-4)
-    parser.add_argument("--head_rate", type=float, default=1e-3)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--log", type=int, default=200)
+    init = "Weights to go on from; of several the mean."
+    parser.add_argument("--init", type=Path, nargs="*", default=[], help=init)
+    for name, kind, default, about in (
+        ("layers", int, 4, "of the encoder"),
+        ("minutes", float, 240, "of training"),
+        ("part", int, 0, "1 or 2: the half of the annotations to learn from; 0 for both"),
+        ("batch", int, None, "pieces of a batch; 4096, on a GPU 32768"),
+        ("workers", int, None, "processes that draw examples; 0, on a GPU as there are"),
+        ("threads", int, 2, "of the processor"),
+        ("rate", float, 1.5e-4, "at which the encoder learns"),
+        ("head_rate", float, 1e-3, "at which the heads learn"),
+        ("seed", int, 1, "of everything that is drawn"),
+        ("log", int, 200, "steps between two lines of progress"),
+    ):
+        parser.add_argument(f"--{name}", type=kind, default=default, help=about)
     train(parser.parse_args())
 
 
