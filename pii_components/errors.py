@@ -44,9 +44,7 @@ class Errors(metaclass=_Codes):
         "annotating_components."
     )
     E109 = "The ONNX encoder holds no graph; load a pipeline that pii_components.training.package wrote."
-    E110 = (
-        "The encoder cannot be written as ONNX: it has {problem}; package it with --encoder torch."
-    )
+    E110 = "The pipeline cannot be packaged over an ONNX encoder: it has {problem}; use configs/pii_ner.cfg."
     # 2 pii_ruler
     E201 = "Pattern '{id}' is of no known kind; give it exactly one of: pattern (spaCy), regex, host, near."
     E203 = "The expression of pattern '{id}' does not compile ({error}); correct it."

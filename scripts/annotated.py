@@ -4,47 +4,27 @@ sealed fifth, every look counted.
     python -m scripts.annotated agreement
     python -m scripts.annotated score --texts essays_sample.jsonl --part sealed --out metrics/sealed.json
 
-`score` prints totals and never a case. Mentions count as hidden if all of their letters are. Private: students, teachers and connected
-people; kept: cited people and characters. `proposed` is what the detector and the rules propose, `found` what is protected in the end; the
-difference is what the
-classifier gives away. With --part sealed each run adds a line to metrics/looks.jsonl.
+`score` prints totals (scripts/totals.py) and never a case. All that is found is hidden but cited people and characters. `proposed` is what
+the detector and the rules propose; the difference to what is hidden is what the classifier gives away. With --part sealed each run adds a
+line to metrics/looks.jsonl.
 """
 
 import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy
 import typer
-from spacy.tokens import Doc
 
 from pii_components.cli.common import guard
-from pii_components.evaluate.metrics import rate, resample
 from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import load_pipeline
-from pii_components.labels import (
-    CHARACTER,
-    CITED,
-    INDIRECT_LABELS,
-    LABELS,
-    is_name,
-    role_of,
-)
-from pii_components.spans import SPANS_KEY
+from pii_components.labels import INDIRECT_LABELS, LABELS, is_name
 from pii_components.training.package import make_pipeline, read_weights, shipped_vocabulary
 from scripts import common
-from scripts.annotations import (
-    FIRST,
-    ORGANISATION,
-    SEALED,
-    SECOND,
-    AnnotatedText,
-    read_annotated,
-)
+from scripts.annotations import FIRST, ORGANISATION, SEALED, SECOND, AnnotatedText, read_annotated
 from scripts.classifier import (
     PersonExample,
     ThingExample,
@@ -56,6 +36,17 @@ from scripts.classifier import (
     fit_things,
     tally,
 )
+from scripts.totals import (
+    KEPT,
+    PRIVATE,
+    Totals,
+    add_look,
+    cell,
+    count,
+    kind_of,
+    letters_of,
+    marks_of,
+)
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 FolderOpt = Annotated[Path, typer.Option(help="Folder with the annotations.")]
@@ -63,9 +54,6 @@ TextsOpt = Annotated[
     list[Path] | None,
     typer.Option("--texts", help="JSON Lines with the texts, also .gz; may be repeated."),
 ]
-LOOKS = Path("metrics/looks.jsonl")
-KEPT_ROLES = (CITED, CHARACTER)
-DIRECT = tuple(label for label in LABELS if label not in INDIRECT_LABELS)
 PARTS = {"open": (FIRST, SECOND), "first": (FIRST,), "second": (SECOND,), "sealed": (SEALED,)}
 
 
@@ -171,6 +159,8 @@ def classifier(
         for kind, numbers in (("whole", range(n_whole)), ("cut", range(n_whole, len(together)))):
             for source in ("", "essays_", "persuade", "llm", "new"):
                 mine = [i for i in numbers if together[i].text.startswith(source)]
+                if not mine:
+                    continue
                 for at in (0.1, 0.15, 0.2, 0.3, 0.5):
                     shares = tally([together[i] for i in mine], chances[mine], at)
                     shown = {k: round(v, 3) for k, v in sorted(shares.items())}
@@ -204,13 +194,7 @@ def score(
         }
         made = common.publish("annotated", report, out, show)
         if part == "sealed":
-            look = {
-                "time": datetime.now(UTC).isoformat(timespec="seconds"),
-                "pipeline": made["pipeline"],
-                "note": note,
-            }
-            with LOOKS.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(look | {"totals": made["sources"]["all"]["names"]}) + "\n")
+            add_look(made["pipeline"], note, totals=made["sources"]["all"]["names"])
 
 
 def measure(nlp: Any, gold: Sequence[AnnotatedText]) -> dict[str, Any]:
@@ -220,93 +204,51 @@ def measure(nlp: Any, gold: Sequence[AnnotatedText]) -> dict[str, Any]:
     with nlp.select_pipes(disable=late):
         for doc in nlp.pipe([one.labelled.text for one in gold], batch_size=16):
             # What the classifier drops is lost to `doc.spans`, so this is counted before it decides.
-            proposals.append(
-                {i for s in doc.spans.get(SPANS_KEY, ()) for i in range(s.start_char, s.end_char)}
-            )
+            proposals.append(letters_of(marks_of(doc)))
             docs.append(doc)
     for name in late:
         component = nlp.get_pipe(name)
         docs = [component(doc) for doc in docs]
-    by_source: dict[str, list[int]] = {"all": list(range(len(gold)))}
-    for i, one in enumerate(gold):
-        by_source.setdefault(one.source, []).append(i)
-    counts = [
-        _count(one, doc, proposed) for one, doc, proposed in zip(gold, docs, proposals, strict=True)
-    ]
-    return {source: _summary([counts[i] for i in rows]) for source, rows in by_source.items()}
-
-
-def _is_kept(label: str) -> bool:
-    return is_name(label) and role_of(label) in KEPT_ROLES
-
-
-def _count(one: AnnotatedText, doc: Doc, proposed: set[int]) -> Counter[str]:
-    text, found = (
-        one.labelled.text,
-        [(s.start_char, s.end_char, s.label_) for s in doc.spans.get(SPANS_KEY, ())],
-    )
-    hidden = {i for a, b, label in found if not _is_kept(label) for i in range(a, b)}
-    counts: Counter[str] = Counter()
-    private = [(a, b) for a, b, label in one.labelled.spans if not _is_kept(label)]
-    for (a, b, label), owner in zip(one.labelled.spans, one.owners, strict=True):
-        letters = [i for i in range(a, b) if text[i].isalnum()]
-        kind = role_of(label) if is_name(label) else label
-        if owner != ORGANISATION:
-            counts[f"{kind} all"] += 1
-            counts[f"{kind} hidden"] += all(i in hidden for i in letters)
-            counts[f"{kind} proposed"] += all(i in proposed for i in letters)
-    for a, b, label in found:
-        if is_name(label) and not _is_kept(label):
-            counts["names found"] += 1
-            counts["names right"] += any(a < y and b > x for x, y in private)
-        elif not is_name(label):
-            counts[f"{label} found"] += 1
-            counts[f"{label} right"] += any(
-                a < y and b > x for x, y, gold in one.labelled.spans if gold == label
-            )
-    for label in {label for *_, label in one.labelled.spans if not is_name(label)}:
-        spans = [(a, b) for a, b, gold in one.labelled.spans if gold == label]
-        counts[f"{label} gold"] += len(spans)
-        counts[f"{label} met"] += sum(
-            any(a < y and b > x for x, y, given in found if given == label) for a, b in spans
+    counts = []
+    for one, doc, proposed in zip(gold, docs, proposals, strict=True):
+        marks = one.labelled.spans
+        owned = zip(marks, one.owners, strict=True)
+        how = {"private": [mark for mark in marks if _hides(mark[2])], "proposed": proposed}
+        how |= {"left_out": {mark for mark, owner in owned if owner == ORGANISATION}}
+        counts.append(count(one.labelled.text, marks, marks_of(doc), _hides, **how))
+    sources = ["all", *dict.fromkeys(one.source for one in gold)]
+    return {
+        source: _summary(
+            [row for one, row in zip(gold, counts, strict=True) if source in ("all", one.source)]
         )
-    return counts
+        for source in sources
+    }
+
+
+def _hides(label: str) -> bool:
+    return kind_of(label) not in KEPT
 
 
 def _summary(rows: Sequence[Counter[str]]) -> dict[str, Any]:
-    weights = resample(len(rows))
-
-    def column(*names: str) -> numpy.ndarray:
-        return numpy.asarray([sum(row[name] for name in names) for row in rows])
-
-    def share(upper: Sequence[str], lower: Sequence[str]) -> Any:
-        return rate(column(*upper), column(*lower), weights)
-
-    def of(kinds: Sequence[str], what: str) -> Any:
-        return share([f"{kind} {what}" for kind in kinds], [f"{kind} all" for kind in kinds])
-
+    totals = Totals(rows)
     names: dict[str, Any] = {"documents": len(rows)}
-    for kind in ("STUDENT", "CONNECTED", "INSTRUCTOR", *KEPT_ROLES):
-        names[f"{kind}_support"] = int(column(f"{kind} all").sum())
-        names |= {f"{kind}_{what}": of([kind], what) for what in ("hidden", "proposed")}
-    two = ("STUDENT", "CONNECTED")
+    for kind in ("STUDENT", "CONNECTED", "INSTRUCTOR", *KEPT):
+        names[f"{kind}_support"] = totals.sum(f"{kind} all")
+        names |= {f"{kind}_{what}": totals.of([kind], what) for what in ("hidden", "proposed")}
     names |= {
-        "protected": of(two, "hidden"),
-        "proposed": of(two, "proposed"),
-        "kept_hidden": of(KEPT_ROLES, "hidden"),
+        "protected": totals.of(PRIVATE, "hidden"),
+        "proposed": totals.of(PRIVATE, "proposed"),
+        "kept_hidden": totals.of(KEPT, "hidden"),
+        "precision": totals.share("names right", "names found"),
+        "found": totals.sum("names found"),
+        "documents_left_open": totals.sum("left open"),
     }
-    names["precision"] = share(["names right"], ["names found"])
-    names["found"] = int(column("names found").sum())
-    missed = column(*(f"{k} all" for k in two)) - column(*(f"{k} hidden" for k in two))
-    names["documents_left_open"] = int((missed > 0).sum())
     labels: dict[str, Any] = {}
     for label in LABELS:
-        support, found = (int(column(f"{label} {what}").sum()) for what in ("gold", "found"))
+        support, found = totals.sum(f"{label} gold"), totals.sum(f"{label} found")
         if not is_name(label) and (support or found):
-            p, r = (
-                share([f"{label} right"], [f"{label} found"]),
-                share([f"{label} met"], [f"{label} gold"]),
-            )
+            p = totals.share(f"{label} right", f"{label} found")
+            r = totals.share(f"{label} met", f"{label} gold")
             labels[label] = plain({"support": support, "found": found, "precision": p, "recall": r})
             a, b = labels[label].get("precision") or 0, labels[label].get("recall") or 0
             labels[label]["f1"] = round(2 * a * b / (a + b), 4) if a + b else 0.0
@@ -328,30 +270,10 @@ def table(reports: Sequence[dict[str, Any]]) -> list[str]:
     for report in reports:
         for source, made in report["sources"].items():
             row = made["names"]
-
-            shown = []
-            for key in (
-                "STUDENT_hidden",
-                "CONNECTED_hidden",
-                "protected",
-                "kept_hidden",
-                "precision",
-            ):
-                support, low_high = (
-                    row.get(key.replace("_hidden", "_support")),
-                    row.get(f"{key}_95"),
-                )
-                interval = " ({:.3f} to {:.3f})".format(*low_high) if low_high else ""
-                of = f" of {support}" if support is not None and key.endswith("_hidden") else ""
-                shown.append("–" if row.get(key) is None else f"{row[key]:.3f}{interval}{of}")
-            lines.append(
-                [
-                    f"{report['pipeline']}, {source}",
-                    str(row["documents"]),
-                    *shown,
-                    str(row["documents_left_open"]),
-                ]
-            )
+            shown = [cell(row, f"{role}_hidden", f"{role}_support") for role in PRIVATE]
+            shown += [cell(row, key) for key in ("protected", "kept_hidden", "precision")]
+            title = f"{report['pipeline']}, {source}"
+            lines.append([title, str(row["documents"]), *shown, str(row["documents_left_open"])])
     return common.lines_of(heads.split("|"), lines)
 
 

@@ -36,7 +36,6 @@ PipelineOpt = Annotated[
     str, typer.Option(help="Our pipeline, or another system, such as presidio-md.")
 ]
 ProfileOpt = Annotated[str, typer.Option(help="Says which labels must be hidden.")]
-QuietOpt = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 ResamplesOpt = Annotated[int, typer.Option(min=1, help="Bootstrap resamples of the documents.")]
 SeedOpt = Annotated[int, typer.Option(help="Of everything that is drawn.")]
 

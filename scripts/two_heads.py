@@ -14,9 +14,11 @@ name of somebody famous or a word for a name, some authors and characters an ord
 """
 
 import argparse
+import hashlib
+import os
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-WIDTH, HEADS, WINDOW = 384, 12, 254
+WIDTH, HEADS, WINDOW, MOST_WINDOWS = 384, 12, 254, 8
 TYPES = ("PERSON", "PLACE", "SCHOOL", "FIRM", "DATE", "AGE", "EMAIL", "USERNAME")
 TYPES += ("ID_NUM", "PHONE_NUM", "URL_PERSONAL", "STREET_ADDRESS")
 N_BIO = 1 + 2 * len(TYPES)
@@ -163,7 +165,6 @@ def build(
     rng: random.Random | None = None,
     hide: bool = False,
     rename: bool = False,
-    most: int = 8,
 ) -> Example | None:
     """Pieces of a stretch of a document in windows, and what both heads learn there.
 
@@ -172,8 +173,7 @@ def build(
     rng (random.Random | None): For noise; None to read the text as it is.
     hide (bool): Whether all names are one placeholder; head A learns nothing then.
     rename (bool): Whether people get other names.
-    most (int): Windows at most; what lies behind them is left out.
-    RETURNS (Example | None): None, if fewer than two tokens are left.
+    RETURNS (Example | None): At most `MOST_WINDOWS`; None, if fewer than two tokens are left.
     """
     here = slice(first + start, first + end)
     pieces = data.pieces[data.piece_at[here.start] : data.piece_at[here.stop]].astype(np.int32)
@@ -199,7 +199,7 @@ def build(
         recase(case, rng.random())
     pieces, lengths = replace_tokens(pieces, lengths, edits)
     limit = WINDOW if rng is None or end - start < 150 else rng.randint(WINDOW // 2, WINDOW)
-    windows, window_of = cut(lengths, limit, most)
+    windows, window_of = cut(lengths, limit, MOST_WINDOWS)
     done = windows[-1][1]
     if done < 2:
         return None
@@ -537,8 +537,25 @@ def save(model: TwoHeads, path: Path) -> None:
             arrays[name], arrays[f"{name}.scale"] = np.round(value / scale).astype(np.int8), scale
         else:
             arrays[name] = value.astype(np.float16)
+    put(path, lambda file: np.savez(file, **arrays))
+
+
+def put(path: Path, write: Callable[[Any], Any]) -> None:
+    """Write a file that is whole or not there at all, whenever the process is killed."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    np.savez(path, **arrays)
+    with open(path.with_suffix(".new"), "wb") as file:
+        write(file)
+    os.replace(path.with_suffix(".new"), path)
+
+
+def origin_of(args: argparse.Namespace) -> str:
+    """RETURNS (str): A hash of all that decides what is learned: this file, what it reads, its options."""
+    digest = hashlib.sha256()
+    for path in (Path(__file__), args.data, args.start, *args.init):
+        digest.update(path.read_bytes())
+    names = ("layers", "minutes", "part", "batch", "rate", "head_rate", "seed")
+    digest.update(repr([getattr(args, name) for name in names]).encode())
+    return digest.hexdigest()
 
 
 def on_device(batch: Batch, device: str) -> Batch:
@@ -547,89 +564,134 @@ def on_device(batch: Batch, device: str) -> Batch:
     }
 
 
-def train(args: argparse.Namespace) -> None:
-    """Train for some minutes, the learning rate falling to its end; the mean of the last half is what is kept."""
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    torch.manual_seed(args.seed)
-    if device == "cpu":
-        torch.set_num_threads(args.threads)
-    data, model = Data(args.data), TwoHeads(args.layers)
-    load_arrays(model, args.start)
-    load_arrays(model, *args.init)
-    model.to(device).train()
-    for frozen in (model.word, model.place):
-        frozen.weight.requires_grad_(False)
-    groups: dict[bool, list[nn.Parameter]] = {True: [], False: []}
-    trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
-    for name, parameter in trained.items():
-        groups[name.split(".")[0] in HEAD_NAMES].append(parameter)
-    rates = {True: args.head_rate, False: args.rate}
-    optimizer = torch.optim.AdamW([{"params": groups[k]} for k in groups], weight_decay=0.01)
-    loader = torch.utils.data.DataLoader(
-        Sampler(data, args.part, args.batch, args.seed), batch_size=None, num_workers=args.workers
-    )
-    average, averaged = {n: p.detach().clone() for n, p in trained.items()}, 0
-    began, seen, sums = time.time(), 0, torch.zeros(3, device=device)
-    for step, batch in enumerate(loader, 1):
-        done = (time.time() - began) / 60 / args.minutes
-        if done >= 1:
-            break
-        for group, head in zip(optimizer.param_groups, groups, strict=True):
-            group["lr"] = rates[head] * min(1, step / 100) * max(0.02, 1 - done)
-        seen += int(batch["size"].sum())
-        loss, parts = losses(model, on_device(batch, device))
-        optimizer.zero_grad(set_to_none=True)
+class Run:
+    """A training that can be killed: weights, their mean, the optimizer, and how far it has got."""
+
+    def __init__(self, args: argparse.Namespace, device: str) -> None:
+        self.model = TwoHeads(args.layers)
+        load_arrays(self.model, args.start)
+        load_arrays(self.model, *args.init)
+        self.model.to(device).train()
+        for frozen in (self.model.word, self.model.place):
+            frozen.weight.requires_grad_(False)
+        self.trained = {n: p for n, p in self.model.named_parameters() if p.requires_grad}
+        self.rates = (args.rate, args.head_rate)
+        groups: tuple[list[nn.Parameter], list[nn.Parameter]] = ([], [])
+        for name, parameter in self.trained.items():
+            groups[name.split(".")[0] in HEAD_NAMES].append(parameter)
+        self.optimizer = torch.optim.AdamW([{"params": g} for g in groups], weight_decay=0.01)
+        self.average = {n: p.detach().clone() for n, p in self.trained.items()}
+        self.step = self.seen = self.averaged = 0
+        self.seconds = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """RETURNS (dict[str, Any]): All that training changes."""
+        numbers = {n: getattr(self, n) for n in ("step", "seen", "averaged", "seconds")}
+        weights = {n: p.detach() for n, p in self.trained.items()}
+        states = {"weights": weights, "average": self.average}
+        return numbers | states | {"optimizer": self.optimizer.state_dict()}
+
+    def from_dict(self, state: dict[str, Any]) -> None:
+        for name in ("step", "seen", "averaged", "seconds"):
+            setattr(self, name, state[name])
+        for kind, mine in (("weights", self.trained), ("average", self.average)):
+            for name, value in mine.items():
+                value.data.copy_(state[kind][name])
+        self.optimizer.load_state_dict(state["optimizer"])
+
+    def update(self, batch: Batch, done: float) -> torch.Tensor:
+        """RETURNS (torch.Tensor): The losses of both heads. done (float): The share of the time that is over; the learning rate falls with it."""
+        self.step += 1
+        self.seen += int(batch["size"].sum())
+        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
+            group["lr"] = rate * min(1, self.step / 100) * max(0.02, 1 - done)
+        loss, parts = losses(self.model, batch)
+        self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
-        nn.utils.clip_grad_norm_(trained.values(), 1.0)
-        optimizer.step()
-        sums += parts
-        if step % 10 == 0:
-            averaged += done > 0.5
+        nn.utils.clip_grad_norm_(self.trained.values(), 1.0)
+        self.optimizer.step()
+        if self.step % 10 == 0:
+            self.averaged += done > 0.5
             with torch.no_grad():
-                for name, parameter in trained.items():
-                    average[name].lerp_(parameter, 1 / max(averaged, 1))
-        if step % args.log == 0:
+                for name, parameter in self.trained.items():
+                    self.average[name].lerp_(parameter, 1 / max(self.averaged, 1))
+        return parts
+
+
+def train(args: argparse.Namespace) -> None:
+    """Train for some minutes, the learning rate falling to its end; the mean of the last half is what is kept.
+
+    A run that was killed goes on from its last checkpoint (there are 20). Examples and dropout are drawn
+    anew there, as by another seed; weights, optimizer, mean, learning rate and time go on as they were.
+    """
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    on_gpu = device == "cuda"
+    torch.manual_seed(args.seed)
+    if not on_gpu:
+        torch.set_num_threads(args.threads)
+    last, origin, run = args.out / "last.pt", origin_of(args), Run(args, device)
+    state = torch.load(last, map_location="cpu", weights_only=True) if last.is_file() else {}
+    if state.get("origin") != origin:
+        if state:
+            print(f"{last} is of other examples or options: begins anew", flush=True)
+    elif "weights" in state:
+        run.from_dict(state)
+        torch.manual_seed(args.seed + run.step)
+        print(f"goes on from step {run.step}, {run.seconds / 60:.1f} minutes", flush=True)
+    elif (args.out / "model.npz").is_file():
+        print(f"{args.out}: trained already; remove {last} to train it again", flush=True)
+        return
+    sampler = Sampler(
+        Data(args.data), args.part, args.batch or (32768 if on_gpu else 4096), args.seed + run.step
+    )
+    workers = args.workers
+    if workers is None:
+        workers = min(14, max(0, (os.cpu_count() or 1) - 2)) if on_gpu else 0
+    loader = torch.utils.data.DataLoader(sampler, batch_size=None, num_workers=workers)
+    began, limit = time.monotonic() - run.seconds, 60 * args.minutes
+    sums, saved = torch.zeros(3, device=device), run.seconds
+    for batch in loader:
+        run.seconds = time.monotonic() - began
+        if run.seconds >= limit:
+            break
+        if run.seconds - saved >= limit / 20:
+            saved = run.seconds
+            put(last, lambda file: torch.save(run.to_dict() | {"origin": origin}, file))
+        sums += run.update(on_device(batch, device), run.seconds / limit)
+        if run.step % args.log == 0:
             what, role, owner = (sums / args.log).tolist()
             sums.zero_()
-            rate = seen / (time.time() - began)
             print(
-                f"{step} {seen / 1e6:.1f}M what {what:.4f} role {role:.4f} owner {owner:.4f} {rate:.0f}/s",
+                f"{run.step} {run.seen / 1e6:.1f}M what {what:.4f} role {role:.4f} owner {owner:.4f} {run.seen / run.seconds:.0f}/s",
                 flush=True,
             )
-            save(model, args.out / "last.npz")
-    with torch.no_grad():
-        for name, parameter in trained.items():
-            parameter.copy_(average[name])
-    save(model, args.out / "model.npz")
-    print(f"pieces read: {seen / 1e6:.1f}M", flush=True)
+    if run.averaged:
+        run.model.load_state_dict(run.average, strict=False)
+    save(run.model, args.out / "model.npz")
+    put(last, lambda file: torch.save({"origin": origin}, file))
+    print(f"pieces read: {run.seen:,} in {run.step} steps", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path, help="Examples, of `python -m scripts.examples texts`.")
     parser.add_argument("start", type=Path, help="Encoder, of `python -m scripts.examples start`.")
-    parser.add_argument("out", type=Path, help="Folder for model.npz, and last.npz while it runs.")
-    parser.add_argument(
-        "--init",
-        type=Path,
-        nargs="*",
-        default=[],
-        help="Weights to go on from; of several the mean.",
-    )
-    parser.add_argument("--layers", type=int, default=4)
-    parser.add_argument("--minutes", type=float, default=240)
-    parser.add_argument(
-        "--part", type=int, default=0, help="1 or 2: the half of the annotations to learn from."
-    )
-    parser.add_argument(
-        "--batch", type=int, default=4096, help="Pieces of a batch; 32768 on a GPU."
-    )
-    parser.add_argument("--workers", type=int, default=0)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rate", type=float, default=1.5e-4)
-    parser.add_argument("--head_rate", type=float, default=1e-3)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--log", type=int, default=200)
+    parser.add_argument("out", type=Path, help="Folder for model.npz, and last.pt to go on from.")
+    init = "Weights to go on from; of several the mean."
+    parser.add_argument("--init", type=Path, nargs="*", default=[], help=init)
+    for name, kind, default, about in (
+        ("layers", int, 4, "of the encoder"),
+        ("minutes", float, 240, "of training"),
+        ("part", int, 0, "1 or 2: the half of the annotations to learn from; 0 for both"),
+        ("batch", int, None, "pieces of a batch; 4096, on a GPU 32768"),
+        ("workers", int, None, "processes that draw examples; 0, on a GPU as there are"),
+        ("threads", int, 2, "of the processor"),
+        ("rate", float, 1.5e-4, "at which the encoder learns"),
+        ("head_rate", float, 1e-3, "at which the heads learn"),
+        ("seed", int, 1, "of everything that is drawn"),
+        ("log", int, 200, "steps between two lines of progress"),
+    ):
+        parser.add_argument(f"--{name}", type=kind, default=default, help=about)
     train(parser.parse_args())
 
 

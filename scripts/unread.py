@@ -5,8 +5,7 @@ assets/sealed/tutoring.jsonl), `novels` (LitBank), `reports` (inputs after publi
 in which a private person gets a famous name, a famous surname or a word that is a name, after assets/hard_names.toml). The text of
 `tutoring`, `novels` and `reports` comes from --public. No case is ever printed.
 
-A name is hidden if the profile changes all of its letters. Private: students and connected people; cited and characters are touched if a
-letter of theirs is changed. Each run that scores a sealed set adds a line to metrics/looks.jsonl.
+What is hidden, the profile says (scripts/totals.py). Each run that scores a sealed set adds a line to metrics/looks.jsonl.
 """
 
 import hashlib
@@ -16,11 +15,9 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy
 import spacy
 import typer
 from sklearn.metrics import cohen_kappa_score
@@ -31,23 +28,18 @@ from pii_components.corpus.build import TemplateFiller, rng_for
 from pii_components.corpus.people import Person
 from pii_components.corpus.templates import Slot, Template, parse_parts, read_templates
 from pii_components.errors import Errors, PiiError
-from pii_components.evaluate.metrics import rate, resample
 from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import load_pipeline
 from pii_components.labels import INDIRECT_LABELS, LABELS, is_name, role_of
 from pii_components.names.table import name_table
 from pii_components.profiles import Profile
-from pii_components.spans import SPANS_KEY
 from scripts import common
+from scripts.totals import KEPT, PRIVATE, Mark, Totals, add_look, cell, count, marks_of
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
-LOOKS = Path("metrics/looks.jsonl")
 SEALED = ("everyday", "tutoring")
-PRIVATE, KEPT = ("STUDENT", "CONNECTED"), ("CITED", "CHARACTER")
 SHORT = 3  # sentences of a short text
 _OF_READERS = {"pupil": "NAME_STUDENT", "tutor": "NAME_INSTRUCTOR", "problem": "NAME_CHARACTER"}
-
-Mark = tuple[int, int, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,61 +122,34 @@ def _spans(row: Mapping[str, Any]) -> list[Any]:
     return json.loads(spans.replace("'", '"')) if isinstance(spans, str) else spans
 
 
-def count(case: Case, found: Iterable[Mark], hides: Callable[[str], bool]) -> Counter[str]:
-    """RETURNS (Counter[str]): Names by role that are there, hidden and touched; hidden names and those right; labels by exact offsets."""
-    found = set(found)
-    hidden = {i for a, b, label in found if hides(label) for i in range(a, b)}
-    counts: Counter[str] = Counter(documents=1)
-    for a, b, label in case.marks:
-        letters = [i for i in range(a, b) if case.text[i].isalnum()]
-        kind = role_of(label) if is_name(label) else label
-        counts[f"{kind} all"] += 1
-        counts[f"{kind} hidden"] += all(i in hidden for i in letters)
-        counts[f"{kind} touched"] += any(i in hidden for i in letters)
-        counts[f"{kind} exact"] += (a, b, label) in found
-    ours = [m for m in case.marks if is_name(m[2]) and role_of(m[2]) not in KEPT]
-    for a, b, label in found:
-        if is_name(label) and hides(label):
-            counts["names"] += 1
-            counts["names right"] += any(a < y and b > x for x, y, _ in ours)
-        elif not is_name(label):
-            counts[f"{label} found"] += 1
-    missed = sum(counts[f"{role} all"] - counts[f"{role} hidden"] for role in PRIVATE)
-    counts["with private"] = any(counts[f"{role} all"] for role in PRIVATE)
-    counts["left open"] = missed > 0
-    return counts
+def counts_of(case: Case, found: Iterable[Mark], hides: Callable[[str], bool]) -> Counter[str]:
+    """RETURNS (Counter[str]): As `totals.count`; a name is right where a private one or a teacher's is."""
+    private = [m for m in case.marks if is_name(m[2]) and role_of(m[2]) not in KEPT]
+    return count(case.text, case.marks, found, hides, private=private)
 
 
 def summary(rows: Sequence[Counter[str]]) -> dict[str, Any]:
     """RETURNS (dict[str, Any]): Rates with intervals (bootstrap over texts) and their support, as a metrics file has them."""
-    weights = resample(len(rows))
-
-    def column(*names: str) -> numpy.ndarray:
-        return numpy.asarray([sum(row[name] for name in names) for row in rows])
-
-    def share(kinds: Sequence[str], what: str) -> Any:
-        upper, lower = [f"{k} {what}" for k in kinds], [f"{k} all" for k in kinds]
-        return rate(column(*upper), column(*lower), weights)
-
-    made: dict[str, Any] = {"texts": len(rows), "with_private": int(column("with private").sum())}
-    made["texts_left_open"] = int(column("left open").sum())
-    made["left_open"] = rate(column("left open"), column("with private"), weights)
+    totals = Totals(rows)
+    made: dict[str, Any] = {"texts": len(rows), "with_private": totals.sum("with private")}
+    made["texts_left_open"] = totals.sum("left open")
+    made["left_open"] = totals.share("left open", "with private")
     groups = {"private": PRIVATE, "instructor": ("INSTRUCTOR",), "kept": KEPT}
     groups["contacts"] = tuple(x for x in LABELS if not is_name(x) and x not in INDIRECT_LABELS)
     for name, kinds in groups.items():
-        made[name] = int(column(*(f"{k} all" for k in kinds)).sum())
+        made[name] = totals.sum(*(f"{k} all" for k in kinds))
         what = "touched" if name == "kept" else "hidden"
-        made[f"{name}_{what}"] = share(kinds, what)
-    made["precision"] = rate(column("names right"), column("names"), weights)
-    made["indirect_f1"], of_label = _exact_f1(column)
+        made[f"{name}_{what}"] = totals.of(kinds, what)
+    made["precision"] = totals.share("names right", "names found")
+    made["indirect_f1"], of_label = _exact_f1(totals)
     return plain(made) | {"indirect": of_label}
 
 
-def _exact_f1(column: Callable[..., numpy.ndarray]) -> tuple[float | None, dict[str, Any]]:
+def _exact_f1(totals: Totals) -> tuple[float | None, dict[str, Any]]:
     """F1 by exact offsets and label, of each indirect identifier but OTHER, and their mean."""
     made = {}
     for label in INDIRECT_LABELS:
-        gold, found, exact = (int(column(f"{label} {x}").sum()) for x in ("all", "found", "exact"))
+        gold, found, exact = (totals.sum(f"{label} {x}") for x in ("all", "found", "exact"))
         if label != "OTHER" and gold:
             made[label] = {
                 "support": gold,
@@ -209,11 +174,11 @@ def measure(nlp: Language, cases: Sequence[Case], profile: Profile) -> dict[str,
     """RETURNS (dict[str, Any]): `summary` of all cases, of the short ones, and of each group."""
     sentences = spacy.blank("en")
     sentences.add_pipe("sentencizer")
-    spans = [
-        [(s.start_char, s.end_char, s.label_) for s in doc.spans.get(SPANS_KEY, ())]
-        for doc in nlp.pipe([case.text for case in cases], batch_size=16)
+    docs = nlp.pipe([case.text for case in cases], batch_size=16)
+    counts = [
+        counts_of(case, marks_of(doc), profile.protects)
+        for case, doc in zip(cases, docs, strict=True)
     ]
-    counts = [count(c, found, profile.protects) for c, found in zip(cases, spans, strict=True)]
     made = {"all": summary(counts)}
     short = [len(list(sentences(case.text).sents)) <= SHORT for case in cases]
     groups = {"at most three sentences": short}
@@ -277,11 +242,8 @@ def score(
         }
         common.publish("unread", report, out, show)
         if looked := [name for name in chosen if name in SEALED]:
-            now = datetime.now(UTC).isoformat(timespec="seconds")
-            look = {"time": now, "pipeline": report["pipeline"], "note": note}
             totals = {name: made[name]["all"] for name in looked}
-            with LOOKS.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(look | {"sets": looked, "totals": totals}) + "\n")
+            add_look(report["pipeline"], note, sets=looked, totals=totals)
 
 
 def show(report: dict[str, Any], to: Any) -> None:
@@ -307,20 +269,11 @@ def table(reports: Sequence[dict[str, Any]]) -> list[str]:
                 if "texts" not in row or "right" in row:
                     continue
                 title = f"{report['pipeline']}, {name}" + ("" if group == "all" else f", {group}")
-                keys = ("private_hidden", "left_open", "kept_touched", "precision", "indirect_f1")
-                cells = [_cell(row, key) for key in keys]
+                keys = {"private_hidden": "private", "left_open": "with_private"}
+                keys |= {"kept_touched": "kept", "precision": "", "indirect_f1": ""}
+                cells = [cell(row, key, support) for key, support in keys.items()]
                 lines.append([title, str(row["texts"]), *cells])
     return common.lines_of(heads.split("|"), lines)
-
-
-def _cell(row: Mapping[str, Any], key: str) -> str:
-    if row.get(key) is None:
-        return "–"
-    support = {"private_hidden": "private", "left_open": "with_private", "kept_touched": "kept"}
-    low_high = row.get(f"{key}_95")
-    interval = " ({:.3f} to {:.3f})".format(*low_high) if low_high else ""
-    of = f" of {row[support[key]]}" if key in support else ""
-    return f"{row[key]:.3f}{interval}{of}"
 
 
 if __name__ == "__main__":

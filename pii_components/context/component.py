@@ -24,6 +24,7 @@ from spacy.training import Example
 from spacy.util import minibatch
 from thinc.api import Model, Optimizer
 from thinc.types import Floats2d
+from thinc.util import to_numpy
 
 from ..config import Saved
 from ..errors import Errors, PiiError
@@ -249,7 +250,7 @@ class PiiContext(Saved, Pipe):
                 width=WIDTH,
                 got=tuple(doc.tensor.shape),
             )
-        return numpy.asarray(doc.tensor)
+        return to_numpy(doc.tensor)  # on a GPU it lies there
 
     def rows(
         self, doc: Doc, people: People, persons: Sequence[Sequence[int]] | None = None

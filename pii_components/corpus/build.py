@@ -590,7 +590,8 @@ def build_corpus(
         for path in sorted((assets / "persuade").glob("*.jsonl*")):
             texts += from_carriers(path, split, blocks, recipe, seed, tally)
         for path in sorted((assets / "crapii").glob("*.json*")):
-            texts += from_crapii(path, split)
+            if not path.name.endswith(".report.json"):  # of `corpus convert`
+                texts += from_crapii(path, split)
         docs = [to_doc(nlp, filled) for filled in texts]
         labels = Counter(span.label_ for doc in docs for span in doc.spans[SPANS_KEY])
         stats[split] = {

@@ -198,8 +198,12 @@ def assemble(model: Path | str) -> Language:
 
     model (Path | str): The pipeline, by path or name.
     RETURNS (Language): The whole pipeline, not yet saved.
+    RAISES (PiiError): E110 without a transformer.
     """
-    fresh = without_words(spacy.load(str(model), exclude=[*RULES, CLEANER]))
+    nlp = spacy.load(str(model), exclude=[*RULES, CLEANER])
+    if ENCODER not in nlp.pipe_names:
+        raise PiiError(Errors.E110, problem=f"no component '{ENCODER}'")
+    fresh = without_words(nlp)
     if not isinstance(encoder_shim(cast(Any, fresh.get_pipe(ENCODER)).model), OnnxShim):
         fresh = with_onnx_encoder(fresh)
     for rule in (*RULES, CLEANER):

@@ -199,6 +199,81 @@ def test_an_encoder_is_trained_by_epoch_before_and_after_fine_tuning(tiny, corpu
     assert "Ana" not in json.dumps(report)
 
 
+def five_encoders(root):
+    """Folders of the paper's encoders as a hub has them: random weights of width 16, pieces of one letter, no tokenizer.json."""
+    transformers = pytest.importorskip("transformers")
+    from transformers.models.gpt2.tokenization_gpt2 import bytes_to_unicode
+
+    bert = {"vocab.txt": "\n".join(vocabulary() + ["[MASK]"])}
+    pieces = {"spm.model": sentencepiece_model(["\u2581", *string.ascii_letters[:40]])}
+    shown = ["<s>", "<pad>", "</s>", "<unk>", *bytes_to_unicode().values(), "<mask>"]
+    roberta = {"vocab.json": json.dumps({piece: n for n, piece in enumerate(shown)})}
+    roberta["merges.txt"] = "#version: 0.2\n"
+    wide = {"hidden_size": 16, "intermediate_size": 32, "num_attention_heads": 2}
+    wide |= {"num_hidden_layers": 1, "vocab_size": 400}
+    other = {"dim": 16, "hidden_dim": 32, "n_heads": 2, "n_layers": 1, "vocab_size": 400}
+    deberta = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "type_vocab_size": 0}
+    for name, kind, files, shape in (
+        ("bert-base-uncased", "bert", bert, wide),
+        ("distilbert-base-uncased", "distilbert", bert, other),
+        ("deberta-v3-base", "deberta-v2", pieces, {**wide, **deberta}),
+        ("albert-base-v2", "albert", {"spiece.model": pieces["spm.model"]}, wide),
+        ("roberta-base", "roberta", roberta, {**wide, "max_position_embeddings": 514}),
+    ):
+        config = transformers.AutoConfig.for_model(kind, **shape)
+        model = transformers.AutoModel.from_config(config)
+        model.save_pretrained(root / name, safe_serialization=len(files) == 1)
+        for file, content in files.items():
+            data = content if isinstance(content, bytes) else content.encode()
+            (root / name / file).write_bytes(data)
+        yield name
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of transformers
+def test_the_papers_encoders_run_from_folders(nlp, tmp_path):
+    pytest.importorskip("spacy_transformers")
+    pytest.importorskip("sentencepiece")
+    names = list(five_encoders(tmp_path / "encoders"))
+    docs = []
+    long = ("Thankyou " * 150 + "and Ana Lopez.", [(1354, 1363, "NAME_STUDENT")])
+    for text, spans in (*TEXTS, long):  # more pieces in 192 words than an encoder reads
+        doc = nlp.make_doc(text)
+        doc.spans["pii"] = [doc.char_span(start, end, label=label) for start, end, label in spans]
+        docs.append(doc)
+    for part in ("train", "dev", "test"):
+        DocBin(docs=docs).to_disk(tmp_path / f"{part}.spacy")
+    chosen = encoder_files.choose_encoders(names)
+    all_of_it = Settings(epochs=2, train_words=0, test_words=0, seed=1)
+    work = {"work": tmp_path / "work", "debug": True}
+    report = compare(chosen, tmp_path / "encoders", tmp_path, all_of_it, **work)
+    assert list(report["encoders"]) == names and not report["skipped"]
+    for found in report["encoders"].values():
+        assert [row["phase"] for row in found["rows"]] == [
+            "before",
+            *["frozen"] * 2,
+            *["tuned"] * 2,
+        ]
+        before, *_, tuned = (row["loss"] for row in found["rows"])
+        assert tuned < before
+
+
+def test_packages_that_are_missing_are_told(tmp_path, monkeypatch):
+    (encoder,) = encoder_files.choose_encoders(["albert-base-v2"])
+    folder = tmp_path / encoder.name
+    folder.mkdir()
+    for name in ("config.json", "pytorch_model.bin", "spiece.model"):
+        (folder / name).touch()
+    monkeypatch.setattr(encoder_files, "find_spec", lambda name: None)
+    with pytest.raises(PiiError, match=r"\[E743\].*spacy_transformers, sentencepiece: pip install"):
+        encoder_files.find_folder(encoder, tmp_path)
+    (folder / "tokenizer.json").touch()
+    with pytest.raises(PiiError, match=r"spacy_transformers: pip install"):
+        encoder_files.find_folder(encoder, tmp_path)
+    monkeypatch.setattr(encoder_files, "find_spec", lambda name: True)
+    assert encoder_files.find_folder(encoder, tmp_path) == folder
+
+
 def test_command_compares(command, corpus, tmp_path):
     out = tmp_path / "m.json"
     folders = ["--corpus", corpus, "--encoders", tmp_path, "--work", tmp_path / "w", "--out", out]

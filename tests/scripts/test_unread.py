@@ -10,7 +10,7 @@ from sklearn.metrics import f1_score
 
 from pii_components.errors import PiiError
 from pii_components.profiles import Profile
-from scripts.unread import Case, agreement, count, everyday, measure, slots, summary, tutoring
+from scripts.unread import Case, agreement, counts_of, everyday, measure, slots, summary, tutoring
 
 SEALED = Path("assets/sealed/tutoring.jsonl")
 HIDES = Profile.load("crapii").protects
@@ -23,20 +23,23 @@ MARKS = ((0, 11, "NAME_STUDENT"), (13, 25, "AGE"), (32, 43, "NAME_CITED"), (47, 
     [
         (MARKS, {"STUDENT hidden": 1, "CITED touched": 0, "AGE exact": 1, "left open": 0}),
         ([(0, 4, "NAME_STUDENT")], {"STUDENT hidden": 0, "STUDENT touched": 1, "left open": 1}),
-        ([(0, 11, "NAME_CITED")], {"STUDENT hidden": 0, "names": 0, "left open": 1}),
-        ([(0, 4, "NAME_CONNECTED"), (5, 11, "NAME_STUDENT")], {"STUDENT hidden": 1, "names": 2}),
-        ([(37, 43, "NAME_STUDENT")], {"CITED touched": 1, "names": 1, "names right": 0}),
+        ([(0, 11, "NAME_CITED")], {"STUDENT hidden": 0, "names found": 0, "left open": 1}),
+        (
+            [(0, 4, "NAME_CONNECTED"), (5, 11, "NAME_STUDENT")],
+            {"STUDENT hidden": 1, "names found": 2},
+        ),
+        ([(37, 43, "NAME_STUDENT")], {"CITED touched": 1, "names found": 1, "names right": 0}),
         ([(13, 15, "AGE"), (47, 52, "LOCATION")], {"AGE exact": 0, "LOCATION exact": 1}),
     ],
 )
 def test_counts_of_a_text(found, expected):
-    counts = count(Case(TEXT, MARKS), found, HIDES)
+    counts = counts_of(Case(TEXT, MARKS), found, HIDES)
     assert {key: counts[key] for key in expected} == expected
 
 
 def test_rates_and_mean_f1_of_texts():
     halves = [MARKS, [(13, 15, "AGE"), (47, 52, "LOCATION")]]
-    made = summary([count(Case(TEXT, MARKS), found, HIDES) for found in halves])
+    made = summary([counts_of(Case(TEXT, MARKS), found, HIDES) for found in halves])
     assert made["private"] == 2 and made["private_hidden"] == 0.5 and made["texts_left_open"] == 1
     assert made["kept_touched"] == 0 and made["precision"] == 1
     assert made["indirect"]["LOCATION"] == {"support": 2, "found": 2, "f1": 1.0}

@@ -32,6 +32,9 @@ needs_weights = pytest.mark.skipif(not SHIPPED.is_dir(), reason="no pipeline is 
 PIPES = "transformer pii_ner pii_ruler pii_context hips_surrogate pii_cleaner"
 
 
+OWN = '{"id": "a", "text": "By Ana Lopez", "spans": [{"start": 3, "end": 12, "label": "NAME_STUDENT"}]}\n'
+
+
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     if not (ROOT / "project.yml").is_file():
@@ -53,8 +56,8 @@ def project(tmp_path_factory):
     same = "mixed_precision = false"
     config = config.replace(same, f"{same}\nmax_position_embeddings = 64\nmodel_max_length = 64")
     (folder / "configs/tiny.cfg").write_text(config, "utf8")
-    (folder / "assets/scenes").mkdir()
-    (folder / "assets/essays").mkdir()
+    for name in ("scenes", "essays", "crapii", "persuade"):
+        (folder / "assets" / name).mkdir()
     for path in sorted((ROOT / "assets/essays").glob("*.txt"))[::40]:
         shutil.copy(path, folder / "assets/essays")
     shutil.copytree(ROOT / "assets/fragments", folder / "assets/fragments")
@@ -79,13 +82,25 @@ def weasel(project, workflow, **settings):
 
 @pytest.mark.slow
 def test_train_ner_measures_and_packages(project):
-    small = {"config": "tiny", "scale": 0.1, "max_steps": 2, "eval_frequency": 1}
+    small = {"config": "tiny", "scale": 0.1, "max_steps": 4, "eval_frequency": 2}
     for workflow in ("train_ner", "evaluate", "package"):
         weasel(project, workflow, **small)
     stats = json.loads((project / "corpus/stats.json").read_text("utf8"))
     assert stats["train"]["NAME_STUDENT"] > 0 and stats["train"]["documents"] > 10
     scores = json.loads((project / "metrics/test.json").read_text("utf8"))
     assert set(scores) >= {"pii_p", "pii_r", "pii_f5", "pii_per_type"}
+    # Essays that were put there since are used, and the report that lies beside them is none.
+    (project / "own.jsonl").write_text(OWN, "utf8")
+    own = [
+        "corpus",
+        "convert",
+        str(project / "own.jsonl"),
+        str(project / "assets/crapii/own.jsonl"),
+    ]
+    assert CliRunner().invoke(pii_edu, own).exit_code == 0
+    weasel(project, "fill-slots", **small)
+    more = json.loads((project / "corpus/stats.json").read_text("utf8"))
+    assert more["test"]["documents"] == stats["test"]["documents"] + 1
     assert not (project / "en_pii_edu").exists()  # what ships is replaced by `ship` alone
     packaged, out = project / "training/en_pii_edu", project / "shipped"
     ship = ["ship", "--packaged", str(packaged), "--out", str(out)]
@@ -115,6 +130,32 @@ def test_train_packages_and_looks_count(project):
         found = json.loads((project / f"metrics/{part}.json").read_text("utf8"))
         assert found["sources"]["all"]["names"]["documents"] > 0
         assert len(looks.read_text("utf8").splitlines() if looks.exists() else []) == n
+
+
+def test_workflows_that_pages_name_exist():
+    names = set()
+    for path in (ROOT / "project.yml", *ROOT.glob("pii_components/resources/*/project.yml")):
+        project = yaml.safe_load(path.read_text("utf8"))
+        names |= {command["name"] for command in project["commands"]} | {*project["workflows"]}
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*/*.md"), ROOT / "pii_components/errors.py"]
+    pages += [*ROOT.glob("configs/*.cfg"), *ROOT.glob("assets/*.md")]
+    named = {
+        (path.name, name)
+        for path in pages
+        if path.name != "CHANGELOG.md"
+        for name in re.findall(r"weasel run ([\w-]+)", path.read_text("utf8"))
+    }
+    assert len(named) > 20 and {name for _, name in named} <= names, named
+
+
+def test_the_end_of_training_is_scored():
+    settings = yaml.safe_load((ROOT / "project.yml").read_text("utf8"))["vars"]
+    assert settings["max_steps"] % settings["eval_frequency"] == 0
+    for name in ("pii_ner", "pii_tok2vec"):
+        training = spacy.util.load_config(ROOT / f"configs/{name}.cfg")["training"]
+        assert (
+            training["max_steps"] % training["eval_frequency"] == 0 and not training["max_epochs"]
+        )
 
 
 def test_commands_need_no_shell():
