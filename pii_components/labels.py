@@ -4,7 +4,7 @@
     >>> label_for_role("CITED"), role_of("NAME_STUDENT"), role_of("EMAIL")
     ('NAME_CITED', 'STUDENT', '')
 
-A user may have labels of his own, such as COURSE: `check_label` tells them from slips of the pen.
+Users may have labels of their own, such as COURSE: `check_label` tells them from slips of the pen.
 A person's name carries its role in its label (`NAME_<ROLE>`), so that one string travels through DocBin, Presidio and a report.
 A name that is hidden only to be safe is NAME_STUDENT or NAME_CONNECTED all the same; `span._.pii_role` has its likeliest role then.
 Sources: CRAPII (seeds/crapii_paper.txt, section 2.2) for the direct and indirect labels; ETS's procedure for instructors and
