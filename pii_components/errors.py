@@ -104,7 +104,7 @@ class Errors(metaclass=_Codes):
     # 5 command line and files
     E501 = "Cannot read {what} ({reason}); check the path and your right to read it."
     E502 = "Files that end in '{suffix}' are not read; save them as .docx, .pdf or .txt, tables as .xlsx or .csv (all kinds: docs/explanation/documents.md)."
-    E503 = "The input is empty, or holds no file of a kind that is read (.docx, .pdf, .txt and others); nothing was written."
+    E503 = "The input is empty, or holds no file of a kind that is read (.docx, .pdf, .txt and others: docs/explanation/documents.md); nothing was written."
     E506 = "Which column holds the text? Name it with --text-column; the file has: {fields}."
     E507 = "Two columns are named '{name}', so the second copy would stay as it is; rename one."
     E508 = "Encoding '{encoding}' is unknown or not for text; use utf-8, utf-16, cp1252 or another of Python's text encodings."
@@ -174,7 +174,7 @@ class Errors(metaclass=_Codes):
     E640 = "Record {number} cannot be written as {form} ({reason}); choose another form, or leave it out."
     E650 = "{name} is {value}; use {allowed}."
     E651 = "{option} needs columns, and {kind} has none; leave it out, or give a table (.csv, .tsv, .jsonl, .json)."
-    E652 = "There is no column '{name}' for {option}, or more than one; the file has: {fields}."
+    E652 = "There is no column '{name}' for {option}, or more than one; name one that the file has: {fields}."
     E654 = "Record {number} has {size} bytes; {limit} are allowed; split it, or set max_bytes."
     E655 = "Record {number} has {pages} pages; {limit} are allowed; split it, or set max_pages."
     E656 = "Record {number} is encrypted (or, if it ends in .docx, an old .doc; in .xlsx, an old .xls); save it anew, without a password."
