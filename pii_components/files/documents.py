@@ -266,10 +266,6 @@ def _notebook_text(text: str) -> str:
     return "\n\n".join("".join(part) for part in parts)
 
 
-def _json_text(text: str) -> str:
-    return "\n".join(_leaves(json.loads(text)))
-
-
 def _json_lines_text(text: str) -> str:
     lines = [line for line in text.split("\n") if line.strip()]
     return "\n".join(_leaves([json.loads(line) for line in lines]))
@@ -319,7 +315,7 @@ _OF_TEXT: dict[str, Callable[[str], str]] = {
     ".htm": html_text,
     ".rtf": _rtf_text,
     ".ipynb": _notebook_text,
-    ".json": _json_text,
+    ".json": lambda text: "\n".join(_leaves(json.loads(text))),
     ".jsonl": _json_lines_text,
     ".ndjson": _json_lines_text,
     ".vtt": lambda text: _captions_text(text, "vtt"),

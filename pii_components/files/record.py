@@ -277,10 +277,8 @@ def recognise_encoding(data: bytes) -> str:
 def _words_of_signs(data: bytes) -> bytes:
     """The first words that are no ASCII, and those beside them."""
     words = [word for word in data.split() if len(word) < _LONGEST]
-    near: dict[bytes, None] = {}
-    for before, word, after in zip([b"", *words], words, [*words[1:], b""], strict=False):
-        if not (before + word + after).isascii():
-            near[word] = None
+    groups = zip([b"", *words], words, [*words[1:], b""], strict=False)
+    near = dict.fromkeys(group[1] for group in groups if not b"".join(group).isascii())
     return b" ".join(islice(near, _MOST_WORDS))
 
 

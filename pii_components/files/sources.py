@@ -300,47 +300,34 @@ def read_file(
     """Read one file of a folder.
 
     RETURNS (Record | Skip): `body` is the name in OUTPUT, (encoding, mark) there, and the `Table` if
-        it is one; of submissions the number of pages.
+        it is one; of submissions the number of pages. Line ends of a plain text stay.
     """
-    kind = kind_of(name)
-    new = name_in_output(name)
+    kind, new = kind_of(name), name_in_output(name)
     if kind in DOCUMENTS:
         item = read_document(data, number, name, encoding=encoding, max_pages=max_pages)
         if isinstance(item, Skip):
             return item
         return replace(item, id=new, body=(new, ("utf-8", b""), item.body))
-    if kind not in TABLE_SUFFIXES:
-        return decode_text(data, number, name, encoding=encoding)
+    others = (("(file name)", name),)
     try:
-        unread: tuple[str, ...] = ()
-        codec, bom, found = "utf-8", b"", ""
         if kind == ".xlsx":
             rows, unread = sheet_rows(data, number)
-            table = Table(rows)
+            table, codec, bom, found = Table(rows), "utf-8", b"", ""
         else:
             text, codec, bom, found = decode(data, number, encoding)
+            if kind not in TABLE_SUFFIXES and not text.startswith(_OTHER_FORMS):
+                return Record(number, new, text, (new, (codec, bom)), others, encoding=found)
+            if kind not in TABLE_SUFFIXES:
+                raise PiiError(Errors.E520, number=number, encoding=codec)
             table = Table.read(text, number, kind)
             unread = (QUESTIONS,) * table.questions
         if not table.rows:
             raise PiiError(Errors.E530, number=number)
     except PiiError as err:
         return Skip(number, err)
-    body, others = (new, (codec, bom), table), (("(file name)", name),)
-    text = table.text()
+    body, text = (new, (codec, bom), table), table.text()
     stays = ((0, len(text)),)  # a cell is no header
     return Record(number, new, text, body, others, unread=unread, encoding=found, stays=stays)
-
-
-def decode_text(data: bytes, number: int, name: str, *, encoding: str = "utf-8") -> Record | Skip:
-    """Decode one plain text. Its line ends stay, its byte order mark is kept aside: `body` is name and (encoding, mark)."""
-    try:
-        text, codec, bom, found = decode(data, number, encoding)
-    except PiiError as err:
-        return Skip(number, err)
-    if text.startswith(_OTHER_FORMS):
-        return Skip.of(Errors.E520, number=number, encoding=codec)
-    others = (("(file name)", name),)
-    return Record(number, name, text, (name, (codec, bom)), others, encoding=found)
 
 
 def open_source(

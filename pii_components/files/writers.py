@@ -27,7 +27,7 @@ from typing import Any, BinaryIO, NamedTuple
 from ..errors import Errors, PiiError
 from ..offsets import OffsetMap
 from .record import FIELD_SEPARATOR, Record, Skip, Source, check_fields, reason_of
-from .sources import decode_text, files_below, read_file, suffix_of_output
+from .sources import files_below, read_file, suffix_of_output
 from .tables import CsvSource, JsonBody, JsonSource, ParquetSource, safe_cell, table_of, to_csv
 
 # Rows of a Parquet file that are written together, and how many times as many make a group of them.
@@ -277,9 +277,8 @@ class Writer(Output):
             pairs = self.texts(record, new)
             return [both for pair in pairs for both in (pair, (FIELD_SEPARATOR,) * 2)][:-1]
         (name, (_, bom), *_), table = record.body, table_of(record)
-        read = read_file if table else decode_text
         data = bom + self.encoded(record, new)
-        item = read(data, record.number, name, encoding=self.source.encoding)
+        item = read_file(data, record.number, name, encoding=self.source.encoding)
         if isinstance(item, Skip) or not item.text.strip():
             raise PiiError(Errors.E470, document=record.number)
         again = table_of(item)

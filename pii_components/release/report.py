@@ -21,7 +21,7 @@ import platform
 import random
 import re
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -340,17 +340,16 @@ def share(value: float) -> str:
 def build_page(report: Mapping[str, Any]) -> str:
     """RETURNS (str): HTML of a report.json, complete in itself: no script, no other file."""
     # A label of the user's own that the profile does not name becomes its tag.
-    actions = {**report["actions"]}
-    for row in report["spans"]:
-        actions.setdefault(row["label"], TAG)
-    counts, roles, sources = ({label: Counter[str]() for label in actions} for _ in range(3))
+    known = report["actions"]
+    actions = known | {row["label"]: known.get(row["label"], TAG) for row in report["spans"]}
+    counts, roles, sources = (defaultdict[str, Counter[str]](Counter) for _ in range(3))
     for row in report["spans"]:
         counts[row["label"]][row["action"]] += row["count"]
         roles[row["label"]][row["role"]] += row["count"]
     for row in report["sources"]:
         sources[row["label"]][row["source"]] += row["count"]
-    kept = {label: count[KEEP] for label, count in counts.items()}
-    gone = {label: count.total() - kept[label] for label, count in counts.items()}
+    kept = {label: counts[label][KEEP] for label in report["actions"]}
+    gone = {label: counts[label].total() - n for label, n in kept.items()}
     law = []
     for point, labels in _POINTS.items():
         n_gone, n_kept = (sum(n.get(name, 0) for name in labels) for n in (gone, kept))
@@ -361,8 +360,7 @@ def build_page(report: Mapping[str, Any]) -> str:
         skipped.append([code, re.sub(r"\{[^}]*\}", "…", reason), n])
     found = []
     for name, action in actions.items():
-        if name in counts:
-            found.append([name, action, counts[name], roles[name], sources[name]])
+        found.append([name, action, counts[name], roles[name], sources[name]])
     tables = {"law": law, "skipped": skipped, "found": found, "kept": kept, "gone": gone}
     env = Environment(
         loader=PackageLoader("pii_components", "resources/report"),

@@ -33,8 +33,6 @@ from .sweep import HIGH, LOW, MEDIUM
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
-    from ..spans import Candidate
-
 ACCEPT, REJECT, RELABEL, ADD = VERDICTS = ("accept", "reject", "relabel", "add")
 REVIEWED, REOPENED, UNDO, SAMPLE = ("reviewed", "reopened", "undo", "sample")
 # What nobody has decided about: what was found, and what was not though it stands elsewhere as part of what was hidden.
@@ -116,7 +114,8 @@ def apply_decisions(
         if not span or label == HEADER:  # white space
             continue
         if not label:
-            cands = [c for c in cands if not _is_inside(doc, c, start, end)]
+            reach = [(doc[c.start].idx, doc[c.start : c.end].end_char, c) for c in cands]
+            cands = [cand for first, last, cand in reach if first < start or last > end]
             continue
         people = (c.person for c in cands if (c.start, c.end) == (span.start, span.end))
         about = (label, 1.0, source, reason)
@@ -129,11 +128,6 @@ def apply_decisions(
     write_spans(doc, cands)
     for span in doc.spans["pii"]:
         span._.pii_role = roles.get((span.start, span.end)) or span._.pii_role
-
-
-def _is_inside(doc: "Doc", cand: "Candidate", start: int, end: int) -> bool:
-    last = doc[cand.end - 1]
-    return start <= doc[cand.start].idx and last.idx + len(last) <= end
 
 
 @dataclass(slots=True)

@@ -213,11 +213,17 @@ class SweepLog(Output):
     def add(self, record: Record, result: Result) -> None:
         """Add a document: its original and what became of it."""
         values = _originals_of(record.text, result, self.token)
-        row: dict[str, Any] = {"n": record.number, "i": self.token(f"id {record.id}")}
-        row["a"], row["p"] = Surnames(self.token).add(result.names(kept=False))
-        row["k"] = sorted(map(self.token, result.names(kept=True).words()))
-        row["s"] = [[start, end] for start, end, _ in result.surrogates]
-        row["w"], row["f"] = values.whole, values.first
+        alone, pairs = Surnames(self.token).add(result.names(kept=False))
+        row = {
+            "n": record.number,
+            "i": self.token(f"id {record.id}"),
+            "a": alone,
+            "p": pairs,
+            "k": sorted(map(self.token, result.names(kept=True).words())),
+            "s": [[start, end] for start, end, _ in result.surrogates],
+            "w": values.whole,
+            "f": values.first,
+        }
         self.append(json.dumps(row).encode("ascii") + b"\n")
 
     def replace(self) -> None:
