@@ -122,14 +122,11 @@ def make_pii_ruler(  # noqa: PLR0917 (spaCy calls it by keyword)
     validate: bool,
     native_names: bool | None,
 ) -> Pipe:
-    """RETURNS (PiiRuler): See there for the settings. None: as saved, else the default."""
+    """RETURNS (PiiRuler): See there for the settings. None: as saved, else the default. native_names: Of earlier versions, not used:
+    the model finds names in scripts of their own."""
     from .ruler.component import PiiRuler
 
-    settings: dict[str, Any] = {
-        "spans_key": spans_key,
-        "phone_regions": phone_regions,
-        "native_names": native_names,
-    }
+    settings: dict[str, Any] = {"spans_key": spans_key, "phone_regions": phone_regions}
     made = PiiRuler(nlp, name, **settings, shipped=shipped, validate=validate)
     made.bind_to(nlp)
     return made

@@ -20,7 +20,6 @@ SETTINGS = [
     ("pii_ner", "operating_point", "recall", lambda pipe: pipe.operating_point),
     ("pii_context", "settings", {"protect": 0.3}, lambda pipe: {"protect": pipe.settings.protect}),
     ("pii_ruler", "phone_regions", ["GB"], lambda pipe: pipe.cfg["phone_regions"]),
-    ("pii_ruler", "native_names", True, lambda pipe: pipe.cfg["native_names"]),
     ("pii_ruler", "shipped", False, lambda pipe: bool(pipe.patterns)),
 ]
 # What is saved differs from the default, so that an override that equals a default shows as well.

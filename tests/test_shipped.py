@@ -51,6 +51,20 @@ def docs(sample):
         return list(nlp.pipe(text for _, text, _ in sample))
 
 
+def test_names_in_scripts_of_their_own():
+    cases = json.loads((KNOWN.parent / "names.json").read_text("utf8"))["native_people"]
+    nlp = spacy.load("en_pii_edu", exclude=["hips_surrogate"])
+    for text, name, _ in cases:
+        doc, start = nlp(text), text.index(name)
+        hidden = {
+            i
+            for span in doc.spans["pii"]
+            if span.label_.startswith("NAME")
+            for i in range(span.start_char, span.end_char)
+        }
+        assert hidden.issuperset(i for i in range(start, start + len(name)) if text[i].isalnum())
+
+
 CONTENT = (ROOT / "tests/data/headers/content.txt").read_text("utf8").split("=== ")[1:]
 # A title, and years below it.
 REMOVED = {"obituary of a goldfish": ["Admiral", "2019-2023"]}

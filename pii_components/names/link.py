@@ -196,8 +196,7 @@ class Links(NamedTuple):
 def link(mentions: Sequence[Mention]) -> Links:
     """RETURNS (Links): Who is named, by the names alone. mentions (Sequence[Mention]): In the order of the text."""
     people, matches = _people(mentions)
-    found, places = _assign(mentions, people, matches)
-    return _ordered(mentions, people, found, places)
+    return _ordered(mentions, people, _assign(mentions, people, matches))
 
 
 def links_of(mentions: Sequence[Mention], persons: Sequence[int | None]) -> Links:
@@ -227,11 +226,7 @@ def links_of(mentions: Sequence[Mention], persons: Sequence[int | None]) -> Link
             if not fit:
                 among.add(_person(mention.words))
         owners.append(owner)
-    people = among.people if among else known
-    places = [
-        places_of(m, people[o]) if o >= 0 else () for m, o in zip(mentions, owners, strict=True)
-    ]
-    return _ordered(mentions, people, owners, places)
+    return _ordered(mentions, among.people if among else known, owners)
 
 
 def fits(person: Person, people: Sequence[Person]) -> list[int]:
@@ -282,12 +277,10 @@ def link_people(people: Iterable[Person]) -> list[Person]:
     return sorted(_agree(told))
 
 
-def _ordered(
-    mentions: Sequence[Mention],
-    people: Sequence[Person],
-    found: Sequence[int],
-    places: list[tuple[int, ...]],
-) -> Links:
+def _ordered(mentions: Sequence[Mention], people: Sequence[Person], found: Sequence[int]) -> Links:
+    places = [
+        places_of(m, people[o]) if o >= 0 else () for m, o in zip(mentions, found, strict=True)
+    ]
     seen = {old: new for new, old in enumerate(dict.fromkeys([o for o in found if o >= 0]))}
     owners = [seen[o] if o >= 0 else -1 for o in found]
     ordered = [people[old] for old in seen]
@@ -437,7 +430,8 @@ def _agree(people: list[Person]) -> list[Person]:
 
 def _assign(
     mentions: Sequence[Mention], people: Sequence[Person], matches: Sequence[Mapping[int, Match]]
-) -> tuple[list[int], list[tuple[int, ...]]]:
+) -> list[int]:
+    """Of each mention the person whom it fits best; of several, who was mentioned last before it, or next."""
     options: list[list[int]] = []
     for mention, tried in zip(mentions, matches, strict=True):
         best = 0
@@ -456,7 +450,7 @@ def _assign(
             before = [owners[j] for j in range(i - 1, -1, -1) if owners[j] in fits]
             after = [owners[j] for j in range(i + 1, len(mentions)) if owners[j] in fits]
             owners[i] = (before + after + fits)[0]
-    return owners, [tried[o][1] if o >= 0 else () for tried, o in zip(matches, owners, strict=True)]
+    return owners
 
 
 def _wrong_gender(mention: Mention, person: Person) -> bool:

@@ -73,20 +73,9 @@ class Form(NamedTuple):
         )
 
     @property
-    def letters(self) -> tuple[str, ...]:
-        return tuple(
-            [word for word, initial in zip(self.norms, self.initials, strict=True) if initial]
-        )
-
-    @property
     def comma(self) -> bool:
         """RETURNS (bool): Whether the family name stands first, as in "Lopez, Maria"."""
         return len(self.norms) > 1 and self.kinds[0] == FAMILY != self.kinds[-1]
-
-    @property
-    def single(self) -> bool:
-        """RETURNS (bool): Whether this is one word and nothing else."""
-        return len(self.norms) == 1 and not self.initials[0]
 
     @property
     def full(self) -> bool:

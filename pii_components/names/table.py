@@ -261,12 +261,6 @@ class NameTable:
         found = kind.pools.get((region, gender), _EMPTY)
         return found if len(found.names) >= MIN_POOL else kind.pools["", gender]
 
-    def pool_size(
-        self, *, given: bool, gender: str | None = None, region: str | None = None
-    ) -> int:
-        """RETURNS (int): How many surrogates there are for this gender and region."""
-        return len(self._kind(given).pools.get((region or "", gender or ""), _EMPTY).names)
-
     def sample_given(
         self, rng: Source, gender: str | None = None, region: str | None = None
     ) -> str:

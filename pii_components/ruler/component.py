@@ -33,7 +33,6 @@ from .merge import (
     clean_candidate,
     merge,
     repeated,
-    with_native,
 )
 from .patterns import Pattern, RuleSet, compile_patterns, kind_of, shipped_patterns
 from .urls import Verdict, judge_url, words_of_names
@@ -44,7 +43,7 @@ __all__ = ["PiiRuler"]
 _PUBLISHED = re.compile(r"(?i)\b10\.\d{4,9}/[^\s<>\"]{1,200}")
 
 
-DEFAULTS: dict[str, Any] = {"phone_regions": ["US"], "shipped": True, "native_names": False}
+DEFAULTS: dict[str, Any] = {"phone_regions": ["US"], "shipped": True}
 
 
 class OnePerDoc:
@@ -79,12 +78,10 @@ class PiiRuler(OnePerDoc, Saved, SpanRuler):
         phone_regions: Sequence[str] | None = None,
         shipped: bool | None = None,
         validate: bool = False,
-        native_names: bool | None = None,
     ) -> None:
         """spans_key (str): Key of `doc.spans` to read and write.
         phone_regions (Sequence[str]): Countries, as two letters, whose national numbers count where no word says that a number is one; US.
         shipped (bool): Whether to start with the patterns that ship; true. validate (bool): Whether spaCy checks token patterns.
-        native_names (bool): Whether names in scripts of their own are looked for, too (names/scripts.py); false.
         RAISES (PiiError): E206 for a country that there is not."""
         from phonenumbers import SUPPORTED_REGIONS
 
@@ -94,7 +91,6 @@ class PiiRuler(OnePerDoc, Saved, SpanRuler):
         asked = {
             "spans_key": spans_key,
             "phone_regions": regions,
-            "native_names": native_names,
             "shipped": shipped,
         }
         self.configure(DEFAULTS, asked)
@@ -128,8 +124,7 @@ class PiiRuler(OnePerDoc, Saved, SpanRuler):
             page, found, blocked=Intervals((v.hit.start, v.hit.end) for v in verdicts)
         )
         cued = frozenset(rule.id for rule in self.rules.regexes if rule.cue)
-        merged = merge(page, cleaned, found, cued)
-        return with_native(doc, merged) if self.cfg.get("native_names", False) else merged
+        return merge(page, cleaned, found, cued)
 
     def set_annotations(self, doc: Doc, matches: Iterable[Candidate]) -> None:
         """Write what `find_spans` returned to `doc.spans[spans_key]`."""

@@ -10,7 +10,7 @@ address or a number that stands inside them: those are cut out, and what is left
 """
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,7 +20,6 @@ from ..labels import (
     EMAIL,
     ID_NUM,
     IP_ADDRESS,
-    NAME_STUDENT,
     PHONE_NUM,
     PRIORITY,
     STREET_ADDRESS,
@@ -29,7 +28,6 @@ from ..labels import (
     is_name,
 )
 from ..names.normalize import NormalizedView, normalize_token
-from ..names.scripts import native_names
 from ..names.wordlists import words
 from ..spans import PROPAGATION, Candidate, resolve_overlaps
 from .urls import Verdict
@@ -410,30 +408,3 @@ def repeated(
             )
             more += [c for c in again if taken.isdisjoint(range(c.start, c.end))]
     return more
-
-
-SOURCE = "native_name"
-_SCORE = 0.9
-
-
-def with_native(doc: Doc, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """RETURNS (list[Candidate]): What was found, with each name in a script of its own in the place of what lay inside of it.
-
-    What reaches beyond such a name, as "Ana 김지민" does, keeps its ends. candidates (Sequence[Candidate]): Sorted, without overlaps."""
-    out = list(candidates)
-    for low, high in native_names(doc.text):
-        span = doc.char_span(low, high, alignment_mode="expand")
-        if span is None or any(map(str.isalnum, span.text.replace(doc.text[low:high], "", 1))):
-            continue
-        first = bisect_right(out, span.start, key=lambda c: c.end)
-        last = bisect_left(out, span.end, key=lambda c: c.start)
-        touched = out[first:last]
-        if any(not is_name(c.label) for c in touched):
-            continue
-        label = max(touched, key=lambda c: c.score).label if touched else NAME_STUDENT
-        start = min([span.start, *(c.start for c in touched)])
-        end = max([span.end, *(c.end for c in touched)])
-        score = max([_SCORE, *(c.score for c in touched)])
-        reason = "a name in a script of its own"
-        out[first:last] = [Candidate(start, end, label, score, SOURCE, reason)]
-    return out

@@ -47,7 +47,7 @@ def draw_people(rng):
     table = name_table()
     people = []
     for _ in range(2):
-        region = rng.choice([r for r in REGIONS if table.pool_size(given=True, region=r)])
+        region = rng.choice([r for r in REGIONS if (r, "") in table._given.pools])
         people.append((table.sample_given(rng, None, region), table.sample_surname(rng, region)))
     words = [word.lower() for person in people for word in person]
     kin = {name for word in words for name in (*nicknames_of(word), *nicknames().get(word, ()))}
