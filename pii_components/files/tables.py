@@ -506,12 +506,24 @@ def numbered_rows(
         line += len(taken)
 
 
-def to_csv(rows: Iterable[list[str]], delimiter: str = ",") -> str:
+def to_csv(rows: Iterable[list[str]], delimiter: str = ",", *, quote_all: bool = False) -> str:
     """RETURNS (str): The rows as a table in CSV."""
     out = StringIO(newline="")
-    # With another line end it would not quote a lone carriage return.
-    csv.writer(out, delimiter=delimiter, lineterminator="\r\n").writerows(rows)
+    writer = csv.writer(
+        out,
+        delimiter=delimiter,
+        lineterminator="\r\n",  # with another one it would not quote a lone carriage return
+        quoting=csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL,
+    )
+    writer.writerows(rows)
     return out.getvalue()
+
+
+def csv_line(
+    cells: list[str], delimiter: str = ",", line_end: str = "\n", *, quote_all: bool = False
+) -> str:
+    """RETURNS (str): One row of it, with its line end."""
+    return to_csv([cells], delimiter, quote_all=quote_all)[:-2] + line_end
 
 
 def open_csv(path: Path, *, encoding: str = "utf-8", **columns: Any) -> CsvSource:
