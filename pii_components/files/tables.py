@@ -31,7 +31,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import BytesIO, StringIO
 from itertools import chain, islice, tee, zip_longest
 from pathlib import Path
@@ -60,8 +60,8 @@ from .record import (
 TOKEN_FIELDS = ("tokens", "trailing_whitespace", "labels")
 # Stands where a message names an encoding.
 HALF_ESCAPE = "text, since an escape stands for half a character"
-# Objects that are looked at for the names of their fields.
-_LOOKED_AT = 500
+# Objects that are looked at for the names of their fields, and those that are remembered.
+_LOOKED_AT, _MOST_FIELDS = 500, 100
 _OPEN_QUOTES = "its quotes do not close"
 _SPACE = re.compile(r"[ \t\n\r]*")
 # Number and line of each row, and its cells.
@@ -145,8 +145,6 @@ def _after_space(text: str, pos: int) -> int:
 class JsonSource(Source):
     """JSON Lines, or an array of objects."""
 
-    _seen: set[str] = field(default_factory=set)
-
     def __iter__(self) -> Iterator[Record | Skip]:
         for item in self.objects():
             yield item if isinstance(item, Skip) else self._record(*item)
@@ -157,8 +155,6 @@ class JsonSource(Source):
         try:
             for number, (line, raw) in enumerate(self.parts(), 1):
                 yield self._object(number, line, raw)
-        except PiiError as err:
-            yield Skip(number + 1, err, last=True)
         except (OSError, UnicodeError) as err:
             yield Skip.of(Errors.E531, number=number, reason=reason_of(err), last=True)
 
@@ -205,9 +201,8 @@ class JsonSource(Source):
         if has_tokens and "tokens" not in self.drop and not tokens_fit(values, text):
             return Skip.of(Errors.E529, number=number, id=ident)
         hidden = self.fields_not_passed_on(values)
-        self._seen.update(name for name in values if name not in hidden)
-        if len(self._seen) > len(self.others):
-            self.others[:] = sorted(self._seen)[:100]
+        if len(self.others) < _MOST_FIELDS:
+            self.others += [n for n in values if n not in hidden and n not in self.others]
         others = shown_fields(values, hidden)
         return Record(number, ident or str(number), text, body=body, others=others)
 
@@ -272,7 +267,6 @@ def open_json(path: Path, *, encoding: str = "utf-8", **fields: Any) -> JsonSour
     source.id_field = source.id_field or ("document" if "document" in found else "")
     hidden = source.fields_not_passed_on(found)
     source.others = [name for name in found if name not in hidden]
-    source._seen = set(source.others)
     return source
 
 
@@ -511,12 +505,24 @@ def numbered_rows(
         line += len(taken)
 
 
-def to_csv(rows: Iterable[list[str]], delimiter: str = ",") -> str:
+def to_csv(rows: Iterable[list[str]], delimiter: str = ",", *, quote_all: bool = False) -> str:
     """RETURNS (str): The rows as a table in CSV."""
     out = StringIO(newline="")
-    # With another line end it would not quote a lone carriage return.
-    csv.writer(out, delimiter=delimiter, lineterminator="\r\n").writerows(rows)
+    writer = csv.writer(
+        out,
+        delimiter=delimiter,
+        lineterminator="\r\n",  # with another one it would not quote a lone carriage return
+        quoting=csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL,
+    )
+    writer.writerows(rows)
     return out.getvalue()
+
+
+def csv_line(
+    cells: list[str], delimiter: str = ",", line_end: str = "\n", *, quote_all: bool = False
+) -> str:
+    """RETURNS (str): One row of it, with its line end."""
+    return to_csv([cells], delimiter, quote_all=quote_all)[:-2] + line_end
 
 
 def open_csv(path: Path, *, encoding: str = "utf-8", **columns: Any) -> CsvSource:

@@ -10,9 +10,7 @@ Records go to `<OUTPUT>.partial` as they come. It can be read while it grows (an
 and takes the name OUTPUT only when all is done.
 """
 
-import csv
 import hmac
-import io
 import json
 import os
 import shutil
@@ -28,7 +26,16 @@ from ..errors import Errors, PiiError
 from ..offsets import OffsetMap
 from .record import FIELD_SEPARATOR, Record, Skip, Source, check_fields, reason_of
 from .sources import files_below, read_file, suffix_of_output
-from .tables import CsvSource, JsonBody, JsonSource, ParquetSource, safe_cell, table_of, to_csv
+from .tables import (
+    CsvSource,
+    JsonBody,
+    JsonSource,
+    ParquetSource,
+    csv_line,
+    safe_cell,
+    table_of,
+    to_csv,
+)
 
 # Rows of a Parquet file that are written together, and how many times as many make a group of them.
 _ROWS, _BATCHES = 500, 40
@@ -292,34 +299,15 @@ class Writer(Output):
         self.append(data)
 
 
-class CsvRows:
-    """Lines of a table, as Python's writer makes them."""
-
-    def __init__(self, delimiter: str, line_end: str, *, quote_all: bool = False) -> None:
-        self._buffer, self._line_end = io.StringIO(), line_end
-        # It only quotes a lone carriage return where that is part of the line end: so let it write both, cut one.
-        self._rows = csv.writer(
-            self._buffer,
-            delimiter=delimiter,
-            lineterminator="\r\n",
-            quoting=csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL,
-        )
-
-    def line(self, cells: list[str]) -> str:
-        self._buffer.seek(0)
-        self._buffer.truncate()
-        self._rows.writerow(cells)
-        return self._buffer.getvalue()[:-2] + self._line_end
-
-
 class CsvWriter(Writer):
     """A table with the delimiter, line ends and quoting of its source. safe (bool): Whether `safe_cell` is applied."""
+
+    source: CsvSource
 
     def __init__(self, source: CsvSource, out: Path, *, safe: bool) -> None:
         super().__init__(source, out)
         self.safe = safe
         self._keep = [i for i, name in enumerate(source.fields) if name not in source.drop]
-        self._rows = CsvRows(source.delimiter, source.line_end, quote_all=source.quote_all)
 
     def head(self) -> bytes:
         line = self._line(self.source.fields)
@@ -332,8 +320,9 @@ class CsvWriter(Writer):
         return self._line(row)
 
     def _line(self, cells: list[str]) -> str:
-        kept = [cells[i] for i in self._keep]
-        return self._rows.line(list(map(safe_cell, kept)) if self.safe else kept)
+        kept, source = [cells[i] for i in self._keep], self.source
+        kept = list(map(safe_cell, kept)) if self.safe else kept
+        return csv_line(kept, source.delimiter, source.line_end, quote_all=source.quote_all)
 
 
 class JsonlWriter(Writer):

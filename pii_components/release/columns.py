@@ -17,7 +17,6 @@ from functools import cache
 from ipaddress import ip_address
 from itertools import islice
 from pathlib import PurePath
-from typing import Any
 
 from ..errors import Errors, PiiError
 from ..files.record import (
@@ -307,8 +306,13 @@ class Columns:
                 continue
             kind = kind_of_cell(cell) if name in self.seen else self._kind(name, [cell])
             if kind:
-                about: dict[str, Any] = {"what": kind, "column": self._told(name)}
-                return Skip.of(Errors.E544, number=item.number, id=item.id, **about)
+                return Skip.of(
+                    Errors.E544,
+                    number=item.number,
+                    id=item.id,
+                    what=kind,
+                    column=self._told(name),
+                )
         return item
 
 

@@ -228,8 +228,12 @@ class Engine:
                 continue
             found[record.number] = Result(text=record.text)
             if len(record.text) > self.nlp.max_length:
-                about: dict[str, Any] = {"length": len(record.text), "limit": self.nlp.max_length}
-                found[record.number] = Skip.of(Errors.E528, number=record.number, **about)
+                found[record.number] = Skip.of(
+                    Errors.E528,
+                    number=record.number,
+                    length=len(record.text),
+                    limit=self.nlp.max_length,
+                )
         with self._batch():
             for record, doc in self._docs(self._fitting(items), self._pipe):
                 found[record.number] = doc if isinstance(doc, Skip) else self._result(record, doc)
@@ -371,8 +375,19 @@ class Engine:
             span = doc[cand.start : cand.end]
             role = cand.role or span._.pii_role
             action = self.profile.action(cand.label, role) if self.replace else ""
-            about = (cand.label, role, cand.score, cand.source, cand.reason, action, cand.person)
-            found.append(Found(span.start_char, span.end_char, *about))
+            found.append(
+                Found(
+                    span.start_char,
+                    span.end_char,
+                    cand.label,
+                    role,
+                    cand.score,
+                    cand.source,
+                    cand.reason,
+                    action,
+                    cand.person,
+                )
+            )
         return tuple(found)
 
     def _notes(self, record: Record, doc: "Doc") -> tuple[str, ...]:

@@ -441,8 +441,7 @@ def leak_estimate(
     one_lacks = (spans_missed is None) != (spans_there is None)
     fewer = spans_missed is not None and not missed_in <= missed <= there
     if one_lacks or fewer or not (0 <= missed_in <= reviewed <= documents and reviewed):
-        numbers = {"reviewed": reviewed, "missed": missed_in, "documents": documents}
-        raise PiiError(Errors.E586, **numbers)
+        raise PiiError(Errors.E586, reviewed=reviewed, missed=missed_in, documents=documents)
     least, most = bad_documents(missed_in, reviewed, documents, error=_ERROR / 2)
     upper = bad_documents(missed_in, reviewed, documents, error=_ERROR)[1]
     found: dict[str, Any] = {

@@ -48,7 +48,6 @@ ORDER = (
 )
 _LINE = re.compile(r"\S(?:[^\n]*\S)?")
 _AROUND = 40  # characters that are shown on either side of a mention
-_ITEM = ("start", "end", "label", "role", "score", "source", "reason", "action")
 _DECISIONS, _REVIEW, _DECIDED = "pii_edu_decisions", "pii_edu_review", ".decisions.jsonl"
 
 
@@ -118,8 +117,7 @@ def apply_decisions(
             cands = [cand for first, last, cand in reach if first < start or last > end]
             continue
         people = (c.person for c in cands if (c.start, c.end) == (span.start, span.end))
-        about = (label, 1.0, source, reason)
-        new = Candidate(span.start, span.end, *about, person=next(people, None))
+        new = Candidate(span.start, span.end, label, 1.0, source, reason, person=next(people, None))
         taken, others, cands = set(range(span.start, span.end)), cands, [new]
         for other in others:
             overlaps = not taken.isdisjoint(range(other.start, other.end))
@@ -317,7 +315,7 @@ class ReviewFile:
             if all(end <= a or start >= b for a, b in found):
                 found.append((start, end))
                 reason = f"in clear, {why}; risk {risk}"
-                item = _item(start, end, "", "", None, "sweep", reason, KEEP, state=SUSPECT)
+                item = _item(start, end, source="sweep", reason=reason, state=SUSPECT)
                 out.append(item | {"risk": risk})
         return out
 
@@ -335,18 +333,26 @@ class ReviewFile:
                 continue
             if not label:
                 reason = "a person says: nothing personal"
-                blank = _item(start, end, "", "", None, SOURCE, reason, KEEP, state=REJECTED)
+                blank = _item(start, end, source=SOURCE, reason=reason, state=REJECTED)
                 inside = [item for item in items if start <= item["start"] and item["end"] <= end]
                 for item in inside:
                     item |= {name: blank[name] for name in ("state", "action", "source", "reason")}
                 items += [] if inside else [blank]
                 continue
             here = (i for i in items if (i["start"], i["end"]) == (start, end))
-            was = next(here, {"score": None, "label": ""})
-            about = (role_of(label) or role, was["score"], SOURCE, _REASON)
-            action = self.profile.action(label, role)
-            items = [item for item in items if item["end"] <= start or item["start"] >= end]
-            made = _item(start, end, label, *about, action, state=verdict)
+            was: dict[str, Any] = next(here, {"score": None, "label": ""})
+            items = [item for item in items if not _overlap(item, start, end)]
+            made = _item(
+                start,
+                end,
+                label,
+                role_of(label) or role,
+                was["score"],
+                SOURCE,
+                _REASON,
+                self.profile.action(label, role),
+                state=verdict,
+            )
             items.append(made | {"was": was["label"]})
         return sorted(items, key=_place)
 
@@ -355,14 +361,18 @@ class ReviewFile:
         row: Mapping[str, Any], decided: Sequence[Decided], items: Sequence[dict[str, Any]]
     ) -> list[dict[str, Any]]:
         """RETURNS (list[dict]): Lines that are removed as headers, each in the place of what stands in it; and the other items."""
-        about = (HEADER, "", None, "headers", "learned: a line of a header", REMOVE)
-        lines = [_item(*where, *about, state=FOUND) for where in row.get("headers", ())]
+        reason = "learned: a line of a header"
+        lines = [
+            _item(start, end, HEADER, "", None, "headers", reason, REMOVE, state=FOUND)
+            for start, end in row.get("headers", ())
+        ]
         for start, end, label, _, verdict in decided:
             if label == HEADER:
                 lines = [line for line in lines if not _overlap(line, start, end)]
-                stays = verdict == REJECT
-                about = (HEADER, "", None, SOURCE, _REASON, KEEP if stays else REMOVE)
-                lines.append(_item(start, end, *about, state=REJECTED if stays else verdict))
+                state, action = (REJECTED, KEEP) if verdict == REJECT else (verdict, REMOVE)
+                lines.append(
+                    _item(start, end, HEADER, "", None, SOURCE, _REASON, action, state=state)
+                )
         gone = [line for line in lines if line["action"] == REMOVE]
         rest = [item for item in items if not any(_overlap(item, *_place(line)) for line in gone)]
         # A line that stays is what stands in it, or else is shown as such.
@@ -382,9 +392,30 @@ class ReviewFile:
         )
 
 
-def _item(*values: Any, state: str) -> dict[str, Any]:
+def _item(
+    start: int,
+    end: int,
+    label: str = "",
+    role: str = "",
+    score: float | None = None,
+    source: str = "",
+    reason: str = "",
+    action: str = KEEP,
+    *,
+    state: str,
+) -> dict[str, Any]:
     """RETURNS (dict): What there is to see at one place."""
-    return dict(zip(_ITEM, values, strict=True), state=state)
+    return {
+        "start": start,
+        "end": end,
+        "label": label,
+        "role": role,
+        "score": score,
+        "source": source,
+        "reason": reason,
+        "action": action,
+        "state": state,
+    }
 
 
 def _place(item: Mapping[str, Any]) -> tuple[int, int]:
@@ -483,8 +514,17 @@ class Review:
             suspects = self.file.suspects(row, self.swept.get(record.number, ()))
             risk = sum(WEIGHTS[suspect["risk"]] for suspect in suspects)
             risk += sum(1 - span[4] for span in row["spans"])
-            release, sizes = released.get(row["release"]), (len(row["spans"]), len(suspects))
-            entries.append(Entry(record.number, record.id, record.text, release, risk, *sizes))
+            entries.append(
+                Entry(
+                    record.number,
+                    record.id,
+                    record.text,
+                    released.get(row["release"]),
+                    risk,
+                    len(row["spans"]),
+                    len(suspects),
+                )
+            )
         entries.sort(key=lambda entry: (-entry.risk, entry.number))
         self.entries = {entry.number: entry for entry in entries}
         if changed := [number for number in self.file.rows if number not in self.entries]:

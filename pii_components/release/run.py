@@ -28,8 +28,8 @@ from ..files.formats.base import GoldSpan, ReadStats
 from ..files.labelled import open_corpus_writer, read_corpus, write_corpus
 from ..files.record import Record, Skip, Source
 from ..files.sources import FileSource, FolderSource, open_source
-from ..files.tables import broken_rows, safe_cell
-from ..files.writers import CsvRows, Output, Writer, replace_file
+from ..files.tables import broken_rows, csv_line, safe_cell
+from ..files.writers import Output, Writer, replace_file
 from ..labels import DETAIL_LABELS, is_name
 from ..profiles import KEEP
 from ..vault.vault import Vault
@@ -371,14 +371,14 @@ class MapOut(Output):
 
     def __init__(self, out: Path, first: bytes = b"in,out\n") -> None:
         super().__init__(out)
-        self.first, self._rows = first, CsvRows(",", "\n")
+        self.first = first
 
     def head(self) -> bytes:
         return self.first
 
     def add(self, *cells: str) -> None:
         """Add a document."""
-        self.append(self._rows.line([*cells]).encode("utf-8", "surrogateescape"))
+        self.append(csv_line([*cells]).encode("utf-8", "surrogateescape"))
 
 
 def read_map(path: Path) -> list[tuple[str, str]]:

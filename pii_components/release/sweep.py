@@ -105,13 +105,11 @@ class Surnames:
         if not self:
             return []
         found, known, at = list[Hit](), sorted(spans), 0
-        before: tuple[int, str] | None = None
         matches = [(m.start(), m.end(), norm(m[0])) for m in _WORD.finditer(text)]
         for i, (start, end, word) in enumerate(matches):
             while at < len(known) and known[at][1] <= start:
                 at += 1
             inside = at < len(known) and known[at][0] < end
-            last, before = before, (end, word)
             # A possessive is no part of a surname, an apostrophe may be.
             own = _POSSESSIVE.search(text, start, end)
             end = own.start() if own else end
@@ -121,15 +119,15 @@ class Surnames:
             token = self.token(short)
             if token in exempt:
                 continue
-            lower = text[start:end].islower()
-            if token in self.alone:
-                found.append(Hit(start, end, token, lower))
-            elif self.pairs and is_common(short):
-                near = [last[1]] if last and _JOINT.fullmatch(text, last[0], start) else []
-                if i + 1 < len(matches) and _JOINT.fullmatch(text, end, matches[i + 1][0]):
-                    near.append(matches[i + 1][2])
-                if any(self.token(f"{other} {short}") in self.pairs for other in near):
-                    found.append(Hit(start, end, token, lower))
+            is_protected = token in self.alone
+            if not is_protected and self.pairs and is_common(short):
+                # The words on both sides, and where what stands between begins and ends.
+                near = [(other, last, start) for _, last, other in matches[max(0, i - 1) : i]]
+                near += [(other, end, first) for first, _, other in matches[i + 1 : i + 2]]
+                names = [other for other, *gap in near if _JOINT.fullmatch(text, *gap)]
+                is_protected = any(self.token(f"{name} {short}") in self.pairs for name in names)
+            if is_protected:
+                found.append(Hit(start, end, token, text[start:end].islower()))
         return found
 
 

@@ -91,7 +91,9 @@ class Threads:
         cands = [cand for cand, *_ in spans]
         safe = {i for c, *_, is_hidden in spans if is_hidden for i in range(c.start, c.end)}
         hits = known.roster.find(text)
-        surnames = _surnames_at(text, [(hit.start, hit.end) for hit in hits])
+        read = identify(text, [(hit.start, hit.end, NAME_STUDENT, None) for hit in hits])
+        named = zip(read.spans, read.mentions, strict=True)
+        surnames = {name[:2]: _surnames(mention) for name, mention in named}
         for hit in hits:
             name = text[hit.start : hit.end]
             span = doc.char_span(hit.start, hit.end, alignment_mode="expand")
@@ -121,12 +123,6 @@ def _cited_here(known: Known, text: str, people: People, spans: list[_Place]) ->
         is_others = is_full and not fits(people.persons[owner], known.everyone.people)
         words |= _surnames(mention) if is_others or is_cited(text, end) else set()
     return words
-
-
-def _surnames_at(text: str, places: list[tuple[int, int]]) -> dict[tuple[int, int], set[str]]:
-    """RETURNS (dict): Start and end of a name -> its words that are not surely a given name."""
-    read = identify(text, [(start, end, NAME_STUDENT, None) for start, end in places])
-    return {name[:2]: _surnames(m) for name, m in zip(read.spans, read.mentions, strict=True)}
 
 
 def _spans(doc: "Doc", profile: Profile) -> list[_Place]:

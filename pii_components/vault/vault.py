@@ -490,10 +490,15 @@ class Vault(AbstractContextManager["Vault"]):
         )
         if try_restore(release.new, release.hidden) != release.old:
             raise PiiError(Errors.E470, document=self.documents + 1)
-        digests = self.digest("released", release.new), self.digest("original", release.old)
         added = self.adopt(
             Entry(
-                release.id, release.scope, *digests, release.hidden, release.tokens, release.given
+                release.id,
+                release.scope,
+                self.digest("released", release.new),
+                self.digest("original", release.old),
+                release.hidden,
+                release.tokens,
+                release.given,
             )
         )
         if added and sync:

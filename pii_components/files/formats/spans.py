@@ -41,11 +41,12 @@ from ..tables import (
     CsvSource,
     JsonBody,
     JsonSource,
+    csv_line,
     numbered_rows,
     open_csv,
     open_json,
 )
-from ..writers import CsvRows, value_of
+from ..writers import value_of
 from .base import (
     TEXT,
     USUAL_ID_FIELDS,
@@ -188,10 +189,10 @@ class TableWriter(CorpusWriter):
 
     def __init__(self, out: Path, tally: ReadStats) -> None:
         super().__init__(out, tally)
-        self._rows = CsvRows("\t" if out.suffix.lower() == ".tsv" else ",", "\n")
+        self._delimiter = "\t" if out.suffix.lower() == ".tsv" else ","
 
     def head(self) -> bytes:
-        return self._rows.line(list(COLUMNS)).encode("utf-8")
+        return csv_line(list(COLUMNS), self._delimiter).encode("utf-8")
 
     def record(self, essay: LabelledText, number: int) -> bytes:
         values = (
@@ -202,17 +203,15 @@ class TableWriter(CorpusWriter):
         spans, masked, meta = (
             as_json(value, number, self.form).decode("utf-8") for value in values
         )
-        row = self._rows.line(
-            [
-                essay.id,
-                essay.text,
-                spans,
-                masked if essay.masked else "",
-                meta if essay.meta else "",
-            ]
-        )
+        cells = [
+            essay.id,
+            essay.text,
+            spans,
+            masked if essay.masked else "",
+            meta if essay.meta else "",
+        ]
         try:
-            return row.encode("utf-8")
+            return csv_line(cells, self._delimiter).encode("utf-8")
         except UnicodeError as err:
             raise PiiError(
                 Errors.E640, number=number, form=self.form, reason=type(err).__name__
