@@ -16,7 +16,6 @@ from typing import Annotated, Any
 
 import numpy
 import typer
-from rich.console import Console
 
 from pii_components.cli.common import DONE, DONE_WITH_SKIPS, guard
 from pii_components.corpus.build import Filled, TemplateFiller, add_header, rng_for
@@ -72,13 +71,10 @@ def main(
         report = {"profile": "crapii", "fillings": FILLINGS, "seed": DRAWN} | measure_fairness(
             system, texts, protects
         )
-        common.publish("fairness", report, out, print_fairness)
+        common.publish(
+            "fairness", report, out, lambda made, to: to.print(table(made), markup=False)
+        )
         raise typer.Exit(DONE if report["asked"]["holds"] else DONE_WITH_SKIPS)
-
-
-def print_fairness(report: Mapping[str, Any], to: Console) -> None:
-    """Print the table."""
-    to.print(table(report), markup=False)
 
 
 # --- the texts

@@ -11,14 +11,13 @@ paper).
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy
 import typer
-from rich.console import Console
 
 from pii_components.cli.common import guard
 from pii_components.evaluate import metrics
@@ -83,16 +82,13 @@ def main(
             common.publish("llm_study", report, out, None)
         if len(runs) > 1:
             rows[EVERYONE] = measure([e for run in runs for e in run.hidden], essays, attacked)
-        common.publish("llm_study", report, out, print_study)
+        common.publish(
+            "llm_study", report, out, lambda made, to: common.show(to, "", made["systems"], COLUMNS)
+        )
         if page is not None:
             before, mark, rest = page.read_text("utf8").partition(BEGIN)
             shown = "\n".join([mark, *table(report), rest[rest.index(END) :]])
             page.write_text(before + shown, encoding="utf-8")
-
-
-def print_study(report: Mapping[str, Any], to: Console) -> None:
-    """Print a row per system."""
-    common.show(to, "", report["systems"], COLUMNS)
 
 
 def _gold(ident: str, text: str, spans: Sequence[tuple[int, int, str]]) -> GoldDocument:

@@ -530,10 +530,11 @@ def to_doc(nlp: Language, filled: Filled) -> Doc:
     doc.spans[SPANS_KEY] = spans
     if filled.annotated:
         doc.spans[SPANS_KEY].attrs[ANNOTATED] = dict(filled.annotated)
-    rest = (
-        doc.char_span(s, e, label="UNLABELLED", alignment_mode="expand") for s, e in sorted(masked)
-    )
-    doc.spans[UNLABELLED_KEY] = [span for span in rest if span is not None]
+    doc.spans[UNLABELLED_KEY] = [
+        span
+        for start, end in sorted(masked)
+        if (span := doc.char_span(start, end, label="UNLABELLED", alignment_mode="expand"))
+    ]
     return doc
 
 
@@ -541,11 +542,10 @@ def of_split(
     split: str, templates: list[Template], fragments: Blocks
 ) -> tuple[list[Template], Blocks]:
     """RETURNS (tuple[list[Template], Blocks]): The essays and the fragments of "train", "dev" or "test"."""
-    blocks = {
+    return [template for template in templates if split_of(template.id) == split], {
         kind: [b for n, b in enumerate(found) if split_of(f"{kind}|{n}") == split]
         for kind, found in fragments.items()
     }
-    return [template for template in templates if split_of(template.id) == split], blocks
 
 
 def build_corpus(
@@ -570,7 +570,6 @@ def build_corpus(
     templates, fragments = read_templates(assets, scenes=scenes), read_fragments(assets)
     if not templates:
         raise PiiError(Errors.E552, what=f"'{assets.name}'", reason="no essays/*.txt")
-    table = name_table()
     nlp = spacy.blank(
         "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
     )
@@ -586,12 +585,12 @@ def build_corpus(
             clean_carriers=round(base.clean_carriers * of_carriers),
         )
         mine, blocks = of_split(split, templates, fragments)
-        texts = list(from_essays(mine, blocks, recipe, table, seed, tally))
+        texts = list(from_essays(mine, blocks, recipe, name_table(), seed, tally))
         for path in sorted((assets / "persuade").glob("*.jsonl*")):
             texts += from_carriers(path, split, blocks, recipe, seed, tally)
         for path in sorted((assets / "crapii").glob("*.json*")):
-            if not path.name.endswith(".report.json"):  # of `corpus convert`
-                texts += from_crapii(path, split)
+            # What `corpus convert` tells beside its output is no essay.
+            texts += from_crapii(path, split) if ".report" not in path.suffixes else ()
         docs = [to_doc(nlp, filled) for filled in texts]
         labels = Counter(span.label_ for doc in docs for span in doc.spans[SPANS_KEY])
         stats[split] = {

@@ -143,6 +143,8 @@ def test_crapii_goes_where_the_paper_has_it(assets, tmp_path):
         for part, n in numbers.items()
     ]
     (folder / "crapii" / "train.json").write_text(json.dumps(rows), "utf8")
+    report = folder / "crapii" / "train.json.report.json"  # as `pii-edu corpus convert` leaves it
+    report.write_text('{\n "documents": 3\n}\n', "utf8")
     build_corpus(folder, tmp_path / "out", seed=1, scale=0.1)
 
     def found(name):

@@ -119,3 +119,16 @@ def test_upstreams_encoder_becomes_arrays(tmp_path):
     assert found.keys() == {*state, CASES}
     for name, value in state.items():
         assert np.allclose(found[name], value[: len(found[name])], atol=0.02), name
+
+
+def test_general_pipeline_is_used_where_it_is(tmp_path, monkeypatch, capsys):
+    assert examples.load_general("none").pipe_names == [] and not capsys.readouterr().err
+    monkeypatch.setattr(examples, "GENERAL_FOLDER", tmp_path / "en_core_web_md")
+    assert examples.load_general("auto").pipe_names == []
+    assert "--only en_core_web_md --download" in capsys.readouterr().err
+    nlp = spacy.blank("en")
+    nlp.add_pipe("entity_ruler")
+    nlp.to_disk(tmp_path / "en_core_web_md")
+    assert examples.load_general("auto").pipe_names == ["entity_ruler"]
+    with pytest.raises(OSError, match="E050"):
+        examples.load_general("en_core_web_mdd")

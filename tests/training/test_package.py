@@ -128,6 +128,12 @@ def test_encoder_command_keeps_upstreams_weights(packaged, tmp_path, monkeypatch
     assert (tmp_path / "model.safetensors").read_bytes() == b"upstream's"
 
 
+def test_a_pipeline_without_transformer_is_refused(tmp_path):
+    spacy.blank("en").to_disk(tmp_path)
+    with pytest.raises(PiiError, match=r"\[E110\].*no component 'transformer'"):
+        assemble(tmp_path)
+
+
 def probabilities(nlp):
     doc = nlp.get_pipe("transformer")(nlp.make_doc("My name is Zebulon Quartermain."))
     return nlp.get_pipe("pii_ner").predict([doc])[0]
