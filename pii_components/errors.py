@@ -41,7 +41,7 @@ class Errors(metaclass=_Codes):
         "pii_ner needs the encoder's vectors, ({length}, {width}), in doc.tensor and got {got}; let the component '{name}' run before it, in training by "
         "annotating_components."
     )
-    E109 = "The ONNX encoder holds no graph; load a pipeline that pii_components.training.package wrote."
+    E109 = 'The ONNX encoder holds no weights; load a pipeline that has some, or let a config take the component from one: source = "en_pii_edu".'
     E114 = "A vocabulary of {pieces} pieces is too small: special pieces and single characters alone are {least}."
     E110 = (
         "The encoder cannot be written as ONNX: it has {problem}; package it with --encoder torch."
@@ -174,7 +174,7 @@ class Errors(metaclass=_Codes):
     E701 = "Span [{start}, {end}) of document {document} cannot be used: {reason}."
     E705 = "{file} does not fit the gold ({reason}); both must hold the same documents."
     E706 = (
-        "'{system}' is worse than '{first}': {where} (difference of F5, and its 95 % interval). Give it more essays, or look whether their labels are "
+        "'{system}' is worse than '{other}': {where} (difference of F5, and its 95 % interval). Give it more essays, or look whether their labels are "
         "right; --config gate=false lets it pass."
     )
     E743 = "'{name}' cannot be loaded: {how}."
