@@ -43,7 +43,7 @@ class Errors(metaclass=_Codes):
         "pii_ner needs the encoder's vectors, ({length}, {width}), in doc.tensor and got {got}; let the component '{name}' run before it, in training by "
         "annotating_components."
     )
-    E109 = "The ONNX encoder holds no graph; load a pipeline that pii_components.training.package wrote."
+    E109 = 'The ONNX encoder holds no weights; load a pipeline that has some, or let a config take the component from one: source = "en_pii_edu".'
     E110 = "The pipeline cannot be packaged over an ONNX encoder: it has {problem}; use configs/pii_ner.cfg."
     # 2 pii_ruler
     E201 = "Pattern '{id}' is of no known kind; give it exactly one of: pattern (spaCy), regex, host, near."
@@ -190,7 +190,7 @@ class Errors(metaclass=_Codes):
     )
     E705 = "{file} does not fit the gold ({reason}); both must hold the same documents."
     E706 = (
-        "'{system}' is worse than '{first}': {where} (difference of F5, and its 95 % interval). Give it more essays, or look whether their labels are "
+        "'{system}' is worse than '{other}': {where} (difference of F5, and its 95 % interval). Give it more essays, or look whether their labels are "
         "right; --config gate=false lets it pass."
     )
     E743 = "'{name}' cannot be loaded: {how}."

@@ -261,7 +261,9 @@ def make_add_labels(labels: list[str], *, pipe: str = "pii_ner") -> Callable[[La
     def add(nlp: Language) -> None:
         detector: Any = nlp.get_pipe(pipe)
         for label in labels:
-            detector.add_label(label)
+            if detector.add_label(label):
+                # So that the config says it, for spaCy's find-threshold.
+                detector.thresholds.setdefault(detector.labels[-1], 0.5)
 
     return add
 

@@ -1,6 +1,7 @@
 """`pii-edu evaluate …`: every number that anyone sees."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,11 +18,13 @@ from .settings import ABOVE_0, MODEL, Settings, key, need, read_settings
 
 # Spans of a label below which a difference says little.
 ENOUGH = 20
+# Spans more or less that may be chance.
+SOME = 5
 
 EPILOG = (
     "Settings for --config: profile, form (of GOLD), text_source (of gold with offsets alone), splits, "
-    "labels (that annotators looked for: others that are found are passed over), resamples, seed, gate (true: refuse, with E706, a system "
-    "that is worse than the first: the interval of a difference of F5, of a label or of all, is below 0), "
+    "labels (that annotators looked for: others that are found are passed over), resamples, seed, gate (true: refuse, with E706, "
+    "a first system that is worse than another: the interval of a difference of F5, of a label or of all, is below 0), "
     "code (a Python file that the systems need). "
     "Exit codes: 0 all done; 2 refused; 3 an unexpected error; 130 interrupted."
 )
@@ -42,7 +45,7 @@ class ScoreSettings(Settings):
     text_source (str): File or folder with the texts, for gold with offsets alone.
     splits (tuple[str, ...]): Only these parts of the data.
     labels (tuple[str, ...]): Those that annotators looked for; all if empty.
-    gate (bool): Whether a system that is worse than the first is refused.
+    gate (bool): Whether the first system is refused if it is worse than another.
     code (str): A Python file that the systems need.
     resamples, seed (int): Of the bootstrap over documents; seed 0 is the usual one.
     """
@@ -115,11 +118,22 @@ def run(
             reports.write_report(report, Path(out))
             say(f"wrote '{out}'")
         if settings.gate:
+            _say_changed(runs, settings.labels)
             _refuse_worse(report)
 
 
+def _say_changed(runs: Sequence[Any], labels: Sequence[str]) -> None:
+    """Say which labels that nobody looked for the first system finds much more or less often than another: no score shows that."""
+    first, *others = [Counter(entity.label for entity in run.entities) for run in runs]
+    for run, found in zip(runs[1:], others, strict=True):
+        for label in sorted({*first, *found}.difference(labels)) if labels else ():
+            if abs(first[label] - found[label]) > max(SOME, found[label] / 2):
+                counts = f"{first[label]} times, and {found[label]} times by {run.name}"
+                say(f"to review: {label}, for which nobody looked, is found {counts}")
+
+
 def _refuse_worse(report: dict[str, Any]) -> None:
-    """Say what is too little to decide on. RAISES (PiiError): E473 for one system alone; E706, if another is worse than the first."""
+    """Say what is too little to decide on. RAISES (PiiError): E473 for one system alone; E706, if the first is worse than another."""
     from ..evaluate.report import worse
 
     first, *others = report["systems"]
@@ -130,8 +144,8 @@ def _refuse_worse(report: dict[str, Any]) -> None:
         say(
             f"to review: fewer than {ENOUGH} spans of {', '.join(few)} to score on, so little is known of them"
         )
-    for system, where in worse(report).items():
-        raise PiiError(Errors.E706, system=system, first=first, where=", ".join(where))
+    for other, where in worse(report).items():
+        raise PiiError(Errors.E706, system=first, other=other, where=", ".join(where))
 
 
 def _run_systems(

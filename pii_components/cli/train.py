@@ -24,7 +24,7 @@ from . import common
 from .corpus import Documents, GroupSettings
 from .deidentify import review_file
 from .evaluate import ENOUGH
-from .settings import MODEL, key, read_settings
+from .settings import key, read_settings
 
 if TYPE_CHECKING:
     from ..training.project import Project
@@ -144,7 +144,6 @@ def _make(
         depth=settings.depth,
         seed=settings.seed,
         minutes=minutes,
-        source=MODEL,
     )
     _show(made, tally)
     return made
@@ -176,8 +175,8 @@ def _show(project: "Project", tally: ReadStats) -> None:
         few += [label] if n[2] < ENOUGH else []
     names = ("label", "spans to train on", "documents", "spans to score", "documents", "may be")
     title = f"{len(project.train)} documents to train on, {len(project.dev)} to score"
-    common.console(stderr=True).print(common.table_of(rows, *names, right=names[1:5], title=title))
-    for name, count in sorted(tally.notes.items()):
+    common.console().print(common.table_of(rows, *names, right=names[1:5], title=title))
+    for name, count in sorted((+tally.notes).items()):
         common.say(f"{name}: {count}")
     if tally.masked:
         common.say(

@@ -247,20 +247,18 @@ def _gains(
 
 
 def worse(report: Report) -> dict[str, list[str]]:
-    """Where a system is worse than the first: the whole 95 % interval of the difference of F5 is below 0.
+    """Where the first system is worse than another: the whole 95 % interval of the difference of F5 is below 0.
 
-    RETURNS (dict[str, list[str]]): System -> "all labels", and each label that stands in `LEAST_DOCUMENTS`, with the difference;
-        systems that are nowhere worse are left out.
+    RETURNS (dict[str, list[str]]): The other system -> "all labels", and each label that stands in `LEAST_DOCUMENTS`, with the
+        difference; systems than which it is nowhere worse are left out.
     """
     first, *others = report["systems"]
     found: dict[str, list[str]] = {}
     for other in others:
-        gains = report["differences"][f"{first} - {other}"]["all"]
-        for name, bag in _by_label(gains):
+        for name, bag in _by_label(report["differences"][f"{first} - {other}"]["all"]):
             judged = name == ALL_LABELS or bag["documents"] >= LEAST_DOCUMENTS
-            low, high = bag["f5_95"]
-            if judged and low > 0:
-                shown = f"{name} {-bag['f5']:.3f} ({-high:.3f} to {-low:.3f})"
+            if judged and bag["f5_95"][1] < 0:
+                shown = "{} {:.3f} ({:.3f} to {:.3f})".format(name, bag["f5"], *bag["f5_95"])
                 found.setdefault(other, []).append(shown)
     return found
 

@@ -172,7 +172,11 @@ class PiiTokenClassifier(Configured, TrainablePipe):
         output = self.model.get_ref("output_layer")
         if not output.has_dim("nO"):
             output.set_dim("nO", len(output_labels(self.labels)))
-        self.model.initialize(X=[eg.x for eg in islice(get_examples(), 10)])
+        reader, sample = self.model.get_ref("tok2vec"), [eg.x for eg in islice(get_examples(), 10)]
+        if reader.name == "encoder_vectors":  # which no encoder has given to the examples yet
+            sample = [Doc(self.vocab, words=["a"])]
+            sample[0].tensor = self.model.ops.alloc2f(1, reader.get_dim("nO"))
+        self.model.initialize(X=sample)
 
     def predict(self, docs: Iterable[Doc]) -> list[Floats2d]:
         """RETURNS (list[Floats2d]): Probabilities, one `(n_tokens, 1 + 2 * n_labels)` array per document; empty documents are fine."""

@@ -35,11 +35,15 @@ from ..labels import (
 )
 from ..ner.loss import ANNOTATED
 from ..spans import SPANS_KEY
-from .package import CLEANER, RULES
+from .package import CLEANER
 
 DEPTHS = HEADS, ENCODER = ("heads", "encoder")
-# Seconds to load, score and package; times as long as it reads, an encoder in torch needs to learn.
-_START, _BACK = 30, 20
+# The pipeline to begin with.
+SOURCE = "en_pii_edu"
+# Documents to train on below which steps are few, and must be large.
+FEW = 30
+# Seconds to load, score and package; how much longer than it reads an encoder takes to learn, in torch.
+_START, _BACK = 30, 12
 _FROZEN = ("pii_ruler", "hips_surrogate", "pii_cleaner")
 WHAT = {HEADS: "the two heads over the encoder as it ships", ENCODER: "the encoder and both heads"}
 
@@ -63,26 +67,38 @@ def annotated_labels(found: Iterable[str], more: Iterable[str] = ()) -> dict[str
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How training goes. batch (int): Tokens of a step. steps (int): Of an epoch. epochs (int): At most. patience (int): Steps
-    without a better score after which it ends. learn_rate (float): Of Adam."""
+    """How training goes.
+
+    batch (int): Tokens of a step. steps (int): Of an epoch. epochs (int): At most. evaluate (int): Steps between two scores.
+    patience (int): Steps without a better score after which it ends. learn_rate, eps (float): Of Adam.
+    """
 
     batch: int
     steps: int
     epochs: int
+    evaluate: int
     patience: int
     learn_rate: float
+    eps: float
 
 
 def make_plan(lengths: Sequence[int], depth: str) -> Plan:
-    """RETURNS (Plan): For so many documents. lengths (Sequence[int]): Their tokens."""
+    """RETURNS (Plan): For so many documents. lengths (Sequence[int]): Their tokens.
+
+    A new label needs some hundred steps at a high rate to be learned from ten essays. `eps` is large on purpose: Adam divides by
+    the usual size of a gradient, so that a label that does not occur, whose gradient is tiny and always of one sign, would be
+    forgotten as fast as others are learned.
+    """
     batch = min(max(sum(lengths) // 16, 400), 1500)
     parts: Any = [range(n) for n in lengths]
     steps = sum(1 for _ in minibatch_by_words(parts, batch, get_length=len))
-    epochs = min(max(600 // steps, 4), 30)
-    return Plan(batch, steps, epochs, patience=steps * 5, learn_rate=0.001)
+    epochs = min(max(round(120 / len(lengths) ** 0.5), 5), 30)
+    rate = 0.002 if depth == ENCODER else 0.01 if len(lengths) < FEW else 0.003
+    eps = 1e-4 if depth == ENCODER else 1e-3
+    return Plan(batch, steps, epochs, max(steps, 20), max(5 * steps, 100), rate, eps)
 
 
-def words_a_second(nlp: Language, docs: Sequence[Doc], seconds: float = 1.5) -> float:
+def tokens_a_second(nlp: Language, docs: Sequence[Doc], seconds: float = 1.5) -> float:
     """RETURNS (float): Tokens that a pipeline reads in a second, measured on these documents, one after the other, for so long."""
     read, start = 0, perf_counter()
     for doc in cycle(docs):
@@ -94,15 +110,14 @@ def words_a_second(nlp: Language, docs: Sequence[Doc], seconds: float = 1.5) -> 
 
 def estimate(plan: Plan, train: Sequence[Doc], dev: Sequence[Doc], depth: str) -> str:
     """RETURNS (str): How long `weasel run all` takes here at most. The pipeline reads the first documents for a second or two."""
-    nlp = spacy.load("en_pii_edu", exclude=["hips_surrogate", "pii_cleaner"])
-    speed = words_a_second(nlp, train)
-    tokens = sum(len(doc) for docs in (train, dev) for doc in docs)
-    seconds = _START + plan.epochs * tokens / speed
+    nlp = spacy.load(SOURCE, exclude=["hips_surrogate", CLEANER])
+    n_train, n_dev = (sum(map(len, docs)) for docs in (train, dev))
+    scores = plan.epochs * plan.steps / plan.evaluate
+    read = plan.epochs * n_train + 2 * scores * n_dev  # a score takes surrogates, too
+    seconds = _START + scores + read / tokens_a_second(nlp, train)
     if depth == ENCODER:
-        encoder = words_a_second(
-            spacy.load("en_pii_edu", exclude=[*RULES, CLEANER, "pii_ner"]), train
-        )
-        seconds += plan.epochs * sum(map(len, train)) / encoder * _BACK
+        with nlp.select_pipes(enable="transformer"):
+            seconds += plan.epochs * n_train * _BACK / tokens_a_second(nlp, train)
     minutes = round(seconds / 60)
     return "about a minute" if minutes < 2 else f"about {minutes} minutes"
 
@@ -113,7 +128,6 @@ class Project:
 
     train, dev (Sequence[Doc]): Gold, see `make_docs`. looked_for (Mapping[str, list[str]]): Of `annotated_labels`.
     own (Sequence[str]): Labels of the user's own. plan (Plan), depth (str), seed (int). minutes (str): How long it may take.
-    source (str): The pipeline to begin with.
     """
 
     train: Sequence[Doc]
@@ -124,7 +138,6 @@ class Project:
     depth: str
     seed: int
     minutes: str
-    source: str
 
 
 def make_docs(
@@ -153,7 +166,7 @@ def write_project(folder: Path, project: Project) -> None:
     looked_for = dict.fromkeys(one for others in project.looked_for.values() for one in others)
     values = {
         "pii_version": __version__,
-        "source": project.source,
+        "source": SOURCE,
         "n_train": len(project.train),
         "n_dev": len(project.dev),
         "labels": list(looked_for),

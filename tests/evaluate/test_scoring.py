@@ -192,10 +192,10 @@ BOTH, NONE = {"NAME_STUDENT": 6, "EMAIL": 6}, {"NAME_STUDENT": 6, "EMAIL": 0}
     ("first", "second", "code", "said"),
     [
         (BOTH, BOTH, 0, "fewer than 20 spans of NAME_STUDENT, "),
-        (NONE, BOTH, 0, ""),
-        (BOTH, NONE, 2, "[E706] 'second' is worse than 'first': all labels -"),
-        (BOTH, NONE, 2, "EMAIL -1.000 (-1.000 to -1.000)"),
-        (BOTH, {"NAME_STUDENT": 6, "EMAIL": 5}, 0, ""),  # one miss is chance
+        (BOTH, NONE, 0, ""),
+        (NONE, BOTH, 2, "[E706] 'first' is worse than 'second': all labels -"),
+        (NONE, BOTH, 2, "EMAIL -1.000 (-1.000 to -1.000)"),
+        ({"NAME_STUDENT": 6, "EMAIL": 5}, BOTH, 0, ""),  # one miss is chance
     ],
 )
 def test_what_is_worse_is_refused_where_the_gate_is_closed(first, second, code, said, tmp_path):
