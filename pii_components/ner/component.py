@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy
 from spacy.language import Language
 from spacy.pipeline.trainable_pipe import TrainablePipe
 from spacy.tokens import Doc
@@ -175,7 +176,7 @@ class PiiTokenClassifier(Configured, TrainablePipe):
         reader, sample = self.model.get_ref("tok2vec"), [eg.x for eg in islice(get_examples(), 10)]
         if reader.name == "encoder_vectors":  # which no encoder has given to the examples yet
             sample = [Doc(self.vocab, words=["a"])]
-            sample[0].tensor = self.model.ops.alloc2f(1, reader.get_dim("nO"))
+            sample[0].tensor = numpy.zeros((1, reader.get_dim("nO")), dtype="f4")
         self.model.initialize(X=sample)
 
     def predict(self, docs: Iterable[Doc]) -> list[Floats2d]:

@@ -175,7 +175,9 @@ def _run_forward(model: Model, X: list[Any], is_train: bool) -> tuple[EncoderOut
 
 def _encoder_forward(model: Model, X: list[Doc], is_train: bool) -> tuple[list[Floats2d], Callable]:
     piece_encoder, windows, pooling = model.layers
-    if not model.get_ref("transformer").shims[0].graph:  # the pieces are missing, too
+    if not cast(
+        OnnxShim, model.get_ref("transformer").shims[0]
+    ).graph:  # the pieces are missing, too
         raise PiiError(Errors.E109)
     output, learn = windows(piece_encoder.predict(X), is_train)
     # Without the pieces around the text.

@@ -273,9 +273,8 @@ def name_people(
     order = [i for i in range(len(people)) if i not in fixed]
     order.sort(key=lambda i: (i >= first, people[i].words))
     lots: dict[Place, Lots] = {}
-    for i in order:
-        for place, slot in zip(places[i], known[i][0], strict=True):
-            lots.setdefault(place, namers[i].lots_of(slot))
+    for by, slot in ((namers[i], slot) for i in order for slot in known[i][0]):
+        lots.setdefault(slot.place, by.lots_of(slot))
     found: dict[Place, str | None] = {}
     taken = {norm(part) for part in " ".join(fixed.values()).split()}
     widened: set[Place] = set()
@@ -293,14 +292,19 @@ def name_people(
         if i in fixed:
             made.append(namers[i].named(person, _fixed_words(person, fixed[i]), fixed=True))
             continue
-        unknown = known[i][1]
-        if not widened.isdisjoint(places[i]) and "origin unknown" not in unknown:
-            unknown = (*unknown, "origin not matched")
         surrogates = tuple([found[place] for place in places[i]])
-        made.append(namers[i].named(person, surrogates, ", ".join(unknown)))
+        note = _note(known[i][1], matched=widened.isdisjoint(places[i]))
+        made.append(namers[i].named(person, surrogates, note))
     for named in made[:first]:
         named.read.clear()
     return made
+
+
+def _note(unknown: tuple[str, ...], *, matched: bool) -> str:
+    """What was not known of a person. matched (bool): Whether all surrogates have the origin that was asked for."""
+    if not matched and "origin unknown" not in unknown:
+        unknown = (*unknown, "origin not matched")
+    return ", ".join(unknown)
 
 
 def _fixed_words(person: Person, pseudonym: str) -> tuple[str, ...]:

@@ -520,18 +520,15 @@ def fixed_names(
             is_student = NAME_STUDENT in (item.label, roles.get(owner))
             roles[owner] = NAME_STUDENT if is_student else item.label
     originals = {word for person in people for word in person.words}
-    options: dict[str, list[str]] = {}
-    for label in set(roles.values()):
-        listed = pseudonym_list(label, profile)
-        if label == NAME_STUDENT and listed:
-            listed += pseudonym_list("NAME_CONNECTED", profile)
-        # No pseudonym may hold a part of somebody's own name.
-        parts = [(option, {norm(word) for word in option.split()}) for option in listed]
-        options[label] = [
+    # No pseudonym may hold a part of somebody's own name.
+    options = {
+        label: [
             option
-            for option, words in parts
-            if originals.isdisjoint(words) and not all(word in avoid for word in words)
+            for option in _pseudonyms(label, profile, avoid)
+            if originals.isdisjoint(map(norm, option.split()))
         ]
+        for label in set(roles.values())
+    }
     found: dict[int, str] = {}
     # A secret order, for that of the alphabet would tell something; then those of this document alone.
     ranks = {i: chance.order(" ".join(people[i].words)) for i in roles if i < len(labels)}
@@ -540,6 +537,14 @@ def fixed_names(
         if left:
             found[owner] = left[0]
     return found
+
+
+def _pseudonyms(label: str, profile: Profile, avoid: Container[str]) -> list[str]:
+    """Those of a label that are not made of words to avoid alone."""
+    listed = pseudonym_list(label, profile)
+    if label == NAME_STUDENT and listed:
+        listed += pseudonym_list("NAME_CONNECTED", profile)
+    return [one for one in listed if not all(norm(word) in avoid for word in one.split())]
 
 
 def fixed_value(

@@ -10,7 +10,8 @@ region is where its words stand. Where several people annotated a task, one that
 of them marked is gold, and what some of them marked is masked.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -101,17 +102,21 @@ def read_label_studio(path: Path, options: ReadOptions) -> Items:
 def _annotations(values: dict[str, Any], number: int) -> Iterator[list[Any]]:
     """YIELDS (list): The regions of each annotator who finished the task. RAISES (PiiError): E522, if it is no task."""
     if "annotation_id" in values:  # JSON-MIN: the field of regions has the name of the tag
-        listed = [value for value in values.values() if isinstance(value, list)]
-        yield [one for value in listed for one in value if isinstance(one, dict) and "end" in one]
+        listed = (value for value in values.values() if isinstance(value, list))
+        yield [one for one in _dicts(chain.from_iterable(listed)) if "end" in one]
         return
     if not isinstance(values.get("annotations"), list):
         raise PiiError(Errors.E522, number=number, name="annotations")
-    done = [one for one in values["annotations"] if isinstance(one, dict)]
-    done = [one for one in done if not one.get("was_cancelled") and "result" in one]
+    every = _dicts(values["annotations"])
+    done = [one for one in every if not one.get("was_cancelled") and "result" in one]
     for one in [one for one in done if one.get("ground_truth")][:1] or done:
-        results = [item for item in one["result"] or () if isinstance(item, dict)]
         # Relations, choices and notes beside the regions have no place in the text.
+        results = _dicts(one["result"] or ())
         yield [item["value"] for item in results if "end" in (item.get("value") or ())]
+
+
+def _dicts(values: Iterable[Any]) -> list[dict[str, Any]]:
+    return [value for value in values if isinstance(value, dict)]
 
 
 def _rows(regions: list[dict[str, Any]], text: str, number: int) -> Iterator[EntityRow]:
