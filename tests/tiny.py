@@ -19,6 +19,22 @@ TOKENIZER = {"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}
 CONFIG = (Path(__file__).parent / "data/tiny.cfg").read_text("utf8")
 
 
+# Code that stands before other code.
+WITHOUT_TORCH = """
+import sys
+for name in ("torch", "spacy_curated_transformers", "curated_transformers", "onnx"):
+    sys.modules[name] = None  # to import it is an error
+# As where spacy-curated-transformers is not installed: its entry points are not there.
+import importlib.metadata as metadata
+original = metadata.entry_points
+def without(**params):
+    found = original(**params)
+    found = [e for group in found.values() for e in group] if isinstance(found, dict) else found
+    return metadata.EntryPoints(e for e in found if not e.value.startswith("spacy_curated"))
+metadata.entry_points = without
+"""
+
+
 def vocabulary() -> list[str]:
     """RETURNS (list[str]): Pieces: BERT's special ones, a few words, every letter at the start and inside of a word."""
     special = [

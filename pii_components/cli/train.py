@@ -7,7 +7,7 @@ cd project && weasel run all
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -91,6 +91,8 @@ def init_train(
         documents.skips.strict = settings.strict
         essays = list(_read(source, settings, documents, tally))
         documents.add(essays, settings.student_column, alike=bool(settings.similarity))
+        if source.is_dir():  # who marked a document as reviewed looked at all of it
+            settings = replace(settings, looked_for=(ALL,))
         project = _make(essays, documents, settings, tally)
         from ..training.project import write_project
 

@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from pii_components.errors import PiiError
 from pii_components.ner.onnx import OnnxShim, build_encoder_vectors, threads_at_hand
 
-from ..tiny import TRAIN, as_read, gold
+from ..tiny import TRAIN, WITHOUT_TORCH, as_read, gold
 
 pytest.importorskip("torch")
 pytest.importorskip("onnx")
@@ -73,18 +73,7 @@ def test_neighbours_and_threads_change_nothing(converted):
     assert all(numpy.array_equal(a, b) for a, b in zip(one, two, strict=True))
 
 
-LOADED = """
-import sys
-for name in ("torch", "spacy_curated_transformers", "curated_transformers", "onnx"):
-    sys.modules[name] = None  # to import it is an error
-# As where spacy-curated-transformers is not installed: its entry points are not there.
-import importlib.metadata as metadata
-original = metadata.entry_points
-def without(**params):
-    found = original(**params)
-    found = [e for group in found.values() for e in group] if isinstance(found, dict) else found
-    return metadata.EntryPoints(e for e in found if not e.value.startswith("spacy_curated"))
-metadata.entry_points = without
+LOADED = f"""{WITHOUT_TORCH}
 import spacy
 doc = spacy.load(sys.argv[1])("My name is Ana Lopez.")
 print([(s.start_char, s.end_char, s.label_) for s in doc.spans["pii"]])
