@@ -355,9 +355,10 @@ def build_page(report: Mapping[str, Any]) -> str:
     for code, n in sorted(Counter(row["code"] for row in report["skipped"]["records"]).items()):
         reason = str(getattr(Errors, code)).partition("] ")[2]
         skipped.append([code, re.sub(r"\{[^}]*\}", "…", reason), n])
-    found = []
-    for name, action in report["actions"].items():
-        found.append([name, action, counts[name], roles[name], sources[name]])
+    found = [
+        [name, action, counts[name], roles[name], sources[name]]
+        for name, action in report["actions"].items()
+    ]
     tables = {"law": law, "skipped": skipped, "found": found, "kept": kept, "gone": gone}
     env = Environment(
         loader=PackageLoader("pii_components", "resources/report"),
