@@ -134,9 +134,10 @@ def _read_office(data: bytes, number: int, kind: str) -> Record:
 
 def _unread(names: Iterable[str]) -> tuple[str, ...]:
     """RETURNS (tuple[str, ...]): The kind of each part of an archive that holds something and is not read."""
-    kinds = []
-    for path in map(PurePath, names):
-        kinds.append(_UNREAD.get(path.parent.name) or _UNREAD.get(path.stem.rstrip("0123456789")))
+    kinds = (
+        _UNREAD.get(path.parent.name) or _UNREAD.get(path.stem.rstrip("0123456789"))
+        for path in map(PurePath, names)
+    )
     return tuple(sorted(filter(None, kinds)))
 
 

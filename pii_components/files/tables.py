@@ -259,9 +259,15 @@ def open_json(path: Path, *, encoding: str = "utf-8", **fields: Any) -> JsonSour
             head = stream.read(1)
     if not head:
         raise PiiError(Errors.E503)
-    kind = "json" if head == "[" else "jsonl"
-    source = JsonSource(path, kind, codec, bom, size=path.stat().st_size, **fields)
-    source.written_in = "utf-8" if is_recognised(codec, encoding) else ""
+    source = JsonSource(
+        path,
+        "json" if head == "[" else "jsonl",
+        codec,
+        bom,
+        size=path.stat().st_size,
+        written_in="utf-8" if is_recognised(codec, encoding) else "",
+        **fields,
+    )
     found = _first_fields(source)
     source.choose(found)
     source.id_field = source.id_field or ("document" if "document" in found else "")
@@ -548,9 +554,17 @@ def open_csv(path: Path, *, encoding: str = "utf-8", **columns: Any) -> CsvSourc
         raise PiiError(Errors.E503)
     if is_no_text("".join(lines)):
         raise PiiError(Errors.E520, number="0 (the header)", encoding=codec)
-    source = CsvSource(path, "csv", codec, bom, size=path.stat().st_size, **columns)
-    source.converted, source.unread = converted, unread
-    source.written_in = "utf-8" if is_recognised(codec, encoding) else ""
+    source = CsvSource(
+        path,
+        "csv",
+        codec,
+        bom,
+        size=path.stat().st_size,
+        written_in="utf-8" if is_recognised(codec, encoding) else "",
+        converted=converted,
+        unread=unread,
+        **columns,
+    )
     source.delimiter, header = _sniff(lines, source.text_field, path.suffix.lower())
     source.choose(list(map(plain_cell, header)) if source.spreadsheet_safe else header)
     ends = (end for end in ("\r\n", "\r") if lines[-1].endswith(end))

@@ -385,10 +385,6 @@ class ParquetWriter(Writer):
         self._flush()
         return super().sync()
 
-    def finish(self) -> None:
-        self._flush()
-        super().finish()
-
     def replace(self) -> None:
         import pyarrow
         from pyarrow import parquet

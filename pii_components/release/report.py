@@ -358,9 +358,10 @@ def build_page(report: Mapping[str, Any]) -> str:
     for code, n in sorted(Counter(row["code"] for row in report["skipped"]["records"]).items()):
         reason = str(getattr(Errors, code)).partition("] ")[2]
         skipped.append([code, re.sub(r"\{[^}]*\}", "…", reason), n])
-    found = []
-    for name, action in actions.items():
-        found.append([name, action, counts[name], roles[name], sources[name]])
+    found = [
+        [name, action, counts[name], roles[name], sources[name]]
+        for name, action in actions.items()
+    ]
     tables = {"law": law, "skipped": skipped, "found": found, "kept": kept, "gone": gone}
     env = Environment(
         loader=PackageLoader("pii_components", "resources/report"),
@@ -490,12 +491,17 @@ def review_plan(bounds: Sequence[float], *, documents: int, spans: int) -> list[
     """RETURNS (list[dict]): For each bound how many documents, or spans, must be seen."""
     rows = []
     for bound in bounds if documents else ():
-        row: dict[str, Any] = {"bound": bound}
-        for misses, name in enumerate(("documents_if_none", "documents_if_one")):
-            row[name] = documents_to_review(bound, documents=documents, misses=misses)
-        row["spans"] = see = math.ceil(math.log(_ERROR) / math.log1p(-bound))
-        row["documents_for_spans"] = math.ceil(see * documents / spans) if see <= spans else None
-        rows.append(row)
+        none, one = (documents_to_review(bound, documents=documents, misses=n) for n in (0, 1))
+        see = math.ceil(math.log(_ERROR) / math.log1p(-bound))
+        rows.append(
+            {
+                "bound": bound,
+                "documents_if_none": none,
+                "documents_if_one": one,
+                "spans": see,
+                "documents_for_spans": math.ceil(see * documents / spans) if see <= spans else None,
+            }
+        )
     return rows
 
 

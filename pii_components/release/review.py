@@ -710,10 +710,12 @@ class Review:
         if not numbers:
             raise PiiError(Errors.E581)
         for number in numbers:
-            entry, spans = self.entries[number], []
-            for item in self.spans(number)[1]:
-                if item["state"] not in (SUSPECT, REJECTED):
-                    spans.append((item["start"], item["end"], item["label"]))
+            entry, (_, items) = self.entries[number], self.spans(number)
+            spans = (
+                (item["start"], item["end"], item["label"])
+                for item in items
+                if item["state"] not in (SUSPECT, REJECTED)
+            )
             yield LabelledText(entry.name, entry.text, tuple(spans))
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from .. import __version__
 from ..errors import Errors, PiiError, imported
-from ..files.record import Record, Skip, Source, is_no_text
+from ..files.record import Record, Skip, Source, check_fields, is_no_text
 from ..profiles import Profile
 from ..surrogates.keys import KEY_ENV, load_key
 from .columns import THREAD, Ids
@@ -304,10 +304,7 @@ def _config(
     key_file: str | Path | None = None,
     **settings: Any,
 ) -> WorkerConfig:
-    for name in used:
-        if name not in columns:
-            needed = ", ".join(columns)
-            raise PiiError(Errors.E652, name=name, option="text, id or keep", fields=needed)
+    check_fields([*columns], *used, option="text, id or keep")
     secret = key or load_key(path=key_file)
     if secret is None:
         raise PiiError(Errors.E464, what="the workers", env=KEY_ENV)

@@ -54,11 +54,9 @@ Words = tuple[str, ...]
 def names_of(people: People) -> Iterator[tuple[Words, Words]]:
     """YIELDS (tuple[Words, Words]): The folded given names and surnames of each person."""
     for person in people.persons:
-        words: dict[str, list[str]] = {GIVEN: [], FAMILY: []}
-        for word, kind in zip(person.words, person.kinds, strict=True):
-            if len(word) > 1:
-                words[kind].append(word)
-        yield tuple(words[GIVEN]), tuple(words[FAMILY])
+        words = [word for word in zip(person.words, person.kinds, strict=True) if len(word[0]) > 1]
+        given = tuple(word for word, kind in words if kind == GIVEN)
+        yield given, tuple(word for word, kind in words if kind == FAMILY)
 
 
 @dataclass(slots=True)

@@ -56,19 +56,22 @@ class Threads:
         """Remember who is hidden in a document. doc (Doc): With its spans, nothing replaced."""
         learnt, people = self._learnt.setdefault(thread, _Learnt()), people_of(doc)
         learnt.words |= people.words()
-        hidden = set[tuple[int, int]]()
-        for cand, start, end, is_hidden in _spans(doc, profile):
-            if is_hidden and cand.label in (EMAIL, USERNAME, ID_NUM):
-                learnt.values.add((cand.label, doc.text[start:end]))
-            if is_hidden:
-                hidden.add((start, end))
+        spans = [span for span in _spans(doc, profile) if span[-1]]
+        hidden = {(start, end) for _, start, end, _ in spans}
+        learnt.values |= {
+            (cand.label, doc.text[start:end])
+            for cand, start, end, _ in spans
+            if cand.label in (EMAIL, USERNAME, ID_NUM)
+        }
         for (start, end, *_), mention in zip(people.spans, people.mentions, strict=True):
             if (start, end) not in hidden and is_cited(doc.text, end):
                 learnt.cited |= _surnames(mention)
         those = people.among(hidden)
-        for (_, _, label, _), owner in zip(those.spans, those.owners, strict=True):
-            if owner >= 0:
-                learnt.people.add((those.persons[owner], label))
+        learnt.people |= {
+            (those.persons[owner], span[2])
+            for span, owner in zip(those.spans, those.owners, strict=True)
+            if owner >= 0
+        }
 
     def _known(self, thread: str) -> Known:
         learnt = self._learnt.get(thread, _Learnt())

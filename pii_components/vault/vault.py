@@ -254,10 +254,10 @@ class Release:
         found, at, to = list[Hidden](), 0, 0
         for old, new in pieces:
             start, end = offsets.part_to_new(at, at + len(old))
-            inside = []
-            for h in self.hidden[bisect_left(starts, start) : bisect_right(starts, end)]:
-                if h.end <= end:
-                    inside.append(replace(h, start=h.start - start, end=h.end - start))
+            near = self.hidden[bisect_left(starts, start) : bisect_right(starts, end)]
+            inside = [
+                replace(h, start=h.start - start, end=h.end - start) for h in near if h.end <= end
+            ]
             if self.new[start:end] != new or try_restore(new, inside) != old:
                 inside = [Hidden(0, len(new), "", new, old)] if old != new else []
             found += [replace(h, start=h.start + to, end=h.end + to) for h in inside]
@@ -300,11 +300,11 @@ def record_edits(
     old: str, new: str, offsets: OffsetMap, labels: Mapping[tuple[int, int], str]
 ) -> tuple[Hidden, ...]:
     """What was replaced in a text, in order; stretches that stayed the same are left out. labels: Label of a stretch of the new text."""
-    found = []
-    for start, end, a, b in offsets.edits:
-        if old[start:end] != new[a:b]:
-            found.append(Hidden(a, b, labels.get((a, b), ""), new[a:b], old[start:end]))
-    return tuple(found)
+    return tuple(
+        Hidden(a, b, labels.get((a, b), ""), new[a:b], old[start:end])
+        for start, end, a, b in offsets.edits
+        if old[start:end] != new[a:b]
+    )
 
 
 def offsets_of(hidden: Sequence[Hidden], length: int) -> OffsetMap:
