@@ -303,6 +303,13 @@ class Profile:
         return cls(**data)
 
     @classmethod
+    def of(cls, value: "str | Path | Mapping[str, Any] | Profile") -> "Profile":
+        """RETURNS (Profile): From whatever names or holds one. RAISES (PiiError): As `load` and `from_dict`."""
+        if isinstance(value, Profile):
+            return value
+        return cls.from_dict(value) if isinstance(value, Mapping) else cls.load(value)
+
+    @classmethod
     def load(cls, name_or_path: str | Path) -> "Profile":
         """RETURNS (Profile): The shipped profile of that name, or that of a TOML file, checked.
 

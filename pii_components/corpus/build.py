@@ -17,11 +17,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 
 from ..errors import Errors, PiiError
+from ..files.formats.tokens import blank_pipeline
 from ..labels import DETAIL_LABELS, NAME_CONNECTED, NAME_STUDENT, USERNAME, is_name
 from ..names import resource
 from ..names.table import NameTable, name_table
@@ -570,9 +570,7 @@ def build_corpus(
     templates, fragments = read_templates(assets, scenes=scenes), read_fragments(assets)
     if not templates:
         raise PiiError(Errors.E552, what=f"'{assets.name}'", reason="no essays/*.txt")
-    nlp = spacy.blank(
-        "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
-    )
+    nlp = blank_pipeline()
     out.mkdir(parents=True, exist_ok=True)
     stats, distribution = {}, {}
     for split in SPLITS:

@@ -10,6 +10,7 @@ it is: it must not tell a student from an author.
 import random
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Callable
 from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
@@ -30,21 +31,7 @@ OnValue = Callable[[str, random.Random], str]
 # --- names in other scripts, words of other scripts that are no names, and what looks like a name or
 # a number of somebody
 
-_GIVEN_FORMS = frozenset(("first", "nick", "first_initial", "initials"))
-
-
-class NativePerson(NamedTuple):
-    """A person whose name is in a script other than Latin: given name, family name, and both."""
-
-    given: str
-    family: str
-    full: str
-
-    def form(self, what: str) -> str:
-        """RETURNS (str): Given name, family name or both, as a slot asks; there are no initials."""
-        if what in _GIVEN_FORMS:
-            return self.given
-        return self.family if what == "last" else self.full
+_GIVEN_FORMS = ("first", "nick", "first_initial", "initials")
 
 
 def pick_script(rng: random.Random) -> str:
@@ -53,8 +40,9 @@ def pick_script(rng: random.Random) -> str:
     return rng.choices(scripts, [shares.get(script, 1) for script in scripts])[0]
 
 
-def native_person(rng: random.Random, script: str = "") -> NativePerson:
-    """RETURNS (NativePerson): Somebody invented, of any script if none is given."""
+def native_person(rng: random.Random, script: str = "") -> defaultdict[str, str]:
+    """RETURNS (defaultdict[str, str]): Form of a slot -> somebody's invented name in it: given name, family
+    name, or both; there are no initials. Of any script if none is given."""
     script = script or pick_script(rng)
     names = resource("corpus/native")["names"][script]
     gap = names["gap"]
@@ -63,7 +51,8 @@ def native_person(rng: random.Random, script: str = "") -> NativePerson:
         gap = "" if gap else " "
     given, family = rng.choice(names["given"].split()), rng.choice(names["family"].split())
     order = (family, given) if names["family_first"] else (given, family)
-    return NativePerson(given, family, gap.join(order))
+    full = gap.join(order)
+    return defaultdict(lambda: full, dict.fromkeys(_GIVEN_FORMS, given), last=family)
 
 
 def native_sentence(rng: random.Random) -> str:
@@ -205,7 +194,7 @@ CHANGES: dict[str, OnValue] = {
     "ocr": _ocr,
     "torn": _torn,
     # A given name alone at times.
-    NATIVE: lambda name, rng: native_person(rng).form("first" if rng.random() < 0.2 else "full"),
+    NATIVE: lambda name, rng: native_person(rng)["first" if rng.random() < 0.2 else "full"],
 }
 # Changes with arguments, by name.
 MAKERS: dict[str, Callable[..., OnValue]] = {
@@ -294,7 +283,7 @@ class DocumentNoise:
         )
         # Friends who write to each other share a script; in a course they do not.
         self.script = pick_script(rng) if self.style == NATIVE and rng.random() < 0.6 else ""
-        self.natives: dict[str, NativePerson] = {}
+        self.natives: dict[str, dict[str, str]] = {}
 
     def mention(self, value: str, slot: Slot) -> Noisy:
         """RETURNS (Noisy): What fills a slot: in the writer's style, with noise of its own, or as it is."""
@@ -327,7 +316,7 @@ class DocumentNoise:
             who, what = words[-1].lower(), "full" if len(words) > 1 else "last"
         if who not in self.natives:
             self.natives[who] = native_person(self.rng, self.script)
-        return self.natives[who].form(what)
+        return self.natives[who][what]
 
     def prose(self, piece: str) -> str:
         """RETURNS (str): Text between spans: some words with the noise of the names, or a sentence with

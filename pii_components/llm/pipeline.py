@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Errors, PiiError, reason_of
+from ..files.formats.tokens import blank_pipeline
 from .models import Prices, total
 
 if TYPE_CHECKING:
@@ -33,9 +34,7 @@ def load_with(
     config = read_config(path)
     order = config.get("nlp", {}).get("pipeline", ())
     if order and all(name in config["components"] for name in order):
-        nlp = spacy.blank(
-            "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
-        )
+        nlp = blank_pipeline()
     else:
         nlp = spacy.load(model, exclude=[SURROGATES])
     add_components(nlp, path, allow_remote=allow_remote, dry=dry)

@@ -147,14 +147,10 @@ _load_profile = cache(Profile.load)
 
 
 def _profile(value: str | Path | Profile | Mapping[str, Any]) -> Profile:
-    if isinstance(value, Profile):
-        return value
-    if isinstance(value, Mapping):
-        return Profile.from_dict(value)
     # A name that comes with a request is never a path.
     if isinstance(value, str) and value not in shipped_profiles():
         raise PiiError(Errors.E425, profile=value[:40], allowed=", ".join(shipped_profiles()))
-    return _load_profile(value)
+    return _load_profile(value) if isinstance(value, str | Path) else Profile.of(value)
 
 
 # What is replaced beside the spans: headers, and words that agree with a surrogate.

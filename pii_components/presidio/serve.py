@@ -29,8 +29,6 @@ keep_offline()
 # Seconds for one pattern. Nobody else is answered meanwhile.
 PATTERN_SECONDS = int(os.environ.setdefault("REGEX_TIMEOUT_SECONDS", "5"))
 
-from fastapi import FastAPI, Request, Response
-from fastapi.concurrency import run_in_threadpool
 from presidio_analyzer import (
     AnalyzerEngine,
     AnalyzerEngineProvider,
@@ -41,17 +39,21 @@ from presidio_anonymizer import AnonymizerEngine
 from presidio_anonymizer.entities import InvalidParamError
 from presidio_anonymizer.operators import AHDSSurrogate
 from presidio_anonymizer.services.app_entities_convertor import AppEntitiesConvertor
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
-from .. import __version__
 from ..errors import Errors, PiiError
 from ..release.engine import WARM_UP, memory_zone
 from ..vault.vault import Vault
 from .operators import PiiEduAnonymizer, PiiEduDeanonymizer
 from .recognizer import build_analyzer, check_source
-from .settings import ServeSettings, read_config, resolve_config
+from .settings import BOTH, ServeSettings, read_config, resolve_config
 
 __all__ = ["create_app"]
 
@@ -67,7 +69,16 @@ HTTP_ERRORS = {
     404: "The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.",
     405: "The method is not allowed for the requested URL.",
 }
-TELEMETRY = ("tracing", "metrics", "logs", "operation_spans", "auto_configure")
+# Paths of each service, and how they are asked.
+PATHS = {
+    "analyzer": {"/analyze": "POST", "/recognizers": "GET", "/supportedentities": "GET"},
+    "anonymizer": {
+        "/anonymize": "POST",
+        "/deanonymize": "POST",
+        "/anonymizers": "GET",
+        "/deanonymizers": "GET",
+    },
+}
 # Names that a Host header may always have: a web page that lets its own name point to 127.0.0.1 must not
 # reach a server that is there for this machine.
 THIS_MACHINE = ("localhost", "127.0.0.1", "[::1]")
@@ -285,13 +296,13 @@ def create_app(
     settings: ServeSettings | None = None,
     services: Services | None = None,
     **secrets: Any,
-) -> FastAPI:
+) -> Starlette:
     """Make the application; a factory for any ASGI server.
 
     settings (ServeSettings | None): None for those of the environment.
     services (Services | None): None to make those that the settings ask for.
     secrets (Any): See `build_services`.
-    RETURNS (FastAPI): One request is at work at a time, since a memory zone cleans a vocabulary that threads
+    RETURNS (Starlette): One request is at work at a time, since a memory zone cleans a vocabulary that threads
         share; for more at once start more processes.
     """
     settings = settings or ServeSettings.from_env()
@@ -302,58 +313,38 @@ def create_app(
     made, at_work = services, Lock()
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
         vault = getattr(made.anonymizer, "vault", None)
         if vault is not None:
             vault.close()
-
-    app = FastAPI(
-        title="Presidio's REST API over en_pii_edu",
-        version=__version__,
-        openapi_url=None,  # the API is Presidio's, and so is its description
-        telemetry=dict.fromkeys(TELEMETRY, False),  # type: ignore[arg-type]
-        lifespan=lifespan,
-    )
-    app.add_exception_handler(HTTPException, _http_error)
-    app.add_middleware(RequestBodyLimitMiddleware, max_body_size=settings.max_bytes)
-    hosts = [*THIS_MACHINE, *filter(None, settings.allowed_hosts.split(","))]
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
 
     def reply(path: str, content: bytes | str | None) -> Response:
         with at_work:
             status, text = answer(made, path, content)
         return Response(text, status, media_type="application/json")
 
-    def post(path: str) -> None:
-        async def endpoint(request: Request) -> Response:
-            return await run_in_threadpool(reply, path, await _body(request))
+    async def endpoint(request: Request) -> Response:
+        content: bytes | str | None = request.query_params.get("language")
+        if request.method == "POST":
+            content = await _body(request)
+        return await run_in_threadpool(reply, request.url.path, content)
 
-        app.post(path)(endpoint)
-
-    def get(path: str) -> None:
-        def endpoint(language: str | None = None) -> Response:
-            return reply(path, language)
-
-        app.get(path)(endpoint)
-        app.head(path)(endpoint)
-
-    @app.get("/health")
-    @app.head("/health")
-    def health() -> Response:
+    async def health(_: Request) -> Response:
         kind = "Anonymizer" if settings.service == "anonymizer" else "Analyzer"
         # What Flask says of a plain string.
         return Response(f"Presidio {kind} service is up", media_type="text/html")
 
-    if settings.service != "anonymizer":
-        post("/analyze")
-        get("/recognizers")
-        get("/supportedentities")
-    if settings.service != "analyzer":
-        post("/anonymize")
-        post("/deanonymize")
-        get("/anonymizers")
-        get("/deanonymizers")
+    routes = [Route("/health", health)]
+    for service, paths in PATHS.items():
+        if settings.service in (service, BOTH):
+            routes += [Route(path, endpoint, methods=[how]) for path, how in paths.items()]
+    app = Starlette(
+        routes=routes, exception_handlers={HTTPException: _http_error}, lifespan=lifespan
+    )
+    app.add_middleware(RequestBodyLimitMiddleware, max_body_size=settings.max_bytes)
+    hosts = [*THIS_MACHINE, *filter(None, settings.allowed_hosts.split(","))]
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
     return app
 
 

@@ -359,8 +359,7 @@ def build_page(report: Mapping[str, Any]) -> str:
         reason = str(getattr(Errors, code)).partition("] ")[2]
         skipped.append([code, re.sub(r"\{[^}]*\}", "…", reason), n])
     found = [
-        [name, action, counts[name], roles[name], sources[name]]
-        for name, action in actions.items()
+        [name, action, counts[name], roles[name], sources[name]] for name, action in actions.items()
     ]
     tables = {"law": law, "skipped": skipped, "found": found, "kept": kept, "gone": gone}
     env = Environment(

@@ -193,7 +193,7 @@ class HipsSurrogate(Saved, Pipe):
         ents_filter: EntsFilter = prioritize_new_ents_filter,
     ) -> None:
         self.name = name
-        made = _profile(profile if profile is not None else "crapii")
+        made = Profile.of(profile if profile is not None else "crapii")
         asked: dict[str, Any] = {
             "scope": scope,
             "reserved": reserved,
@@ -229,7 +229,7 @@ class HipsSurrogate(Saved, Pipe):
 
     @profile.setter
     def profile(self, value: str | Path | Profile) -> None:
-        self._profile = _profile(value)
+        self._profile = Profile.of(value)
         self.sync_config(profile=_config_of(self._profile))
         # Whether this is a copy whose profile had a map for OTHER, which holds originals.
         self._lacks_map = False
@@ -292,7 +292,7 @@ class HipsSurrogate(Saved, Pipe):
         before = self._profile, self._lacks_map, self.cfg["scope"], self.thread, self._everyone
         try:
             if profile is not None:
-                self._profile, self._lacks_map = _profile(profile), False
+                self._profile, self._lacks_map = Profile.of(profile), False
             if scope is not None or thread is not None:
                 self.cfg["scope"] = self._checked("scope", scope or "thread", SCOPES)
             self.thread = thread if thread is not None else self.thread
@@ -467,13 +467,6 @@ class HipsSurrogate(Saved, Pipe):
 
 def _as_json(data: Any) -> bytes:
     return srsly.json_dumps(data, indent=2).encode("utf8")
-
-
-def _profile(value: str | Path | Mapping[str, Any] | Profile) -> Profile:
-    """RETURNS (Profile): From whatever names or holds one."""
-    if isinstance(value, Profile):
-        return value
-    return Profile.from_dict(value) if isinstance(value, Mapping) else Profile.load(value)
 
 
 def _config_of(profile: Profile) -> str | dict[str, Any]:
