@@ -173,7 +173,9 @@ class GrowingFile:
 
     def clear(self) -> None:
         """Remove the file."""
-        self.stop()
+        if self._file is not None:
+            with suppress(OSError):
+                self._file.close()
         self.path.unlink(missing_ok=True)
 
 
