@@ -14,11 +14,11 @@ and Jane Smith stay two people whose surrogates share a surname. Where several p
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
-from importlib import resources
 from typing import NamedTuple
 
 from rapidfuzz.distance import OSA
 
+from . import resource_lines
 from .letters import norm, per_batch
 from .parse import FAMILY, GIVEN, LONE, Form, Mention, Word
 from .table import name_table
@@ -36,11 +36,8 @@ _FEW = 8  # people who are tried one by one
 @cache
 def nicknames() -> dict[str, frozenset[str]]:
     """RETURNS (dict[str, frozenset[str]]): Nickname -> the given names it may stand for, both folded."""
-    text = (resources.files("pii_components") / "resources" / "names" / "nicknames.tsv").read_text(
-        encoding="utf8"
-    )
     found: dict[str, set[str]] = {}
-    for line in text.splitlines():
+    for line in resource_lines("names/nicknames.tsv"):
         full, nicks = line.split("\t")
         for nick in nicks.split():
             found.setdefault(norm(nick), set()).add(full)
