@@ -26,8 +26,16 @@ from pii_components.corpus.noise import (
     hard_negative,
     inside,
 )
-from pii_components.corpus.templates import PUBLIC_LABELS, Filled, Piece, Span
-from pii_components.labels import DETAIL_LABELS, ID_NUM, NAME_CONNECTED, NAME_STUDENT, is_name
+from pii_components.corpus.templates import Filled, Piece, Span
+from pii_components.labels import (
+    DETAIL_LABELS,
+    ID_NUM,
+    NAME_CHARACTER,
+    NAME_CITED,
+    NAME_CONNECTED,
+    NAME_STUDENT,
+    is_name,
+)
 from pii_components.names import resource
 from pii_components.names.table import name_table
 
@@ -194,7 +202,7 @@ def main_span(filled: Filled) -> Span | None:
     person's, else a detail."""
     for label in (NAME_STUDENT, "names", "details"):
         for span in filled.spans:
-            if chosen_by(label)(span[2]) and span[2] not in PUBLIC_LABELS:
+            if chosen_by(label)(span[2]) and span[2] not in (NAME_CITED, NAME_CHARACTER):
                 return span
     return None
 

@@ -20,13 +20,13 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import blake2b
-from importlib import resources
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import Errors, PiiError, imported
 from ..files.record import Record, Skip
+from ..names import resource_lines
 
 # Texts with an anomalous distribution of characters: mostly PDF that was parsed wrongly (CRAPII paper, section 2.1).
 
@@ -139,12 +139,8 @@ class Duplicates:
 @cache
 def stop_words() -> frozenset[str]:
     """RETURNS (frozenset[str]): English stop words; see the head of resources/corpus/stop_words_en.txt."""
-    source = resources.files("pii_components") / "resources" / "corpus" / "stop_words_en.txt"
-    return frozenset(
-        line
-        for line in source.read_text(encoding="utf-8").split("\n")
-        if line and not line.startswith("#")
-    )
+    lines = resource_lines("corpus/stop_words_en.txt")
+    return frozenset(line for line in lines if line and not line.startswith("#"))
 
 
 def content_words(text: str) -> list[str]:

@@ -59,7 +59,6 @@ CASES = ("", "upper", "lower")
 _SLOT = re.compile(
     r"\{\{(?:(?P<role>[A-Z_]+)=(?P<text>[^{}|]+)|(?P<who>[a-z]+[0-9]*)\.(?P<what>[a-z_]+)(?:\|(?P<case>[a-z]+))?)\}\}"
 )
-PUBLIC_LABELS = frozenset((labels.NAME_CITED, labels.NAME_CHARACTER))
 SEPARATOR = re.compile(r"^%%[ \t]*$", re.MULTILINE)
 _AGE_UNIT = re.compile(
     r"[ \xa0-]{0,3}(?:(?:years?|yrs?|months?|weeks?)\b(?:[\s-]{1,3}(?:olds?|of\s{1,3}age)\b)?|y/?o\b)",

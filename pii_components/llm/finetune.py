@@ -8,7 +8,9 @@ The paper trained GPT-4o-mini with 2 epochs, batch size 1 and a learning rate mu
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from spacy.language import Language
 
 from ..errors import Errors, PiiError
 from ..files.formats.base import LabelledText
@@ -16,9 +18,6 @@ from . import Prompt
 from .marker import SHARD, MarkerTask, free_marks, mark, shards_of
 from .models import ChatModel
 from .verifier import FALSE, TRUE, VerifierTask, verdict
-
-if TYPE_CHECKING:
-    from spacy.language import Language
 
 ATTEMPTS = 6  # after which the answer is T, see the paper's section 3.2
 _BATCH = 16
@@ -50,7 +49,7 @@ def detector_examples(
 
 def verifier_examples(
     documents: Iterable[LabelledText],
-    nlp: "Language",
+    nlp: Language,
     task: VerifierTask,
     counts: "Counter[str]",
     *,

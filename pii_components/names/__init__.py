@@ -43,6 +43,11 @@ def resource(name: str) -> dict[str, Any]:
     )
 
 
+def resource_lines(name: str) -> list[str]:
+    """RETURNS (list[str]): Those of a text file of resources/ ("names/neutral.tsv")."""
+    return (resources.files("pii_components") / "resources" / name).read_text("utf8").splitlines()
+
+
 @cache
 def word_list(name: str, key: str) -> frozenset[str]:
     """RETURNS (frozenset[str]): The words, with white space between them, that such a file has under a key."""

@@ -84,13 +84,9 @@ def _without_marks(name: str, letters: dict[int, str]) -> str:
     return "".join([ch for ch in apart if not unicodedata.combining(ch)])
 
 
+@per_batch(4096)
 def plain(name: str) -> str:
     """RETURNS (str): The name without accents, case kept: "Zoë" gives "Zoe", "Łukasz" gives "Lukasz"."""
-    return name if name.isascii() else _plain(name)
-
-
-@per_batch(4096)
-def _plain(name: str) -> str:
     return _without_marks(name, _PLAIN)
 
 
@@ -101,13 +97,9 @@ def is_letter(ch: str) -> bool:
     )
 
 
+@per_batch(16384)
 def norm(word: str) -> str:
     """RETURNS (str): The letters of a word, folded: what makes two spellings one name."""
-    return word.lower() if word.isascii() and word.isalpha() else _norm(word)
-
-
-@per_batch(4096)
-def _norm(word: str) -> str:
     return "".join(ch for ch in fold(word) if ch.isalpha())
 
 

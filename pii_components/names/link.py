@@ -14,12 +14,11 @@ and Jane Smith stay two people whose surrogates share a surname. Where several p
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
-from importlib import resources
 from typing import NamedTuple
 
 from rapidfuzz.distance import OSA
 
-from ..labels import CHARACTER, CITED
+from . import resource_lines
 from .letters import norm, per_batch
 from .parse import FAMILY, GIVEN, LONE, Form, Mention, Word
 from .table import name_table
@@ -37,11 +36,8 @@ _FEW = 8  # people who are tried one by one
 @cache
 def nicknames() -> dict[str, frozenset[str]]:
     """RETURNS (dict[str, frozenset[str]]): Nickname -> the given names it may stand for, both folded."""
-    text = (resources.files("pii_components") / "resources" / "names" / "nicknames.tsv").read_text(
-        encoding="utf8"
-    )
     found: dict[str, set[str]] = {}
-    for line in text.splitlines():
+    for line in resource_lines("names/nicknames.tsv"):
         full, nicks = line.split("\t")
         for nick in nicks.split():
             found.setdefault(norm(nick), set()).add(full)
@@ -69,10 +65,6 @@ def match_form(form: Form, full: tuple[str, ...], full_kinds: tuple[str, ...]) -
         len(norms) > _MOST_WORDS
     ):  # a list or noise: nobody's name, and each word would be looked for among all
         return None
-    # Most names are somebody else's: seen at one of their words.
-    for word in norms:
-        if word not in full and not _is_like_one_of(word, full):
-            return None
     lone = len(norms) == 1
     if not lone and len(norms) == len(full) and all(initials):
         # Initials alone, in the order of the name, whatever kinds they look like: "H.H." is Hoang Hien, and "E.N." "Nikuze, Esther".
@@ -124,17 +116,6 @@ def _orders(kinds: tuple[str, ...]) -> list[tuple[int, ...]]:
     return [here, (*here[1:], 0)] if kinds[0] == FAMILY != kinds[-1] else [here]
 
 
-def _is_like_one_of(word: str, full: tuple[str, ...]) -> bool:
-    nicks, size = nicknames(), len(word)
-    stands_for = nicks.get(word, ())
-    for other in full:
-        if other.startswith(word) or other in stands_for or word in nicks.get(other, ()):
-            return True
-        if size >= TYPO_LENGTH and -2 < size - len(other) < 2 and is_typo(word, other):
-            return True
-    return False
-
-
 def _is_nick(word: str, full: str, *, lone: bool) -> bool:
     nicks = nicknames()
     if full in nicks.get(word, ()) or word in nicks.get(full, ()):
@@ -163,7 +144,6 @@ def _is_slip(word: str, other: str, alone: bool) -> bool:
     return known == 1 if alone else known < 2
 
 
-KEPT = (CITED, CHARACTER)  # roles that stay as they are in every shipped profile
 FAMILY_FIRST = frozenset({"CN", "KR", "VN"})  # regions
 
 
@@ -215,12 +195,12 @@ def links_of(mentions: Sequence[Mention], persons: Sequence[int | None]) -> Link
                 fullest[number] = mention
     places_in = {number: n for n, number in enumerate(fullest)}
     known = _agree([_person(mention.words) for mention in fullest.values()])
-    among: _Among | None = None  # only asked for who was not linked
+    among: Among | None = None  # only asked for who was not linked
     owners: list[int] = []
     for mention, number in zip(mentions, persons, strict=True):
         owner = places_in.get(number, -1) if number is not None and mention.form.norms else -1
         if owner < 0 and mention.form.norms:
-            among = among or _Among(known)
+            among = among or Among(known)
             fit = among.matches(mention.form)
             owner = max(fit, key=lambda n: fit[n][0]) if fit else len(among.people)
             if not fit:
@@ -229,16 +209,16 @@ def links_of(mentions: Sequence[Mention], persons: Sequence[int | None]) -> Link
     return _ordered(mentions, among.people if among else known, owners)
 
 
-def fits(person: Person, people: Sequence[Person]) -> list[int]:
+def fits(person: Person, people: "Iterable[Person] | Among") -> list[int]:
     """RETURNS (list[int]): Places of those of other documents who a person may be, the likeliest only; where two are as likely, nobody knows."""
-    for n, other in enumerate(people):
+    among = people if isinstance(people, Among) else Among(people)
+    for n, other in enumerate(among.people):
         if other.words == person.words:
             return [n]
     kinds = person.kinds if len(person.words) > 1 else (LONE,)
-    form = Form(person.words, kinds, _initials(person))
-    scores = [match[0] if (match := match_person(form, p)) else 0 for p in people]
-    best = max(scores, default=0)
-    return [n for n, score in enumerate(scores) if best and score == best]
+    found = among.matches(Form(person.words, kinds, _initials(person)))
+    best = max((score for score, _ in found.values()), default=0)
+    return [n for n, (score, _) in found.items() if score == best]
 
 
 def _initials(person: Person) -> tuple[bool, ...]:
@@ -254,7 +234,7 @@ def link_people(people: Iterable[Person]) -> list[Person]:
     for person in people:
         if not all(_initials(person)):
             alike.setdefault(person.words, []).append(person)
-    found: list[Person] = []
+    found = Among()
     genders: list[set[str]] = []
     for words in sorted(
         alike, key=lambda words: (-_initials(alike[words][0]).count(False), -len(words), words)
@@ -266,13 +246,13 @@ def link_people(people: Iterable[Person]) -> list[Person]:
         person = Person(words, min(p.kinds for p in alike[words]), texts)
         who = fits(person, found)
         if len(who) != 1:
-            who = [len(found)]
-            found.append(person)
+            who = [len(found.people)]
+            found.add(person)
             genders.append(set())
         genders[who[0]].update(p.gender for p in alike[words] if p.gender)
     told = [
         p._replace(gender=next(iter(g)) if len(g) == 1 else "")
-        for p, g in zip(found, genders, strict=True)
+        for p, g in zip(found.people, genders, strict=True)
     ]
     return sorted(_agree(told))
 
@@ -290,7 +270,7 @@ def _ordered(mentions: Sequence[Mention], people: Sequence[Person], found: Seque
     return Links(ordered, owners, places)
 
 
-class _Among:
+class Among:
     """People, asked by a word of a name: who may have it, in any form that `match_form` takes. Most names are somebody else's."""
 
     def __init__(self, people: Iterable[Person] = ()) -> None:
@@ -317,7 +297,7 @@ class _Among:
     def _index(self) -> None:
         for place in range(self._indexed, len(self.people)):
             keys = set[str]()
-            for word in self.people[place].words:
+            for word in self.people[place].words + self.people[place].also:
                 keys.update(
                     [word[:n] for n in range(1, min(len(word), _MOST_LETTERS))], one_left(word)
                 )
@@ -344,7 +324,7 @@ def _people(mentions: Sequence[Mention]) -> tuple[list[Person], list[dict[int, M
         first.setdefault(mention.form, mention)
     # Of two spellings of one name, the one that the table knows is the name. Numbers follow the text.
     ranked = sorted([(*_rank(form), number) for number, form in enumerate(first)])
-    forms, among = list(first), _Among()
+    forms, among = list(first), Among()
     for *_, number in ranked:
         if forms[number].norms and not among.matches(forms[number]):
             among.add(_person(first[forms[number]].words))

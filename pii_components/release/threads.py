@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..labels import EMAIL, ID_NUM, NAME_STUDENT, USERNAME, is_name
-from ..names.link import Person, fits, link_people
+from ..names.link import Among, Person, fits, link_people
 from ..names.parse import GIVEN, Mention
 from ..names.people import People, identify, people_of
 from ..profiles import KEEP, Profile
@@ -76,9 +76,9 @@ class Threads:
     def _known(self, thread: str) -> Known:
         learnt = self._learnt.get(thread, _Learnt())
         people = link_people(person for person, _ in learnt.people)
-        chosen = [""] * len(people)
+        chosen, among = [""] * len(people), Among(people)
         for person, label in sorted(learnt.people, key=lambda known: known[1]):
-            for n in fits(person, people):
+            for n in fits(person, among):
                 # A student for one text is a student for all.
                 chosen[n] = label if label == NAME_STUDENT else chosen[n] or label
         members = [Member(person) for person in people]
@@ -123,7 +123,7 @@ def _cited_here(known: Known, text: str, people: People, spans: list[_Place]) ->
             continue
         mention, owner = people.mentions[n], people.owners[n]
         is_full = owner >= 0 and " " in mention.text
-        is_others = is_full and not fits(people.persons[owner], known.everyone.people)
+        is_others = is_full and not fits(people.persons[owner], known.everyone.among)
         words |= _surnames(mention) if is_others or is_cited(text, end) else set()
     return words
 

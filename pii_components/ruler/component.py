@@ -34,8 +34,16 @@ from .merge import (
     merge,
     repeated,
 )
-from .patterns import Pattern, RuleSet, compile_patterns, kind_of, shipped_patterns
-from .urls import Verdict, judge_url, words_of_names
+from .patterns import (
+    Pattern,
+    RuleSet,
+    Verdict,
+    compile_patterns,
+    judge_url,
+    kind_of,
+    shipped_patterns,
+    words_of_names,
+)
 from .validators import Context
 
 __all__ = ["PiiRuler"]

@@ -30,7 +30,7 @@ from ..labels import (
 from ..names.normalize import NormalizedView, normalize_token
 from ..names.wordlists import words
 from ..spans import PROPAGATION, Candidate, resolve_overlaps
-from .urls import Verdict
+from .patterns import Verdict
 from .validators import (
     VALIDATORS,
     Context,

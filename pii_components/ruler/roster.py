@@ -87,8 +87,7 @@ def kind_of_header(header: str) -> str:
     """RETURNS (str): What a column holds, by its header: a label, or one of `NAME` to `PREFERRED`; empty for what is not known."""
     if '"' in header:  # of JSON
         return ""
-    plain = _BOTH.sub("", header)
-    return _kind_of(header) or (_kind_of(plain) if plain != header else "")
+    return _kind_of(header) or _kind_of(_BOTH.sub("", header))
 
 
 def _kind_of(header: str) -> str:

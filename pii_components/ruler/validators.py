@@ -534,7 +534,7 @@ def _name_handle(hit: Hit, _: Context) -> Hit | None:
     return hit if not second or named else hit.cut(0, len(hit.value) - len(rest[0]) - 1)
 
 
-# "url" is decided by urls.py, which knows the table of web sites; here it only passes.
+# "url" is decided by patterns.py: judge_url, which knows the table of web sites; here it only passes.
 _FUNCTIONS = (
     _accept,
     email,

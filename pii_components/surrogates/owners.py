@@ -10,7 +10,9 @@ be a student's is a student's. That it is an organisation's, only a reader says,
 
 import re
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from spacy.tokens import Doc
 
 from ..labels import (
     CHARACTER,
@@ -30,9 +32,6 @@ from ..names.people import People, identify, people_of
 from .handles import owner_of
 from .person_names import Named
 from .values import canonical
-
-if TYPE_CHECKING:
-    from spacy.tokens import Doc
 
 _CONTACT = (
     r"e-?mail|mail|address|phone|telephone|tel|mobile|cell|number|no|contact|office|website|web|site|page|profile|linkedin|handle|"
@@ -95,7 +94,7 @@ def detail_owners(
     return owners
 
 
-def set_detail_roles(doc: "Doc", key: str = "pii") -> None:
+def set_detail_roles(doc: Doc, key: str = "pii") -> None:
     """Write `span._.pii_role` and `span._.pii_person` of the details in `doc.spans[key]` that have no role yet."""
     spans = sorted(doc.spans.get(key, ()), key=lambda span: (span.start, span.end))
     open_ = [span.label_ in DETAIL_LABELS and not span._.pii_role for span in spans]

@@ -12,9 +12,9 @@ import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial
-from importlib import resources
 from typing import NamedTuple
 
+from ..names import resource_lines
 from ..names.letters import has_accent, is_letter, like, norm, plain, script_region
 from ..names.link import Person, is_typo, nicknames, nicknames_of, places_of
 from ..names.parse import FAMILY, GIVEN, PARTICLES, Mention
@@ -104,9 +104,8 @@ def _gender(person: Person, table: NameTable) -> str:
 @cache
 def _neutral() -> dict[str, Pool]:
     """Region -> given names of women and men alike; "" for all of them."""
-    path = resources.files("pii_components") / "resources/names/neutral.tsv"
     found: dict[str, list[str]] = {"": []}
-    for line in path.read_text(encoding="utf8").splitlines():
+    for line in resource_lines("names/neutral.tsv"):
         region, _, names = line.partition("\t")
         found[region] = names.split()
     found[""] = sorted({name for names in found.values() for name in names})

@@ -11,6 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -30,7 +31,7 @@ from ..labels import (
     is_name,
 )
 from ..names.letters import has_sign, like, norm
-from ..names.link import Person, fits, places_of
+from ..names.link import Among, Person, fits, places_of
 from ..names.parse import FAMILY, GIVEN, Mention
 from ..names.people import People, identify, singular
 from ..names.table import name_table
@@ -135,6 +136,10 @@ class ScopePeople:
     words: frozenset[str] = frozenset()
     namers: dict[SurrogateKey, Namer] = field(default_factory=dict, compare=False, repr=False)
 
+    @cached_property
+    def among(self) -> Among:
+        return Among(self.people)
+
     def namer(self, chance: SurrogateKey) -> Namer:
         """RETURNS (Namer): The one that names these people in all documents of the scope."""
         return self.namers.setdefault(chance, Namer(chance, name_table()))
@@ -206,7 +211,7 @@ def _among(
     known, owners = list(everyone.people), dict[int, int]()
     taken: dict[int, list[Person]] = {}
     for i in sorted(range(len(people)), key=lambda i: (-len(people[i].words), i)):
-        who = fits(people[i], everyone.people)
+        who = fits(people[i], everyone.among)
         places = (
             [places_of(name.mention, known[who[0]]) for name in linked if name.owner == i]
             if len(who) == 1
