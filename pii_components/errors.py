@@ -10,7 +10,10 @@ models.
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
@@ -273,3 +276,14 @@ def imported(module: str, what: str, extra: str) -> Any:
     except ImportError as err:
         package = module.partition(".")[0]
         raise PiiError(Errors.E005, package=package, what=what, extra=extra) from err
+
+
+@contextmanager
+def writing(what: Path | str) -> Iterator[None]:
+    """RAISES (PiiError): E512 with the name of what is written, if the system refuses."""
+    try:
+        yield
+    except OSError as err:
+        raise PiiError(
+            Errors.E512, what=f"'{what}'" if isinstance(what, Path) else what, reason=reason_of(err)
+        ) from err

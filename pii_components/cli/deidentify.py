@@ -34,10 +34,9 @@ from ..llm.models import Prices
 from ..llm.pipeline import add_components, read_config
 from ..llm.pipeline import report as llm_report
 from ..profiles import CORPUS, HEADERS, KEEP, Profile
+from ..release import KEEP_IDS, LOCAL, PSEUDONYM
 from ..release.columns import (
-    KEEP_IDS,
     NO_THREAD,
-    PSEUDONYM,
     THREAD,
     Columns,
     Ids,
@@ -69,7 +68,7 @@ from ..release.run import (
     load_state,
     state_path,
 )
-from ..release.scale import LOCAL, spread
+from ..release.scale import spread
 from ..release.sweep import RISKS
 from ..vault.keys import VaultKey
 from ..vault.vault import Vault

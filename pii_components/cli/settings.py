@@ -17,8 +17,7 @@ from typing import Any, TypeVar
 from ..errors import Errors, PiiError, reason_of
 from ..labels import POINTS
 from ..profiles import HEADERS, SCOPES
-from ..release.columns import KEEP_IDS, PSEUDONYM
-from ..release.scale import ENGINES, LOCAL
+from ..release import ENGINES, LOCAL, NAMINGS
 
 MODEL = "en_pii_edu"
 # What happens to surnames that were hidden in one text and stand in clear in another.
@@ -125,7 +124,7 @@ class RunSettings(Settings):
     ids: str = key(
         "",
         "File names and IDs: keep or pseudonym. Empty: those that hold names change.",
-        allowed=(KEEP_IDS, PSEUDONYM),
+        allowed=NAMINGS,
     )
     key_file: str = key(
         "", "Secret key (see pii-edu keygen), else PII_EDU_KEY. Same key, same surrogates."

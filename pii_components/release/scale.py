@@ -23,12 +23,12 @@ from ..errors import Errors, PiiError, imported
 from ..files.record import Record, Skip, Source, is_no_text
 from ..profiles import Profile
 from ..surrogates.keys import KEY_ENV, load_key
+from . import RAY, SPARK
 from .columns import THREAD, Ids
 from .engine import Engine, Result, load_engine
 from .run import batches, token_under
 from .sweep import Surnames
 
-ENGINES = LOCAL, RAY, SPARK = ("local", "ray", "spark")
 # A column beside the new text: the code of the error where a text was set aside; else empty.
 SKIPPED = "pii_skipped"
 Batch = list[Record | Skip]
