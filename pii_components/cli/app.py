@@ -21,7 +21,7 @@ from . import common
 COMMANDS = {
     "release": (
         "release",
-        "Go the whole way to a release: choose, rehearse, review, estimate what is left.",
+        "Go the whole way to a release: choose, rehearse, de-identify, review, release as decided, estimate.",
     ),
     "deidentify": (
         "deidentify",
@@ -29,11 +29,11 @@ COMMANDS = {
     ),
     "detect": (
         "detect",
-        "Show or write what is found in INPUT: offsets, label, role, score, source, reason.",
+        "Show or write what is found in INPUT.",
     ),
     "review": (
         "review",
-        "Open a page to review a run: this machine only, under an address with a secret in it.",
+        "Open a page to review a run.",
     ),
     "reidentify": ("reidentify", "Put the originals back into RELEASED."),
     "audit": ("review", "Estimate what a release leaks from documents that somebody has read."),
@@ -44,7 +44,7 @@ COMMANDS = {
     ),
     "keygen": ("app", "Make a secret key for --key-file."),
     "profiles": ("app", "List the profiles, and what each does with each label."),
-    "serve": ("serve", "Answer Presidio's REST API on this machine, until Ctrl+C."),
+    "serve": ("serve", "Answer Presidio's REST API."),
     "vault": ("reidentify", "Care of the encrypted way back: info, verify, rotate."),
     "corpus": ("corpus", "Read, write and make labelled corpora."),
     "evaluate": ("evaluate", "Measure detection, and reproduce the published tables."),
@@ -54,17 +54,17 @@ COMMANDS = {
 
 
 class Commands(Mapping[str, Any]):
-    """The commands by name, each made when it is asked for."""
+    """The commands by name, each made when it is asked for, from a function of its name in its module, or from `<name>_app`."""
 
     def __getitem__(self, name: str) -> Any:
-        place = COMMANDS[name][0]
+        place, called = COMMANDS[name][0], name.replace("-", "_")
         module, made = import_module(f".{place}", __package__), typer.Typer(rich_markup_mode=None)
-        group = getattr(module, f"{name}_app", None)
+        group = getattr(module, f"{called}_app", None)
         if group is not None:
             made.add_typer(group, name=name)
         else:
             epilog = getattr(module, "EPILOG", None) if place == name else None
-            made.command(name, epilog=epilog)(getattr(module, name))
+            made.command(name, epilog=epilog)(getattr(module, called))
         return get_group(made).commands[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -400,11 +400,11 @@ def read_roster(path: str) -> "Roster | None":
 def use_roster(nlp: "Language", roster: "Roster | None") -> None:
     """Find the names of a class list in all texts, and make no surrogate that is one of them. Where the scope is "corpus", who is on the list has one
     surrogate in all documents."""
+    if roster is None:
+        return
     from ..ruler.roster import add_roster
     from ..surrogates.plan import ScopePeople
 
-    if roster is None:
-        return
     add_roster(nlp, roster)
     people = roster.persons()
     for name in surrogate_pipes(nlp):
