@@ -68,7 +68,7 @@ from ..release.run import (
     load_state,
     state_path,
 )
-from ..release.scale import spread
+from ..release.scale import spread, workers_at_hand
 from ..release.sweep import RISKS
 from ..vault.keys import VaultKey
 from ..vault.vault import Vault
@@ -250,17 +250,30 @@ class Job:
         use_roster(engine.nlp, self.roster)
         if self.decisions:
             engine.decisions, engine.decisions_key = self.decisions.by_text(), self.decisions.key
+        here, workers = dict[str, Any](), settings.workers
         if settings.engine == LOCAL:
-            return engine
+            # One process does what calls servers, shows tracebacks, or lends values of the corpus as surrogates.
+            lends = engine.profile.pool == CORPUS and self.reads_twice
+            workers = workers or workers_at_hand()
+            if workers == 1 or settings.llm or engine.debug or lends:
+                return engine
+            here = {"roster": settings.roster, "operating_point": settings.operating_point}
         spreading = spread(
             engine,
             settings.engine,
             model=settings.model,
             key=self.key.secret,
-            workers=settings.workers,
+            workers=workers,
             learns=settings.sweep == HIDE,
+            **here,
         )
         return self.stack.enter_context(spreading)
+
+    @property
+    def reads_twice(self) -> bool:
+        """Whether something is learnt of all of INPUT before any of it is written."""
+        listed = self.roster is not None and self.scope == CORPUS
+        return self.settings.sweep == HIDE or self.in_threads or listed
 
     def run(self) -> int:
         """All of INPUT to OUTPUT and what stands beside it. RETURNS (int): Exit code."""
@@ -381,9 +394,7 @@ class Job:
 
     def learn(self, engine: Engine) -> None:
         """First reading of the input: its names, which no surrogate may be, those of each thread, and what is swept. RAISES (PiiError): E570."""
-        hide = self.settings.sweep == HIDE
-        listed = self.roster is not None and self.scope == CORPUS
-        if not (hide or self.thread_of or listed):
+        if not self.reads_twice:
             return
         thread_of = None
         with closing(self.open()) as first:
@@ -391,11 +402,10 @@ class Job:
             if self.thread_of:
                 thread_of = ThreadOf(first, self.settings.thread)
                 items = map(thread_of, items)
-            engine.learn_all(batches(items, self.settings.batch_size))
+            hide = self.settings.sweep == HIDE
+            engine.learn_all(batches(items, self.settings.batch_size), sweep=hide)
         if thread_of:
             thread_of.check()
-        if not hide:
-            engine.surnames = None
 
     def begin(
         self, source: Source, engine: Engine, vault: Vault | None, old: RunState | None

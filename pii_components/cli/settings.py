@@ -33,6 +33,7 @@ _KINDS = {
 # A test that a number passes, and how an error calls it.
 Limit = tuple[Callable[[float], bool], str]
 ABOVE_0: Limit = (lambda value: value > 0, "a number above 0")
+FROM_0: Limit = (lambda value: value >= 0, "0 or more")
 Record = TypeVar("Record")
 
 
@@ -156,14 +157,17 @@ class RunSettings(Settings):
         "local, ray or spark (docs/how-to/large-corpora.md). The output is the same.",
         allowed=ENGINES,
     )
-    workers: int = key(0, "Processes of ray or spark; 0 for one a core.")
+    workers: int = key(
+        0,
+        "Processes that work, .6 GB of memory each; 0 for one a processor (local: where INPUT is long).",
+        limit=FROM_0,
+    )
     dry_run: bool = key(False)
     resume: bool = key(False)
     overwrite: bool = key(False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        need(self.workers, "workers", self.engine != LOCAL, "engine = ray or spark")
         if self.resume and self.overwrite:
             raise PiiError(Errors.E465, first="--resume", second="--overwrite")
         for name in NOT_IN_WORKERS:

@@ -205,9 +205,12 @@ class Engine:
     def _fits(self, record: Record) -> bool:
         return bool(record.text.strip()) and len(record.text) <= self.nlp.max_length
 
-    def learn_all(self, batches: Iterable[Sequence[Record | Skip]]) -> None:
+    def learn_all(self, batches: Iterable[list[Record | Skip]], *, sweep: bool = True) -> None:
+        """`learn` from all of a corpus. sweep (bool): Whether surnames that are hidden in one document are to be hidden in the others."""
         for batch in batches:
             self.learn([item for item in batch if isinstance(item, Record)])
+        if not sweep:
+            self.surnames = None
 
     def stream(
         self, batches: Iterable[list[Record | Skip]]

@@ -75,7 +75,7 @@ DEIDENTIFY = [
     ("E473", "good.csv --config vault_key_file=k"),
     ("E473", "texts --config headers_out=h.csv"),
     ("E473", "texts --config headers=keep --config headers_out=h.csv"),
-    ("E473", "good.csv --config workers=2"),
+    ("E650", "good.csv --config workers=-1"),
     ("E519", "good.csv --config ids=no"),
     ("E519", "good.csv --config headers=shrink"),
     ("E519", "good.csv --config sweep=maybe"),
