@@ -151,7 +151,7 @@ class Errors(metaclass=_Codes):
     )
     E560 = "Engine '{engine}' cannot do {what}; leave it out, or use the engine 'local'."
     E561 = "A worker failed ({reason}); what is written stays, and --resume goes on. See that each has memory (fewer workers need less) and the model."
-    E564 = "Engine '{engine}' did not start ({reason}); Spark needs Java 17 or later, Ray the cluster that RAY_ADDRESS names, if it is set."
+    E564 = "'{engine}' did not start ({reason}); Spark needs Java 17 or later, Ray the cluster of RAY_ADDRESS, if it is set, cuda a GPU, torch and CuPy."
     E570 = "Scope 'thread' needs records that tell their thread: by --config thread=COLUMN (of a table or JSON, not dropped), or a folder for each thread."
     # 6 corpus
     E601 = "{where} is not of the format ({problem}); see assets/ESSAY_FORMAT.md, for chats assets/README.md."

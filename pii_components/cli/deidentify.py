@@ -34,7 +34,7 @@ from ..llm.models import Prices
 from ..llm.pipeline import add_components, read_config
 from ..llm.pipeline import report as llm_report
 from ..profiles import CORPUS, HEADERS, KEEP, Profile
-from ..release import KEEP_IDS, LOCAL, PSEUDONYM
+from ..release import CPU, KEEP_IDS, LOCAL, PSEUDONYM
 from ..release.columns import (
     NO_THREAD,
     THREAD,
@@ -242,6 +242,7 @@ class Job:
             scope=self.scope,
             headers=settings.headers,
             operating_point=settings.operating_point,
+            device=settings.device,
             debug=common.global_option("debug"),
             extend=extend if settings.llm else None,
         )
@@ -254,10 +255,12 @@ class Job:
         if settings.engine == LOCAL:
             # One process does what calls servers, shows tracebacks, or lends values of the corpus as surrogates.
             lends = engine.profile.pool == CORPUS and self.reads_twice
-            workers = workers or workers_at_hand()
+            # One that a GPU serves keeps it busy, as long as nobody says more.
+            workers = workers or (workers_at_hand() if settings.device == CPU else 1)
             if workers == 1 or settings.llm or engine.debug or lends:
                 return engine
-            here = {"roster": settings.roster, "operating_point": settings.operating_point}
+            names = ("roster", "operating_point", "device")
+            here = {name: getattr(settings, name) for name in names}
         spreading = spread(
             engine,
             settings.engine,

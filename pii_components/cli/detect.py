@@ -62,6 +62,7 @@ def detect(
             settings.model,
             replace=False,
             operating_point=settings.operating_point,
+            device=settings.device,
             debug=common.global_option("debug"),
         )
         use_roster(engine.nlp, listed)

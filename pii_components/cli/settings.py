@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from ..errors import Errors, PiiError, reason_of
 from ..labels import POINTS
 from ..profiles import HEADERS, SCOPES
-from ..release import ENGINES, LOCAL, NAMINGS
+from ..release import CPU, DEVICES, ENGINES, LOCAL, NAMINGS
 
 MODEL = "en_pii_edu"
 # What happens to surnames that were hidden in one text and stand in clear in another.
@@ -162,6 +162,9 @@ class RunSettings(Settings):
         "Processes that work, .6 GB of memory each; 0 for one a processor (local: where INPUT is long).",
         limit=FROM_0,
     )
+    device: str = key(
+        CPU, "cpu, or cuda: a GPU reads (docs/how-to/large-corpora.md).", allowed=DEVICES
+    )
     dry_run: bool = key(False)
     resume: bool = key(False)
     overwrite: bool = key(False)
@@ -170,6 +173,7 @@ class RunSettings(Settings):
         super().__post_init__()
         if self.resume and self.overwrite:
             raise PiiError(Errors.E465, first="--resume", second="--overwrite")
+        self.refuse_in_workers(self.device != CPU, f"device = {self.device}")
         for name in NOT_IN_WORKERS:
             self.refuse_in_workers(getattr(self, name), name)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy
 import srsly
@@ -22,7 +22,7 @@ from spacy.pipeline.span_ruler import prioritize_new_ents_filter
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
-from thinc.api import Model, Optimizer
+from thinc.api import Model, Optimizer, to_numpy
 from thinc.types import Floats2d
 
 from ..config import Saved
@@ -247,7 +247,7 @@ class PiiContext(Saved, Pipe):
                 width=WIDTH,
                 got=tuple(doc.tensor.shape),
             )
-        return numpy.asarray(doc.tensor)
+        return to_numpy(cast(Any, doc.tensor))  # which may lie on a GPU
 
     def rows(
         self, doc: Doc, people: People, persons: Sequence[Sequence[int]] | None = None

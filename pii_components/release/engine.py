@@ -15,7 +15,7 @@ from dataclasses import replace as with_changes
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Errors, PiiError, PiiStop
+from ..errors import Errors, PiiError, PiiStop, imported
 from ..files.formats.base import GoldSpan
 from ..files.formats.tokens import from_tokens
 from ..files.record import Record, Skip
@@ -25,6 +25,7 @@ from ..names.people import NO_PEOPLE, People, people_of
 from ..offsets import OffsetMap
 from ..profiles import KEEP, Profile
 from ..vault.vault import Hidden, Release, offsets_of, pack_tokens, record_edits
+from . import CPU, CUDA
 from .columns import NO_THREAD, THREAD
 from .review import ADD, Decided, apply_decisions, text_hash
 from .sweep import Surnames, add_swept
@@ -431,6 +432,18 @@ def load_pipeline(model: str | Path, *, debug: bool = False, **options: Any) -> 
         raise PiiError(template, model=model, reason=type(err).__name__) from err
 
 
+def require_gpu() -> None:
+    """`spacy.require_gpu()`, with torch. RAISES (PiiError): E005 without torch, E564 without a GPU or CuPy."""
+    import spacy
+
+    torch = imported("torch", "reading on a GPU", "train")
+    try:
+        torch.zeros(1, device=CUDA)
+        spacy.require_gpu()
+    except Exception as err:
+        raise PiiError(Errors.E564, engine=CUDA, reason=type(err).__name__) from None
+
+
 def load_engine(
     model: str,
     *,
@@ -440,6 +453,7 @@ def load_engine(
     scope: str = "",
     headers: str = "",
     operating_point: str = "",
+    device: str = CPU,
     debug: bool = False,
     extend: "Callable[[Language], object] | None" = None,
 ) -> Engine:
@@ -448,10 +462,12 @@ def load_engine(
     model (str): Name of a package, or path. replace (bool): Whether new texts are wanted; else the surrogate component is
     left out. profile (str | Profile): Name or path; empty for the pipeline's own. key (bytes | None): For surrogates. scope (str):
     "document", "corpus" or "thread". headers (str): "keep" or "remove"; empty for what the profile says. operating_point (str): Of `pii_ner`, one of
-    `POINTS`; empty for what is saved. debug (bool): Whether errors
+    `POINTS`; empty for what is saved. device (str): One of `DEVICES`; it is for all of this process. debug (bool): Whether errors
     inside the pipeline are raised. extend (Callable | None): Adds components, after the first document has been through the others.
-    RAISES (PiiError): E516 to E518; what the profile raises.
+    RAISES (PiiError): E005 and E564 for a GPU; E516 to E518; what the profile raises.
     """
+    if device == CUDA:
+        require_gpu()
     nlp = load_pipeline(model, debug=debug)
     if operating_point and NER not in nlp.pipe_names:
         raise PiiError(Errors.E518, model=model, factory=f"'{NER}'", what="have an operating point")

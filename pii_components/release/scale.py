@@ -26,7 +26,7 @@ from ..errors import Errors, PiiError, imported
 from ..files.record import Record, Skip, Source, is_no_text
 from ..profiles import Profile
 from ..surrogates.keys import KEY_ENV, load_key
-from . import LOCAL, RAY, SPARK
+from . import CPU, LOCAL, RAY, SPARK
 from .columns import THREAD, Ids
 from .engine import Engine, Result, load_engine, read_roster, use_roster
 from .run import batches, token_under
@@ -55,7 +55,7 @@ class WorkerConfig:
     versions (str): Of pipeline and package; a worker that has others refuses.
     learnt (frozenset[bytes]): Digests of what the first of two passes has found.
     roster (str): Path of a class list, which each process reads; on this machine only, as are
-        operating_point, decisions, decisions_key and threads: those of `load_engine` and `Engine`.
+        operating_point, device, decisions, decisions_key and threads: those of `load_engine` and `Engine`.
     """
 
     model: str
@@ -65,6 +65,7 @@ class WorkerConfig:
     learnt: frozenset[bytes] = field(default=frozenset(), repr=False)
     operating_point: str = ""
     roster: str = ""
+    device: str = CPU
     decisions: Any = field(default=None, repr=False, hash=False)
     decisions_key: bytes = field(default=b"", repr=False)
     threads: "Threads | None" = field(default=None, repr=False)
@@ -94,6 +95,7 @@ def _loaded(config: WorkerConfig) -> Engine:
         scope=profile.scope,
         key=config.key,
         operating_point=config.operating_point,
+        device=config.device,
     )
     engine.decisions, engine.decisions_key = config.decisions or {}, config.decisions_key
     versions = WorkerConfig.of(engine, config.model, config.key).versions
