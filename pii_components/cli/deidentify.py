@@ -81,6 +81,7 @@ if TYPE_CHECKING:
 
 EPILOG = (
     "Further settings stand in a run file, which `pii-edu init run.toml` writes with a comment on each; --config run.toml uses it. "
+    "A long INPUT is done by a process for each processor, of .3 GB or more each; --config workers=1 is one. "
     "Exit codes: 0 all done; 1 done, but records were skipped (they are listed in the report); 2 refused, nothing was written; "
     "3 stopped before the end, what was done stays; 130 interrupted, what was done stays."
 )

@@ -159,7 +159,7 @@ class RunSettings(Settings):
     )
     workers: int = key(
         0,
-        "Processes that work, .6 GB of memory each; 0 for one a processor (local: where INPUT is long).",
+        "Processes that work, .3 GB of memory or more each; 0 for one a processor, where INPUT is long.",
         limit=FROM_0,
     )
     device: str = key(
