@@ -10,7 +10,10 @@ models.
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 __all__ = ["PiiError", "PiiStop", "PiiWarning"]
@@ -158,8 +161,8 @@ class Errors(metaclass=_Codes):
         "wanted, --spans MISSED THERE, each no more than the one before."
     )
     E560 = "Engine '{engine}' cannot do {what}; leave it out, or use the engine 'local'."
-    E561 = "A worker failed ({reason}), and so did its repetitions; records that are written stay. See that all machines have memory and the model."
-    E564 = "Engine '{engine}' did not start ({reason}); Spark needs Java 17 or later, Ray the cluster that RAY_ADDRESS names, if it is set."
+    E561 = "A worker failed ({reason}); what is written stays, and --resume goes on. See that each has memory (fewer workers need less) and the model."
+    E564 = "'{engine}' did not start ({reason}); Spark needs Java 17 or later, Ray the cluster of RAY_ADDRESS, if it is set, cuda a GPU, torch and CuPy."
     E570 = "Scope 'thread' needs records that tell their thread: by --config thread=COLUMN (of a table or JSON, not dropped), or a folder for each thread."
     # 6 corpus
     E601 = "{where} is not of the format ({problem}); see assets/ESSAY_FORMAT.md, for chats assets/README.md."
@@ -296,3 +299,14 @@ def imported(module: str, what: str, extra: str) -> Any:
     except ImportError as err:
         package = module.partition(".")[0]
         raise PiiError(Errors.E005, package=package, what=what, extra=extra) from err
+
+
+@contextmanager
+def writing(what: Path | str) -> Iterator[None]:
+    """RAISES (PiiError): E512 with the name of what is written, if the system refuses."""
+    try:
+        yield
+    except OSError as err:
+        raise PiiError(
+            Errors.E512, what=f"'{what}'" if isinstance(what, Path) else what, reason=reason_of(err)
+        ) from err

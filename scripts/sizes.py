@@ -1,7 +1,8 @@
 """Size of the package, room by room, and its limits: `python -m scripts.sizes`.
 
 Fails if the package has more statements than the last row of docs/ledger.md allows: one in, one out.
-With `--strict` it also fails where a limit is not kept.
+With `--strict` it also fails where a limit is not kept. With `--install` it builds the wheel, installs it into
+a fresh environment (pip fetches what it needs), and prints what takes how many megabytes there.
 
 - line: any line of a .py file, blank lines and comments too, as `ruff format` leaves it (100 columns)
 - statement: a node `ast.stmt`, at any depth
@@ -11,9 +12,14 @@ With `--strict` it also fails where a limit is not kept.
 
 import ast
 import re
+import subprocess
 import sys
+import venv
 from collections.abc import Iterator
+from importlib.metadata import distributions
 from pathlib import Path
+from shutil import copy, copytree, ignore_patterns
+from tempfile import TemporaryDirectory
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -124,8 +130,43 @@ def allowed_statements() -> int:
     return int(rows[-1].rstrip(" |").rpartition("|")[2].replace(",", ""))
 
 
+def bytes_in(*paths: Path) -> int:
+    """RETURNS (int): Bytes of files, and of all files below folders."""
+    files = [file for path in paths for file in (path, *path.rglob("*"))]
+    return sum(file.stat().st_size for file in files if file.is_file() and not file.is_symlink())
+
+
+def packages_in(site: Path) -> dict[str, int]:
+    """RETURNS (dict[str, int]): Bytes of each package of an environment, compiled files too; the largest first."""
+    found = {}
+    for package in distributions(path=[str(site)]):
+        found[package.name] = bytes_in(*{Path(str(f.locate())) for f in package.files or ()})
+    return dict(sorted(found.items(), key=lambda one: -one[1]))
+
+
+def install() -> dict[str, int]:
+    """RETURNS (dict[str, int]): Bytes of the wheel, of a fresh environment with it, and of the packages there."""
+    with TemporaryDirectory() as folder:
+        source, fresh = Path(folder, "source"), Path(folder, "environment")
+        for name in ("pii_components", "en_pii_edu"):
+            copytree(ROOT / name, source / name, ignore=ignore_patterns("__pycache__"))
+        for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
+            copy(ROOT / name, source)
+        venv.create(fresh, with_pip=True)
+        pip = [str(fresh / "bin" / "python"), "-I", "-m", "pip", "-q"]
+        subprocess.run([*pip, "wheel", "--no-deps", "-w", folder, source], check=True)
+        (wheel,) = Path(folder).glob("*.whl")
+        subprocess.run([*pip, "install", "-c", ROOT / "constraints.txt", wheel], check=True)
+        (site,) = fresh.glob("lib/python*/site-packages")
+        return {"wheel": bytes_in(wheel), "environment": bytes_in(fresh)} | packages_in(site)
+
+
 def main() -> int:
     """RETURNS (int): 1 if the package grew without a row in the ledger, or a limit is not kept with --strict."""
+    if "--install" in sys.argv:
+        for name, size in install().items():
+            print(f"{name:30} {size / 1e6:7.1f} MB")
+        return 0
     paths = sorted(PACKAGE.rglob("*.py"))
     print(f"{'room':12} {'modules':>7} {'lines':>7} {'statements':>10} {'decisions':>9}")
     for room in sorted({room_of(path) for path in paths}):

@@ -1,43 +1,98 @@
-"""The commands of `pii-edu`: options, help, and errors as one coded line each."""
+"""The commands of `pii-edu`: options, help, and errors as one coded line each.
 
-from collections.abc import Iterable
+A command's module is imported when the command is asked for, so that short commands and `pii-edu --help` are fast.
+"""
+
+from collections.abc import Iterator, Mapping
 from functools import partial
-from importlib import metadata, resources
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.panel import Panel
-from rich.text import Text
 from typer import Argument, Option
+from typer.core import TyperGroup
+from typer.main import get_group
 
 from .. import __version__
-from ..files.record import Record, Skip
-from ..files.writers import replace_file
-from ..labels import DETAIL_LABELS, LABELS
-from ..presidio.settings import config_path
-from ..profiles import KEEP, Profile, shipped_profiles
-from ..release.engine import load_engine
-from . import (
-    common,
-    corpus,
-    deidentify,
-    detect,
-    evaluate,
-    llm,
-    reidentify,
-    release,
-    review,
-    serve,
-    train,
-)
-from .settings import MODEL, RunSettings, read_settings, run_file
+from . import common
 
-# Everyone may know what the people in our own essay become.
-DEMO_KEY = b"everyone may know this key"
+# Command -> its module, and what `pii-edu --help` says of it.
+COMMANDS = {
+    "release": (
+        "release",
+        "Go the whole way to a release: choose, rehearse, de-identify, review, release as decided, estimate.",
+    ),
+    "deidentify": (
+        "deidentify",
+        "Replace personal information in INPUT; write OUTPUT and report.json.",
+    ),
+    "detect": (
+        "detect",
+        "Show or write what is found in INPUT.",
+    ),
+    "review": (
+        "review",
+        "Open a page to review a run.",
+    ),
+    "reidentify": ("reidentify", "Put the originals back into RELEASED."),
+    "audit": ("review", "Estimate what a release leaks from documents that somebody has read."),
+    "demo": ("detect", "Show an essay before and after, in colours."),
+    "init": (
+        "app",
+        "Write a run file (.toml), or Presidio's analyzer file (.yaml).",
+    ),
+    "keygen": ("app", "Make a secret key for --key-file."),
+    "profiles": ("app", "List the profiles, and what each does with each label."),
+    "serve": ("serve", "Answer Presidio's REST API."),
+    "vault": ("reidentify", "Care of the encrypted way back: info, verify, rotate."),
+    "init-train": ("train", "Make a project that trains the pipeline on your own labelled essays."),
+    "corpus": ("corpus", "Read, write and make labelled corpora."),
+    "evaluate": ("evaluate", "Measure detection, and reproduce the published tables."),
+    "llm": ("llm", "Language models: estimate their cost, write files to fine-tune them."),
+}
+
+
+class Commands(Mapping[str, Any]):
+    """The commands by name, each made when it is asked for, from a function of its name in its module, or from `<name>_app`."""
+
+    def __getitem__(self, name: str) -> Any:
+        place, called = COMMANDS[name][0], name.replace("-", "_")
+        module, made = import_module(f".{place}", __package__), typer.Typer(rich_markup_mode=None)
+        group = getattr(module, f"{called}_app", None)
+        if group is not None:
+            made.add_typer(group, name=name)
+        else:
+            is_main = place in (name, name.removeprefix("init-"))
+            epilog = getattr(module, "EPILOG", None) if is_main else None
+            made.command(name, epilog=epilog)(getattr(module, called))
+        return get_group(made).commands[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class LazyGroup(TyperGroup):
+    """`pii-edu`, which lists its commands without making them."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands: Any = Commands()
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*COMMANDS]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
+
 
 app = typer.Typer(
     name="pii-edu",
+    cls=LazyGroup,
     help="Find personal information in student writing, and hide it in plain sight. Lowers the risk; does not make anonymous.",
     no_args_is_help=True,
     add_completion=False,
@@ -50,6 +105,10 @@ def _version(value: bool) -> None:
     """Print the versions of pii-edu, of spaCy and of the installed pipeline, and leave."""
     if not value:
         return
+    from importlib import metadata
+
+    from .settings import MODEL
+
     print(f"pii-edu {__version__}")
     for package in ("spacy", MODEL):
         try:
@@ -83,45 +142,6 @@ def options(
     context.call_on_close(reset)
 
 
-app.command("release", epilog=release.EPILOG)(release.release)
-app.command("deidentify", epilog=deidentify.EPILOG)(deidentify.deidentify)
-app.command("detect", epilog=detect.EPILOG)(detect.detect)
-app.command("review", epilog=review.EPILOG)(review.review)
-app.command("reidentify", epilog=reidentify.EPILOG)(reidentify.reidentify)
-app.command("audit")(review.audit)
-
-
-@app.command()
-def demo(*, config: common.ConfigOpt = None) -> None:
-    """Show an essay before and after, in colours; --config profile=ets for another profile. Everyone in it is invented."""
-    with common.guard():
-        place = resources.files("pii_components") / "resources" / "demo" / "essay.txt"
-        text = place.read_text(encoding="utf-8").rstrip("\n")
-        settings = read_settings(RunSettings, config)
-        how: dict[str, Any] = {"profile": settings.profile, "code": settings.code}
-        engine = load_engine(settings.model, key=DEMO_KEY, **how)
-        result = engine.results([Record(1, "demo", text)])[0]
-        if isinstance(result, Skip):
-            raise result.error
-        screen = common.console()
-        found = ((span.start_char, span.end_char, span.label) for span in result.spans)
-        screen.print(Panel(_coloured(text, found), title="before"))
-        after = _coloured(result.text, result.surrogates)
-        screen.print(Panel(after, title=f"after, profile {engine.profile.name}"))
-        shown = (*LABELS[:5], *DETAIL_LABELS[:1])
-        legend = Text("  ").join(Text(f" {label} ", common.style_of(label)) for label in shown)
-        screen.print(legend.append("  and other details"))
-        screen.print(detect.spans_table("what was found, and why", result.spans, text))
-
-
-def _coloured(text: str, spans: Iterable[tuple[int, int, str]]) -> Text:
-    shown = Text(text)
-    for start, end, label in spans:
-        shown.stylize(common.style_of(label), start, end)
-    return shown
-
-
-@app.command()
 def init(
     *,
     path: Annotated[str, Argument(metavar="FILE", help="The new file; its suffix says which.")] = (
@@ -129,6 +149,10 @@ def init(
     ),
 ) -> None:
     """Write a file of settings: a run file (.toml), every setting of deidentify with a comment; or Presidio's analyzer file (.yaml)."""
+    from ..files.writers import replace_file
+    from ..presidio.settings import config_path
+    from .settings import run_file
+
     with common.guard():
         is_yaml = Path(path).suffix.lower() in (".yaml", ".yml")
         common.check_free(Path(path))
@@ -138,7 +162,6 @@ def init(
         print(f"wrote '{path}'; {use}")
 
 
-@app.command()
 def keygen(
     *, path: Annotated[str, Argument(metavar="FILE", help="New file, which only you can read.")]
 ) -> None:
@@ -148,12 +171,13 @@ def keygen(
         print(f"wrote '{path}'")
 
 
-app.add_typer(reidentify.vault_app, name="vault")
-
-
-@app.command()
 def profiles() -> None:
     """List the profiles, and what each does with each label."""
+    from rich.text import Text
+
+    from ..labels import LABELS
+    from ..profiles import KEEP, Profile, shipped_profiles
+
     with common.guard():
         shipped = [Profile.load(name) for name in shipped_profiles()]
         screen = common.console()
@@ -167,10 +191,3 @@ def profiles() -> None:
         names = (profile.name for profile in shipped)
         title = "What each profile does with each label"
         screen.print(common.table_of(rows, "label", *names, title=title))
-
-
-app.command("init-train", epilog=train.EPILOG)(train.init_train)
-app.add_typer(corpus.corpus_app, name="corpus")
-app.add_typer(evaluate.evaluate_app, name="evaluate")
-app.add_typer(llm.llm_app, name="llm")
-app.command("serve", epilog=serve.EPILOG)(serve.serve)

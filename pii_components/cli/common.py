@@ -10,25 +10,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Table
-from rich.text import Text
 from typer import Option
 
-from ..errors import Errors, PiiError, PiiWarning
-from ..files.record import Skip
-from ..files.writers import writing
+from ..errors import Errors, PiiError, PiiWarning, writing
 from ..labels import (
     DETAIL_LABELS,
     NAME_CHARACTER,
@@ -37,11 +25,17 @@ from ..labels import (
     NAME_INSTRUCTOR,
     NAME_STUDENT,
 )
-from ..release.run import key_fingerprint
-from ..surrogates.keys import KEY_ENV, random_key
+from ..surrogates.keys import KEY_ENV, key_fingerprint, random_key
 from ..surrogates.keys import load_key as read_key
 from ..vault.keys import KEY, PASSPHRASE, PASSPHRASE_ENV, VAULT_KEY_ENV, VaultKey
-from ..vault.vault import Vault, vault_kind
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+    from rich.table import Table
+    from rich.text import Text
+
+    from ..files.record import Skip
+    from ..vault.vault import Vault
 
 # A script can tell whether the output is whole.
 DONE = 0
@@ -113,9 +107,12 @@ def table_of(
     rows: Iterable[Iterable[object]],
     *names: str,
     right: Iterable[str] = (),
-    title: str | Text | None = None,
-) -> Table:
+    title: "str | Text | None" = None,
+) -> "Table":
     """A table; numbers of the columns in `right` stand at their right."""
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(title=title)
     for name in names:
         table.add_column(name, justify="right" if name in right else "left")
@@ -124,7 +121,7 @@ def table_of(
     return table
 
 
-class Skips(list[Skip]):
+class Skips(list["Skip"]):
     """Records that were left out; each is told to the user until there are too many. named (bool): With their IDs."""
 
     def __init__(
@@ -133,7 +130,7 @@ class Skips(list[Skip]):
         super().__init__()
         self.tell, self.strict, self.named = tell, strict, named
 
-    def __call__(self, skip: Skip) -> None:
+    def __call__(self, skip: "Skip") -> None:
         if self.strict:
             raise PiiError(Errors.E532, skip=skip.error)
         self.append(skip)
@@ -238,6 +235,8 @@ def vault_key(path: Path | None, *, key_file: str = "", shared: Key | None = Non
     shared (Key | None): The key of the run, which will do where there is no other.
     RAISES (PiiError): E464, if there is none; what the vault's header or the key raises.
     """
+    from ..vault.vault import vault_kind
+
     if key_file:
         with told():
             return VaultKey.from_file(key_file)
@@ -267,8 +266,10 @@ def ask_passphrase(*, new: bool = False) -> VaultKey:
     return VaultKey.from_passphrase(words, origin="passphrase")
 
 
-def open_for_run(path: Path, key: VaultKey, *, resume: bool = False) -> Vault:
+def open_for_run(path: Path, key: VaultKey, *, resume: bool = False) -> "Vault":
     """The vault, open for writing; a new one where there is none, unless a run is taken up."""
+    from ..vault.vault import Vault
+
     if not path.exists() and not resume:
         return Vault.create(path, key)
     with told():
@@ -341,8 +342,17 @@ def exit_code(skipped: object) -> int:
 
 
 @contextmanager
-def progress(*, of_files: bool = False) -> Iterator[Progress]:
+def progress(*, of_files: bool = False) -> Iterator["Progress"]:
     """A bar on standard error, if somebody looks."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     screen = console(stderr=True)
     columns = [
         TextColumn("{task.description}"),

@@ -34,10 +34,9 @@ from ..llm.models import Prices
 from ..llm.pipeline import add_components, read_config
 from ..llm.pipeline import report as llm_report
 from ..profiles import CORPUS, HEADERS, KEEP, Profile
+from ..release import CPU, KEEP_IDS, LOCAL, PSEUDONYM
 from ..release.columns import (
-    KEEP_IDS,
     NO_THREAD,
-    PSEUDONYM,
     THREAD,
     Columns,
     Ids,
@@ -69,7 +68,7 @@ from ..release.run import (
     load_state,
     state_path,
 )
-from ..release.scale import LOCAL, spread
+from ..release.scale import spread, workers_at_hand
 from ..release.sweep import RISKS
 from ..vault.keys import VaultKey
 from ..vault.vault import Vault
@@ -82,6 +81,7 @@ if TYPE_CHECKING:
 
 EPILOG = (
     "Further settings stand in a run file, which `pii-edu init run.toml` writes with a comment on each; --config run.toml uses it. "
+    "A long INPUT is done by a process for each processor, of .3 GB or more each; --config workers=1 is one. "
     "Exit codes: 0 all done; 1 done, but records were skipped (they are listed in the report); 2 refused, nothing was written; "
     "3 stopped before the end, what was done stays; 130 interrupted, what was done stays."
 )
@@ -243,6 +243,7 @@ class Job:
             scope=self.scope,
             headers=settings.headers,
             operating_point=settings.operating_point,
+            device=settings.device,
             debug=common.global_option("debug"),
             extend=extend if settings.llm else None,
             code=settings.code,
@@ -252,17 +253,32 @@ class Job:
         use_roster(engine.nlp, self.roster)
         if self.decisions:
             engine.decisions, engine.decisions_key = self.decisions.by_text(), self.decisions.key
+        here, workers = dict[str, Any](), settings.workers
         if settings.engine == LOCAL:
-            return engine
+            # One process does what calls servers, shows tracebacks, or lends values of the corpus as surrogates.
+            lends = engine.profile.pool == CORPUS and self.reads_twice
+            # One that a GPU serves keeps it busy, as long as nobody says more.
+            workers = workers or (workers_at_hand() if settings.device == CPU else 1)
+            if workers == 1 or settings.llm or engine.debug or lends:
+                return engine
+            names = ("roster", "operating_point", "device")
+            here = {name: getattr(settings, name) for name in names}
         spreading = spread(
             engine,
             settings.engine,
             model=settings.model,
             key=self.key.secret,
-            workers=settings.workers,
+            workers=workers,
             learns=settings.sweep == HIDE,
+            **here,
         )
         return self.stack.enter_context(spreading)
+
+    @property
+    def reads_twice(self) -> bool:
+        """Whether something is learnt of all of INPUT before any of it is written."""
+        listed = self.roster is not None and self.scope == CORPUS
+        return self.settings.sweep == HIDE or self.in_threads or listed
 
     def run(self) -> int:
         """All of INPUT to OUTPUT and what stands beside it. RETURNS (int): Exit code."""
@@ -383,9 +399,7 @@ class Job:
 
     def learn(self, engine: Engine) -> None:
         """First reading of the input: its names, which no surrogate may be, those of each thread, and what is swept. RAISES (PiiError): E570."""
-        hide = self.settings.sweep == HIDE
-        listed = self.roster is not None and self.scope == CORPUS
-        if not (hide or self.thread_of or listed):
+        if not self.reads_twice:
             return
         thread_of = None
         with closing(self.open()) as first:
@@ -393,11 +407,10 @@ class Job:
             if self.thread_of:
                 thread_of = ThreadOf(first, self.settings.thread)
                 items = map(thread_of, items)
-            engine.learn_all(batches(items, self.settings.batch_size))
+            hide = self.settings.sweep == HIDE
+            engine.learn_all(batches(items, self.settings.batch_size), sweep=hide)
         if thread_of:
             thread_of.check()
-        if not hide:
-            engine.surnames = None
 
     def begin(
         self, source: Source, engine: Engine, vault: Vault | None, old: RunState | None

@@ -4,10 +4,12 @@ import json
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 from typer import Argument, Option
@@ -15,11 +17,15 @@ from typer import Argument, Option
 from ..files.record import Record, Skip, Source
 from ..files.sources import open_source
 from ..files.writers import Output
+from ..labels import DETAIL_LABELS, LABELS
 from ..release.engine import Engine, Found, Result, load_engine, read_roster, use_roster
 from ..release.run import batches
 from . import common
 from .deidentify import INPUT_HELP, tell_roster
 from .settings import RunSettings, read_settings
+
+# Everyone may know what the people in our own essay become.
+DEMO_KEY = b"everyone may know this key"
 
 EPILOG = "Exit codes: 0 all done; 1 done, but records were skipped (each is told); 2 refused, nothing was written."
 
@@ -56,6 +62,7 @@ def detect(
             settings.model,
             replace=False,
             operating_point=settings.operating_point,
+            device=settings.device,
             debug=common.global_option("debug"),
             code=settings.code,
         )
@@ -145,3 +152,32 @@ def spans_table(title: str, spans: Iterable[Found], text: str | None = None) -> 
     table = common.table_of(rows, *names, right=("start", "end", "score"), title=Text(title))
     table.title_justify = "left"
     return table
+
+
+def demo(*, config: common.ConfigOpt = None) -> None:
+    """Show an essay before and after, in colours; --config profile=ets for another profile. Everyone in it is invented."""
+    with common.guard():
+        place = resources.files("pii_components") / "resources" / "demo" / "essay.txt"
+        text = place.read_text(encoding="utf-8").rstrip("\n")
+        settings = read_settings(RunSettings, config)
+        how: dict[str, Any] = {"profile": settings.profile, "code": settings.code}
+        engine = load_engine(settings.model, key=DEMO_KEY, **how)
+        result = engine.results([Record(1, "demo", text)])[0]
+        if isinstance(result, Skip):
+            raise result.error
+        screen = common.console()
+        found = ((span.start_char, span.end_char, span.label) for span in result.spans)
+        screen.print(Panel(_coloured(text, found), title="before"))
+        after = _coloured(result.text, result.surrogates)
+        screen.print(Panel(after, title=f"after, profile {engine.profile.name}"))
+        shown = (*LABELS[:5], *DETAIL_LABELS[:1])
+        legend = Text("  ").join(Text(f" {label} ", common.style_of(label)) for label in shown)
+        screen.print(legend.append("  and other details"))
+        screen.print(spans_table("what was found, and why", result.spans, text))
+
+
+def _coloured(text: str, spans: Iterable[tuple[int, int, str]]) -> Text:
+    shown = Text(text)
+    for start, end, label in spans:
+        shown.stylize(common.style_of(label), start, end)
+    return shown

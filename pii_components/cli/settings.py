@@ -17,8 +17,7 @@ from typing import Any, TypeVar
 from ..errors import Errors, PiiError, reason_of
 from ..labels import POINTS
 from ..profiles import HEADERS, SCOPES
-from ..release.columns import KEEP_IDS, PSEUDONYM
-from ..release.scale import ENGINES, LOCAL
+from ..release import CPU, DEVICES, ENGINES, LOCAL, NAMINGS
 
 MODEL = "en_pii_edu"
 # What happens to surnames that were hidden in one text and stand in clear in another.
@@ -34,6 +33,7 @@ _KINDS = {
 # A test that a number passes, and how an error calls it.
 Limit = tuple[Callable[[float], bool], str]
 ABOVE_0: Limit = (lambda value: value > 0, "a number above 0")
+FROM_0: Limit = (lambda value: value >= 0, "0 or more")
 Record = TypeVar("Record")
 
 
@@ -125,7 +125,7 @@ class RunSettings(Settings):
     ids: str = key(
         "",
         "File names and IDs: keep or pseudonym. Empty: those that hold names change.",
-        allowed=(KEEP_IDS, PSEUDONYM),
+        allowed=NAMINGS,
     )
     key_file: str = key(
         "", "Secret key (see pii-edu keygen), else PII_EDU_KEY. Same key, same surrogates."
@@ -160,16 +160,23 @@ class RunSettings(Settings):
         "local, ray or spark (docs/how-to/large-corpora.md). The output is the same.",
         allowed=ENGINES,
     )
-    workers: int = key(0, "Processes of ray or spark; 0 for one a core.")
+    workers: int = key(
+        0,
+        "Processes that work, .3 GB of memory or more each; 0 for one a processor, where INPUT is long.",
+        limit=FROM_0,
+    )
+    device: str = key(
+        CPU, "cpu, or cuda: a GPU reads (docs/how-to/large-corpora.md).", allowed=DEVICES
+    )
     dry_run: bool = key(False)
     resume: bool = key(False)
     overwrite: bool = key(False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        need(self.workers, "workers", self.engine != LOCAL, "engine = ray or spark")
         if self.resume and self.overwrite:
             raise PiiError(Errors.E465, first="--resume", second="--overwrite")
+        self.refuse_in_workers(self.device != CPU, f"device = {self.device}")
         for name in NOT_IN_WORKERS:
             self.refuse_in_workers(getattr(self, name), name)
 

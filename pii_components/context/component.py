@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy
 import srsly
@@ -250,7 +250,7 @@ class PiiContext(Saved, Pipe):
                 width=WIDTH,
                 got=tuple(doc.tensor.shape),
             )
-        return to_numpy(doc.tensor)  # on a GPU it lies there
+        return to_numpy(cast(Any, doc.tensor))  # which may lie on a GPU
 
     def rows(
         self, doc: Doc, people: People, persons: Sequence[Sequence[int]] | None = None

@@ -52,6 +52,7 @@ _PACKAGES = (
     "spacy-curated-transformers",
     "presidio-analyzer",
     "phonenumbers",
+    "phonenumberslite",
     "tldextract",
 )
 

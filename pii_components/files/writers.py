@@ -15,16 +15,16 @@ import json
 import os
 import shutil
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from ..errors import Errors, PiiError
+from ..errors import Errors, PiiError, writing
 from ..offsets import OffsetMap
-from .record import FIELD_SEPARATOR, Record, Skip, Source, check_fields, reason_of
+from .record import FIELD_SEPARATOR, Record, Skip, Source, check_fields
 from .sources import files_below, read_file, suffix_of_output
 from .tables import (
     CsvSource,
@@ -39,17 +39,6 @@ from .tables import (
 
 # Rows of a Parquet file that are written together, and how many times as many make a group of them.
 _ROWS, _BATCHES = 500, 40
-
-
-@contextmanager
-def writing(what: Path | str) -> Iterator[None]:
-    """RAISES (PiiError): E512 with the name of what is written, if the system refuses."""
-    try:
-        yield
-    except OSError as err:
-        raise PiiError(
-            Errors.E512, what=f"'{what}'" if isinstance(what, Path) else what, reason=reason_of(err)
-        ) from err
 
 
 def partial_path(out: Path) -> Path:

@@ -26,6 +26,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from importlib import resources
+from itertools import product
 from typing import NamedTuple, Protocol
 
 from ..errors import Errors, PiiError
@@ -155,16 +156,20 @@ class _Kind:
 
     def _pools(self, fits: Callable[[str], bool]) -> dict[tuple[str, str], Pool]:
         found: dict[tuple[str, str], Pool] = {}
+        known: dict[str, tuple[float, list[Pool]]] = {}
         for name, info in zip(self.names, self.infos, strict=True):
-            if info[0].isupper() and fits(name):
+            if not (info[0].isupper() and fits(name)):
+                continue
+            if info not in known:
                 gender, countries, *_ = _read_info(info)
+                keys = product(("", REGION_OF[countries[0]]), {"", gender})
                 # Flatter than life, where doubling the rank halves the number of bearers: a corpus is not full of Marias.
                 weight = 2.0 ** (-0.8 * int(info[1]))
-                for region in ("", region_of(countries[0])):
-                    for sex in {"", gender}:
-                        names, weights = found.setdefault((region, sex), Pool([], []))
-                        names.append(name)
-                        weights.append(weight + (weights[-1] if weights else 0.0))
+                known[info] = weight, [found.setdefault(key, Pool([], [])) for key in keys]
+            weight, pools = known[info]
+            for names, weights in pools:
+                names.append(name)
+                weights.append(weight + (weights[-1] if weights else 0.0))
         return found
 
 

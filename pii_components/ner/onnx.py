@@ -3,6 +3,7 @@
 Same pieces, same windows, same pooling, and the same names in the config; only what runs a window is onnxruntime. A vector per token goes
 into `doc.tensor`, where `pii_edu.EncoderVectors.v1` and `pii_context` find it. `pii_components.training.package` makes it from a trained
 pipeline. Where `nlp.update` does not freeze it, it learns in torch from then on (torch_encoder.py), and is a graph again when it is saved.
+After `spacy.require_gpu()` or `prefer_gpu()` torch reads, too, on the GPU, and numbers of a window depend on its neighbours in the last digits.
 """
 
 import os
@@ -50,6 +51,7 @@ class OnnxShim(Shim):
         self._session: Any = None
         self._process = 0
         self._learning: TorchEncoder | None = None
+        self._on_gpu: TorchEncoder | None = None
 
     def session(self) -> Any:
         """RETURNS (onnxruntime.InferenceSession): Of this process. RAISES (PiiError): E005 without onnxruntime, E109 without a graph."""
@@ -76,10 +78,14 @@ class OnnxShim(Shim):
             self._process = os.getpid()
         return self._session
 
-    def run(self, windows: Sequence[numpy.ndarray]) -> list[Floats2d]:
-        """RETURNS (list[Floats2d]): Per window of piece ids, each of shape `(n_pieces,)`, a `(n_pieces, width)` array."""
-        if self._learning is not None:
-            return self._learning.predict(windows)
+    def run(self, windows: Sequence[numpy.ndarray], *, gpu: bool = False) -> list[Floats2d]:
+        """gpu (bool): Whether torch reads, on the device of thinc.
+        RETURNS (list[Floats2d]): Per window of piece ids, each of shape `(n_pieces,)`, a `(n_pieces, width)` array."""
+        if gpu and self.graph and self._learning is None and self._on_gpu is None:
+            self._on_gpu = TorchEncoder(self.graph)
+        reader = self._learning or (self._on_gpu if gpu else None)
+        if reader is not None:
+            return reader.predict(windows)
         session = self.session()
 
         def one(ids: numpy.ndarray) -> Any:
@@ -110,18 +116,19 @@ class OnnxShim(Shim):
         return self._learning.to_graph() if self._learning else self.graph
 
     def from_bytes(self, data: bytes) -> "OnnxShim":
-        self.graph, self._session, self._learning = data, None, None
+        self.graph, self._session, self._learning, self._on_gpu = data, None, None, None
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "graph": self.to_bytes(), "_session": None, "_learning": None}
+        mine = dict.fromkeys(("_session", "_learning", "_on_gpu"))
+        return {**self.__dict__, "graph": self.to_bytes(), **mine}
 
     def finish_update(self, optimizer: Optimizer) -> None:
         if self._learning is not None:
             self._learning.finish_update(optimizer)
 
     def to_device(self, device_type: str, device_id: int) -> None:
-        """It runs on processors."""
+        """Where it reads, thinc says when it reads."""
 
 
 def build_onnx_encoder(
@@ -162,7 +169,7 @@ def _run_forward(model: Model, X: list[Any], is_train: bool) -> tuple[EncoderOut
     windows = [model.ops.to_numpy(x) for x in X]
     shim = cast(OnnxShim, model.shims[0])
     if not is_train:
-        found = shim.run(windows)
+        found = shim.run(windows, gpu=model.ops.device_type == "gpu")
         return EncoderOutput(outputs=[[model.ops.asarray2f(x)] for x in found]), lambda dY: []
     found, learn = shim.learn(windows, drop=model.attrs["dropout_rate"])
 

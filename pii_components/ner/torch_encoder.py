@@ -1,4 +1,4 @@
-"""The encoder while it learns: the weights of an ONNX graph in torch, and back.
+"""The encoder while it learns, and on a GPU: the weights of an ONNX graph in torch, and back.
 
     encoder = TorchEncoder(graph)
     vectors, backprop = encoder.begin_update(windows, drop=0.1)
@@ -6,10 +6,10 @@
     encoder.finish_update(optimizer)
     encoder.to_graph()
 
-Vectors of words and positions stay as they are. Only this module needs torch, and only training needs it.
+Vectors of words and positions stay as they are. Only this module needs torch, and only training and a GPU need it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 import numpy
@@ -34,6 +34,8 @@ FROZEN = (WORDS, PLACES, SEGMENTS)
 # Of the optimizer's rate. What reads the vectors learns faster than what makes them (Howard and Ruder 2018, section 3.2).
 RATE = 0.1
 _EPSILON = 1e-12
+# Word pieces, those that pad too, that are read at once.
+_PIECES = 16_384
 _NO_CASE = 5  # a sign's, of the pieces that pad
 
 
@@ -41,7 +43,7 @@ class TorchEncoder:
     """graph (bytes): Of `graph.encoder_graph`. RAISES (PiiError): E005 without torch, or without onnx."""
 
     def __init__(self, graph: bytes) -> None:
-        self.torch = imported("torch", "training an encoder", "train")
+        self.torch = imported("torch", "training an encoder, or a GPU,", "train")
         self.heads = n_heads(graph)
         device = get_torch_default_device()
         self.weights: dict[str, Any] = {
@@ -57,10 +59,16 @@ class TorchEncoder:
         return encoder_graph(state, heads=self.heads, epsilon=_EPSILON, chance=chance)
 
     def predict(self, windows: Sequence[Any]) -> list[Floats2d]:
-        """RETURNS (list[Floats2d]): Per window of piece ids, each of shape `(n_pieces,)`, a `(n_pieces, width)` array."""
+        """Read windows of about one length together.
+
+        RETURNS (list[Floats2d]): Per window of piece ids, each of shape `(n_pieces,)`, a `(n_pieces, width)` array.
+        """
+        found: dict[int, Floats2d] = {}
         with self.torch.no_grad():
-            vectors = self._encode(windows, 0.0)
-        return _parts(vectors, windows)
+            for batch in _batches(list(map(len, windows))):
+                read = [windows[n] for n in batch]
+                found.update(zip(batch, _parts(self._encode(read, 0.0), read), strict=True))
+        return [found[n] for n in range(len(windows))]
 
     def begin_update(
         self, windows: Sequence[Any], *, drop: float = 0.0
@@ -122,6 +130,15 @@ class TorchEncoder:
             inner = functional.gelu(linear(x, f"{at}ffn.intermediate"))
             x = norm(x + dropped(linear(inner, f"{at}ffn.output")), f"{at}ffn_output_layernorm")
         return x
+
+
+def _batches(sizes: Sequence[int]) -> Iterator[list[int]]:
+    """YIELDS (list[int]): Numbers of windows, the longest first, that have up to `_PIECES` pieces when they are padded."""
+    order = sorted(range(len(sizes)), key=lambda n: -sizes[n])
+    while order:
+        n = max(1, _PIECES // max(1, sizes[order[0]]))
+        yield order[:n]
+        order = order[n:]
 
 
 def _parts(vectors: Any, windows: Sequence[Any]) -> list[Floats2d]:

@@ -45,11 +45,11 @@ from ..names.wordlists import in_table
 from ..ruler.patterns import RegexRule, compile_patterns, shipped_patterns
 from ..ruler.validators import Context, is_date
 from ..surrogates.keys import SurrogateKey
+from . import KEEP_IDS, PSEUDONYM
 
 THREAD = "thread"  # the scope, and what `span._.pii_source` says
 NO_THREAD = "no thread: a scope of its own"
 
-PSEUDONYM, KEEP_IDS = "pseudonym", "keep"
 PROSE, NAMES, MAIL, NUMBERS = "prose", "names", "e-mail addresses", "ID numbers"
 PHONES, COMPUTERS, PLACES = "telephone numbers", "addresses of computers", "coordinates"
 BIRTHS, CODES, STREETS, HANDLES = "birth dates", "postcodes", "addresses", "handles"

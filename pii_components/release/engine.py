@@ -15,7 +15,7 @@ from dataclasses import replace as with_changes
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Errors, PiiError, PiiStop
+from ..errors import Errors, PiiError, PiiStop, imported
 from ..files.formats.base import GoldSpan
 from ..files.formats.tokens import Tokens, from_tokens, touched_tokens
 from ..files.record import Record, Skip
@@ -25,6 +25,7 @@ from ..names.people import NO_PEOPLE, People, people_of
 from ..offsets import OffsetMap
 from ..profiles import KEEP, Profile
 from ..vault.vault import Hidden, Release, offsets_of, pack_tokens, record_edits
+from . import CPU, CUDA
 from .columns import NO_THREAD, THREAD
 from .review import ADD, Decided, apply_decisions, text_hash
 from .sweep import Surnames, add_swept
@@ -209,9 +210,12 @@ class Engine:
         records = [item for item in items if isinstance(item, Record) and item.text.strip()]
         return [record for record in records if len(record.text) <= self.nlp.max_length]
 
-    def learn_all(self, batches: Iterable[Sequence[Record | Skip]]) -> None:
+    def learn_all(self, batches: Iterable[list[Record | Skip]], *, sweep: bool = True) -> None:
+        """`learn` from all of a corpus. sweep (bool): Whether surnames that are hidden in one document are to be hidden in the others."""
         for batch in batches:
             self.learn(batch)
+        if not sweep:
+            self.surnames = None
 
     def stream(
         self, batches: Iterable[list[Record | Skip]]
@@ -424,11 +428,11 @@ def read_roster(path: str) -> "Roster | None":
 def use_roster(nlp: "Language", roster: "Roster | None") -> None:
     """Find the names of a class list in all texts, and make no surrogate that is one of them. Where the scope is "corpus", who is on the list has one
     surrogate in all documents."""
+    if roster is None:
+        return
     from ..ruler.roster import add_roster
     from ..surrogates.plan import ScopePeople
 
-    if roster is None:
-        return
     add_roster(nlp, roster)
     people = roster.persons()
     for name in surrogate_pipes(nlp):
@@ -463,6 +467,18 @@ def load_pipeline(model: str | Path, *, debug: bool = False, **options: Any) -> 
         raise PiiError(template, model=model, reason=type(err).__name__) from err
 
 
+def require_gpu() -> None:
+    """`spacy.require_gpu()`, with torch. RAISES (PiiError): E005 without torch, E564 without a GPU or CuPy."""
+    import spacy
+
+    torch = imported("torch", "reading on a GPU", "train")
+    try:
+        torch.zeros(1, device=CUDA)
+        spacy.require_gpu()
+    except Exception as err:
+        raise PiiError(Errors.E564, engine=CUDA, reason=type(err).__name__) from None
+
+
 def load_engine(
     model: str,
     *,
@@ -472,6 +488,7 @@ def load_engine(
     scope: str = "",
     headers: str = "",
     operating_point: str = "",
+    device: str = CPU,
     debug: bool = False,
     extend: "Callable[[Language], object] | None" = None,
     code: str = "",
@@ -481,12 +498,14 @@ def load_engine(
     model (str): Name of a package, or path. replace (bool): Whether new texts are wanted; else the surrogate component is
     left out. profile (str | Profile): Name or path; empty for the pipeline's own. key (bytes | None): For surrogates. scope (str):
     "document", "corpus" or "thread". headers (str): "keep" or "remove"; empty for what the profile says. operating_point (str): Of `pii_ner`, one of
-    `POINTS`; empty for what is saved. debug (bool): Whether errors
+    `POINTS`; empty for what is saved. device (str): One of `DEVICES`; it is for all of this process. debug (bool): Whether errors
     inside the pipeline are raised. extend (Callable | None): Adds components, after the first document has been through the others.
     code (str): A Python file that is imported before.
-    RAISES (PiiError): E516 to E518, E743; what the profile raises.
+    RAISES (PiiError): E005 and E564 for a GPU; E516 to E518, E743; what the profile raises.
     """
     load_code(code)
+    if device == CUDA:
+        require_gpu()
     nlp = load_pipeline(model, debug=debug)
     if operating_point:
         if NER not in nlp.pipe_names:

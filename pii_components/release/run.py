@@ -142,11 +142,6 @@ def check_resume(old: RunState, settings: dict[str, str], key: str) -> None:
         raise PiiError(Errors.E514, what="key")
 
 
-def key_fingerprint(key: bytes) -> str:
-    """64 bits of an HMAC under the key: enough to tell keys apart, and nothing that a surrogate is made from."""
-    return hmac.new(key, b"pii-edu|fingerprint of the key", "sha256").hexdigest()[:16]
-
-
 class Place(NamedTuple):
     """Something in clear.
 

@@ -1,34 +1,40 @@
-"""The pipeline on many machines, by Ray or by Spark: the same bytes as on one (docs/how-to/large-corpora.md).
+"""The pipeline in many processes, of this machine, of Ray or of Spark: the same bytes as in one (docs/how-to/large-corpora.md).
 
-    with spread(engine, RAY, model="en_pii_edu", key=key) as spreading: ...     # --engine ray
+    with spread(engine, RAY, model="en_pii_edu", key=key) as spreading: ...     # --config engine=ray
     safe = deidentify_frame(spark.read.parquet("essays"), "text", id="essay", key_file="secret.key")
 
-Workers only compute; each engine's own map hands them batches, and repeats what a dead one had.
-What is learnt from a whole corpus travels as digests under the key.
+Workers only compute; each engine's own map hands them batches, and that of Ray and Spark repeats what a dead one had.
+What is learnt from a whole corpus travels as digests under the key. Names of a class list or a thread stay on this machine.
 """
 
 import json
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache, partial
 from importlib import import_module
 from itertools import chain, islice, tee
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from .. import __version__
 from ..errors import Errors, PiiError, imported
 from ..files.record import Record, Skip, Source, check_fields, is_no_text
 from ..profiles import Profile
 from ..surrogates.keys import KEY_ENV, load_key
+from . import CPU, LOCAL, RAY, SPARK
 from .columns import THREAD, Ids
-from .engine import Engine, Result, load_engine
+from .engine import Engine, Result, load_engine, read_roster, use_roster
 from .run import batches, token_under
 from .sweep import Surnames
 
-ENGINES = LOCAL, RAY, SPARK = ("local", "ray", "spark")
+if TYPE_CHECKING:
+    from .threads import Threads
+
 # A column beside the new text: the code of the error where a text was set aside; else empty.
 SKIPPED = "pii_skipped"
 Batch = list[Record | Skip]
@@ -44,6 +50,10 @@ _SPARK = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }
+# Characters of an input for which no process of this machine is started: one does it sooner.
+LEAST = 250_000
+# What a process of this machine takes, in bytes (docs/how-to/large-corpora.md).
+WORKER_BYTES = 600_000_000
 
 
 @dataclass(frozen=True)
@@ -52,6 +62,8 @@ class WorkerConfig:
 
     versions (str): Of pipeline and package; a worker that has others refuses.
     learnt (frozenset[bytes]): Digests of what the first of two passes has found.
+    roster (str): Path of a class list, which each process reads; on this machine only, as are
+        operating_point, device, decisions, decisions_key and threads: those of `load_engine` and `Engine`.
     """
 
     model: str
@@ -59,43 +71,74 @@ class WorkerConfig:
     profile: str = field(repr=False)
     key: bytes = field(repr=False)
     learnt: frozenset[bytes] = field(default=frozenset(), repr=False)
+    operating_point: str = ""
+    roster: str = ""
+    device: str = CPU
+    decisions: Any = field(default=None, repr=False, hash=False)
+    decisions_key: bytes = field(default=b"", repr=False)
+    threads: "Threads | None" = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, engine: Engine, model: str, key: bytes) -> "WorkerConfig":
-        """For workers that do as this engine does."""
+    def of(cls, engine: Engine, model: str, key: bytes, **here: Any) -> "WorkerConfig":
+        """For workers that do as this engine does. here: Settings of those of this machine."""
         profile = json.dumps(engine.profile.to_dict(), sort_keys=True)
-        return cls(model, f"{engine.name}, pii_components {__version__}", profile, key)
+        return cls(model, f"{engine.name}, pii_components {__version__}", profile, key, **here)
 
 
 @lru_cache(maxsize=1)
 def engine_of(config: WorkerConfig) -> Engine:
+    """RETURNS (Engine): The pipeline of a worker, which knows what was learnt."""
+    engine = _loaded(replace(config, learnt=frozenset(), threads=None))
+    _teach(engine, config)
+    return engine
+
+
+@lru_cache(maxsize=1)
+def _loaded(config: WorkerConfig) -> Engine:
     """RETURNS (Engine): The pipeline of a worker, loaded once in its process."""
     profile = Profile.from_dict(json.loads(config.profile))
-    engine = load_engine(config.model, profile=profile, scope=profile.scope, key=config.key)
+    engine = load_engine(
+        config.model,
+        profile=profile,
+        scope=profile.scope,
+        key=config.key,
+        operating_point=config.operating_point,
+        device=config.device,
+    )
+    engine.decisions, engine.decisions_key = config.decisions or {}, config.decisions_key
     versions = WorkerConfig.of(engine, config.model, config.key).versions
     if versions != config.versions:
         reason = f"it has {versions}, and the run began with {config.versions}"
         raise PiiError(Errors.E561, reason=reason)
-    if config.learnt:
-        names, alone, pairs = ({d[1:] for d in config.learnt if d[:1] == kind} for kind in KINDS)
-        engine.hips.corpus_names.learn_from(names)
-        words = (set(map(bytes.decode, found)) for found in (alone, pairs))
-        engine.surnames = Surnames(token_under(config.key), *words)
     return engine
 
 
-def learn(config: WorkerConfig, batch: Batch) -> frozenset[bytes]:
-    """What a batch teaches, as digests; the worker forgets it."""
+_class_list = lru_cache(maxsize=1)(read_roster)
+
+
+def _teach(engine: Engine, config: WorkerConfig) -> None:
+    """Let an engine know what was learnt, and forget all else that it knew of a corpus."""
+    names, alone, pairs = ({d[1:] for d in config.learnt if d[:1] == kind} for kind in KINDS)
+    engine.hips.forget()
+    use_roster(engine.nlp, _class_list(config.roster))
+    engine.hips.corpus_names.learn_from(names)
+    words = (set(map(bytes.decode, found)) for found in (alone, pairs))
+    engine.surnames = Surnames(token_under(config.key), *words) if alone or pairs else None
+    engine.threads = config.threads
+
+
+def learn(config: WorkerConfig, batch: Batch) -> "tuple[frozenset[bytes], Threads | None]":
+    """What a batch teaches, as digests, and who is in its threads; the worker forgets it."""
     engine = engine_of(config)
     engine.surnames = found = Surnames(token_under(config.key))
     try:
         engine.learn_all([batch])
-        digests = {NAME + digest for digest in engine.hips.corpus_names.digests()}
+        digests, threads = engine.hips.corpus_names.digests(), engine.threads
     finally:
-        engine.hips.forget()
-        engine.surnames = None
-    digests.update(ALONE + word.encode() for word in found.alone)
-    return frozenset(digests.union(PAIR + word.encode() for word in found.pairs))
+        _teach(engine, config)
+    learnt = {NAME + digest for digest in digests}
+    learnt.update(ALONE + word.encode() for word in found.alone)
+    return frozenset(learnt.union(PAIR + word.encode() for word in found.pairs)), threads
 
 
 def results(config: WorkerConfig, batch: Batch) -> list[Result | Skip]:
@@ -110,6 +153,84 @@ def work(step: Any, config: WorkerConfig, batch: Batch) -> Any:
         return err
     except Exception as err:
         return PiiError(Errors.E561, reason=type(err).__name__)
+
+
+def workers_at_hand() -> int:
+    """RETURNS (int): One for each processor that this process may use, as long as half of the memory holds them."""
+    from ..ner.onnx import threads_at_hand
+
+    memory = float("inf")
+    with suppress(AttributeError, ValueError, OSError):  # Windows does not tell
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return int(max(1, min(threads_at_hand(), memory / 2 // WORKER_BYTES)))
+
+
+def serve(pipe: Connection) -> None:
+    """A process of this machine: its config, steps and batches come through a pipe, until that is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started it ends it
+    config: Any = None
+    with suppress(EOFError, OSError):
+        while True:
+            step, content = pipe.recv()
+            if step is None:
+                config = content
+            else:
+                pipe.send(work(step, config, content))
+
+
+def _start_workers(n: int, stack: ExitStack) -> list[Connection]:
+    """RETURNS (list[Connection]): Pipes to processes that are started now, and ended with the stack."""
+    context, pipes = get_context("spawn"), list[Connection]()
+    threads, interrupt = os.environ.get("OMP_NUM_THREADS"), signal.getsignal(signal.SIGINT)
+    # Both are inherited: one thread each, and Ctrl-C while they start is for this process alone.
+    os.environ["OMP_NUM_THREADS"] = "1"
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        for _ in range(n):
+            mine, theirs = context.Pipe()
+            process = context.Process(target=serve, args=(theirs,), daemon=True)
+            process.start()
+            theirs.close()  # so that its end shows
+            stack.callback(process.join)
+            stack.callback(process.terminate)
+            pipes.append(mine)
+    finally:
+        signal.signal(signal.SIGINT, interrupt)
+        os.environ.pop("OMP_NUM_THREADS")
+        os.environ.update({"OMP_NUM_THREADS": threads} if threads is not None else {})
+    return pipes
+
+
+@contextmanager
+def local_map(n: int) -> Iterator[Callable[..., Iterator[Any]]]:
+    """Processes of this machine, started when the first batch comes. YIELDS (Callable): Its map."""
+    pipes = list[Connection]()
+
+    def mapped(step: Any, config: WorkerConfig, todo: Iterable[Batch]) -> Iterator[Any]:
+        pipes.extend(() if pipes else _start_workers(n, stack))
+        left, free = enumerate(todo), [*pipes]
+        busy, done, wanted = dict[Connection, int](), dict[int, Any](), 0
+        try:
+            for pipe in pipes:
+                pipe.send((None, config))
+            while True:
+                while wanted in done:
+                    yield done.pop(wanted)
+                    wanted += 1
+                while free and len(done) < _AHEAD * n and (task := next(left, None)):
+                    pipe = free.pop()
+                    busy[pipe] = task[0]
+                    pipe.send((step, task[1]))
+                if not busy:
+                    return
+                for pipe in cast(list[Connection], wait([*busy])):
+                    done[busy.pop(pipe)] = pipe.recv()
+                    free.append(pipe)
+        except (EOFError, ConnectionError):
+            raise PiiError(Errors.E561, reason="a process was ended") from None
+
+    with ExitStack() as stack:
+        yield mapped
 
 
 @contextmanager
@@ -165,19 +286,59 @@ def spark_map(n: int) -> Iterator[Callable[..., Iterator[Any]]]:
             context.stop()
 
 
+def _until(batches: Iterable[Batch], failed: list[Exception]) -> Iterator[Batch]:
+    """YIELDS (list): Batches up to one that cannot be read, which fails when what was read before it is done."""
+    try:
+        yield from batches
+    except Exception as err:
+        failed.append(err)
+
+
 @dataclass(slots=True)
 class SpreadEngine(Engine):
-    """An engine whose work others do. mapped (Callable): Of `ray_map` or `spark_map`."""
+    """An engine whose work others do.
+
+    mapped (Callable): Of `ray_map`, `spark_map` or `local_map`.
+    workers (int): Processes of this machine: what is too short for them is done here. 0 for Ray and Spark.
+    alone (bool): Whether all is done here, since what was learnt is known here only.
+    """
 
     mapped: Any = None
     config: Any = None
+    workers: int = 0
+    alone: bool = False
 
-    def learn_all(self, batches: Iterable[Sequence[Record | Skip]]) -> None:
-        learnt = frozenset[bytes]().union(*(found for _, found in self._map(learn, batches)))
-        self.config = replace(self.config, learnt=learnt)
+    def learn_all(self, batches: Iterable[Batch], *, sweep: bool = True) -> None:
+        failed, learnt, threads = list[Exception](), set[bytes](), None
+        self.alone, todo = self._is_short(_until(batches, failed))
+        if self.alone:
+            Engine.learn_all(self, todo, sweep=sweep)
+        for _, (digests, found) in () if self.alone else self._map(learn, todo):
+            learnt.update(digests if sweep else (d for d in digests if d[:1] == NAME))
+            threads = found.merged(threads) if found else threads
+        for err in failed:
+            raise err
+        if not self.alone:
+            self.config = replace(self.config, learnt=frozenset(learnt), threads=threads)
+        if self.workers and not self.alone:
+            _teach(self, self.config)  # what is left of a run that is taken up may be short
 
     def stream(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, list[Result | Skip]]]:
-        return self._map(results, batches)
+        failed = list[Exception]()
+        short, todo = self._is_short(_until(batches, failed))
+        yield from Engine.stream(self, todo) if short else self._map(results, todo)
+        for err in failed:
+            raise err
+
+    def _is_short(self, todo: Iterator[Batch]) -> tuple[bool, Iterator[Batch]]:
+        """RETURNS (tuple): Whether this process does the work sooner than others would have started; what there is to do."""
+        first, chars = list[Batch](), 0
+        for batch in todo if self.workers and not self.alone else ():
+            first.append(batch)
+            chars += sum(len(item.text) for item in batch if isinstance(item, Record))
+            if chars >= LEAST and len(first) > self.workers:
+                return False, chain(first, todo)
+        return bool(self.workers), chain(first, todo)
 
     def _map(self, step: Any, todo: Iterable[Any]) -> Iterator[tuple[Batch, Any]]:
         """YIELDS (tuple): Each batch with its answer. RAISES (PiiError): E561; a worker's own."""
@@ -189,33 +350,47 @@ class SpreadEngine(Engine):
                 yield batch, answer
         except PiiError:
             raise
-        except Exception as err:  # of Ray or Spark; it may quote anything
+        except Exception as err:  # of Ray, Spark or the system; it may quote anything
             raise PiiError(Errors.E561, reason=type(err).__name__) from None
 
 
 @contextmanager
 def spread(
-    engine: Engine, how: str, *, model: str, key: bytes, workers: int = 0, learns: bool = False
+    engine: Engine,
+    how: str,
+    *,
+    model: str,
+    key: bytes,
+    workers: int = 0,
+    learns: bool = False,
+    **here: Any,
 ) -> Iterator[SpreadEngine]:
     """Give an engine workers.
 
-    how (str): "ray" or "spark".
+    how (str): "local", "ray" or "spark".
     model (str): The name or path that `engine` came from, the same on all machines.
-    workers (int): How many at a time; 0 for as many as there are cores.
+    workers (int): How many at a time; for Ray and Spark 0 for as many as there are cores.
     learns (bool): Whether `learn_all` will be called.
+    here (Any): Of `WorkerConfig`, on this machine only.
     YIELDS (SpreadEngine): With all settings of `engine`.
     RAISES (PiiError): E005, if Ray or Spark is missing; E560, for what workers cannot do; E564.
     """
-    _check_can(engine.profile, how, learns=learns)
+    if how == LOCAL:
+        here |= {"decisions": engine.decisions, "decisions_key": engine.decisions_key}
+    else:
+        _check_can(engine.profile, how, learns=learns)
+    maps = {LOCAL: local_map, RAY: ray_map, SPARK: spark_map}
     settings = {f.name: getattr(engine, f.name) for f in fields(Engine)}
     with ExitStack() as stack:
         try:
-            mapped = stack.enter_context((ray_map if how == RAY else spark_map)(workers))
+            mapped = stack.enter_context(maps[how](workers))
         except PiiError:
             raise
         except Exception as err:
             raise PiiError(Errors.E564, engine=how, reason=type(err).__name__) from None
-        yield SpreadEngine(**settings, mapped=mapped, config=WorkerConfig.of(engine, model, key))
+        config = WorkerConfig.of(engine, model, key, **here)
+        mine = workers if how == LOCAL else 0
+        yield SpreadEngine(**settings, mapped=mapped, config=config, workers=mine)
 
 
 def _check_can(profile: Profile, how: str, *, learns: bool = False) -> None:

@@ -10,7 +10,7 @@ behind it in some text, or this text has it from the full name of somebody else.
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..labels import EMAIL, ID_NUM, NAME_STUDENT, USERNAME, is_name
 from ..names.link import Among, Person, fits, link_people
@@ -48,9 +48,20 @@ class _Learnt:
 class Threads:
     """What the first reading found, for each thread."""
 
-    def __init__(self) -> None:
-        self._learnt: dict[str, _Learnt] = {}
+    def __init__(self, learnt: dict[str, _Learnt] | None = None) -> None:
+        self._learnt = learnt or {}
         self.known = lru_cache(_KEPT_OPEN)(self._known)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Threads, (self._learnt,)
+
+    def merged(self, other: "Threads | None") -> "Threads":
+        """RETURNS (Threads): These, with what others have found in another part of the corpus."""
+        for thread, found in other._learnt.items() if other else ():
+            mine = self._learnt.setdefault(thread, _Learnt())
+            for name in ("people", "values", "words", "cited"):
+                getattr(mine, name).update(getattr(found, name))
+        return self
 
     def learn(self, thread: str, doc: "Doc", profile: Profile) -> None:
         """Remember who is hidden in a document. doc (Doc): With its spans, nothing replaced."""

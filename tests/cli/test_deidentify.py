@@ -9,7 +9,8 @@ import pytest
 
 from pii_components.errors import PiiError
 from pii_components.profiles import shipped_profiles
-from pii_components.release.run import RunState, check_resume, key_fingerprint, load_state
+from pii_components.release.run import RunState, check_resume, load_state
+from pii_components.surrogates.keys import key_fingerprint
 from tests.cli.conftest import ESSAY, files_in, put, report, rows_of, table, wait_for_items
 
 GONE = ("Ina", "Sorel", "20418837", "ina.sorel")

@@ -98,6 +98,19 @@ def test_engines_write_the_same_bytes(how, form, folder, pii_edu, cluster):
     assert b"Sorel" not in mine[name] and (form != "hide" or "Übel".encode() not in mine[name])
 
 
+def test_what_others_learn_hides_as_what_one_learns(folder, pii_edu, monkeypatch):
+    @contextlib.contextmanager
+    def in_turn(n):
+        yield lambda step, config, todo: (scale.work(step, config, batch) for batch in todo)
+
+    monkeypatch.setattr(scale, "ray_map", in_turn)
+    put(folder / "in.csv", SWEPT)
+    for engine in ("local", RAY):
+        line = f"deidentify in.csv --out {engine}/in.csv --config engine={engine}"
+        assert pii_edu(f"{line} --config sweep=hide --config batch_size=3").exit_code == 0
+    assert outcome(folder / RAY) == outcome(folder / "local")
+
+
 @pytest.mark.parametrize("how", [RAY, SPARK])
 def test_a_vault_leads_back(how, folder, pii_edu, cluster):
     pytest.importorskip("cryptography")
@@ -262,6 +275,7 @@ def test_a_worker_gives_errors_as_answers_and_shows_no_key(model):
 def test_what_travels_of_a_corpus_are_digests(model):
     engine = load_engine(model, profile="crapii", key=KEY.encode())
     config = WorkerConfig.of(engine, model, KEY.encode())
-    learnt = scale.work(scale.learn, config, [Record(1, "1", "I am Ina Sorel.")])
+    learnt, threads = scale.work(scale.learn, config, [Record(1, "1", "I am Ina Sorel.")])
+    assert threads is None
     assert {digest[:1] for digest in learnt} == {scale.NAME, scale.ALONE}
     assert b"sorel" not in pickle.dumps(learnt)

@@ -9,8 +9,10 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 from pii_components import __version__
+from pii_components.cli.app import COMMANDS, app
 from pii_components.files.sources import open_source
 from pii_components.labels import LABELS
 from pii_components.profiles import shipped_profiles
@@ -97,6 +99,29 @@ def test_wrong_option_is_told_before_spacy_is_imported(folder):
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(args, check=False, capture_output=True, text=True, env=env)
     assert done.returncode == 2 and done.stderr.startswith("[E501]")
+
+
+HEAVY = ("spacy", "numpy", "jinja2", "onnxruntime", "cryptography", "rapidfuzz")
+
+
+@pytest.mark.parametrize("line", ["--help", "--version", "profiles", "keygen key", "init run.toml"])
+def test_short_commands_import_nothing_heavy(folder, line):
+    code = (
+        "import sys\nfrom pii_components.cli import main\n"
+        "try: main()\nexcept SystemExit as end: assert not end.code\n"
+        f"sys.exit(' '.join(name for name in {HEAVY} if name in sys.modules) or 0)"
+    )
+    args = [sys.executable, "-c", code, *line.split()]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(args, check=False, capture_output=True, text=True, env=env)
+    assert done.returncode == 0 and done.stderr == ""
+
+
+def test_help_says_how_each_command_begins():
+    made = get_command(app).commands
+    for name, (_, about) in COMMANDS.items():
+        assert " ".join(made[name].help.split()).startswith(about.rstrip(".")), name
+    assert "nothing" not in made and len({*made}) == len(made)
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """What a command refuses: one coded line, exit code 2, and every file as it was. Everybody is invented."""
 
 import io
+import sys
 import zipfile
 
 import pytest
@@ -75,7 +76,7 @@ DEIDENTIFY = [
     ("E473", "good.csv --config vault_key_file=k"),
     ("E473", "texts --config headers_out=h.csv"),
     ("E473", "texts --config headers=keep --config headers_out=h.csv"),
-    ("E473", "good.csv --config workers=2"),
+    ("E650", "good.csv --config workers=-1"),
     ("E519", "good.csv --config ids=no"),
     ("E519", "good.csv --config headers=shrink"),
     ("E519", "good.csv --config sweep=maybe"),
@@ -85,6 +86,8 @@ DEIDENTIFY = [
     ("E518", "good.csv --config operating_point=recall"),
     ("E560", "good.csv --config engine=ray --config operating_point=recall"),
     ("E560", "good.csv --config engine=ray --config llm=x.cfg"),
+    ("E560", "good.csv --config engine=ray --config device=cuda"),
+    ("E519", "good.csv --config device=gpu"),
     ("E560", "good.csv --config engine=ray --roster class.csv"),
     ("E560", "good.csv --config engine=ray --decisions review"),
     ("E516", "good.csv --config model=no_such_model"),
@@ -176,3 +179,16 @@ def test_bad_input_is_one_coded_line(many_files, pii_edu, code, line):
 )
 def test_usage_errors_exit_with_2(pii_edu, line):
     assert pii_edu(line).exit_code == 2
+
+
+def test_a_gpu_that_is_not_there_is_told_before_anything_is_written(folder, pii_edu, monkeypatch):
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is one")
+    put(folder / "in.csv", "id,text\n1,I am Ina Sorel.\n")
+    for code, lacks in (("E564", []), ("E005", ["torch"])):
+        for name in lacks:
+            monkeypatch.setitem(sys.modules, name, None)
+        run = pii_edu("deidentify in.csv --config device=cuda")
+        assert run.exit_code == 2 and f"[{code}]" in run.stderr, run.output
+        assert files_in(folder) == ["in.csv"]

@@ -46,7 +46,7 @@ def test_the_last_word_wins(folder):
         ("keep = 'grade'", "E650", "a list of texts"),
         ("sweep = 'hid'", "E519", "report, hide, off"),
         ("prices = 'p.toml'", "E473", "llm"),
-        ("workers = 2", "E473", "engine"),
+        ("workers = -1", "E650", "0 or more"),
         ("profile = ", "E501", "no TOML"),
     ],
 )

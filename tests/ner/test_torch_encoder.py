@@ -1,23 +1,30 @@
 """The shipped encoder while it learns: the same vectors in torch, weights that move, and a graph that has them."""
 
+import csv
+import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy
 import pytest
 import spacy
+from hypothesis import given
+from hypothesis import strategies as st
 from spacy.training import Example
-from thinc.api import Adam
+from thinc.api import Adam, NumpyOps, registry, use_ops
 
 from pii_components.ner.graph import CASES, PREFIX, WORDS, encoder_graph, encoder_state, quantize
 from pii_components.ner.layers import CASE_STEP
 from pii_components.ner.onnx import OnnxShim
+from pii_components.ner.torch_encoder import _PIECES, _batches
 
 from ..tiny import gold
 from .test_onnx import LOADED
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
+ROOT = Path(__file__).parents[2]
 RNG = numpy.random.default_rng(5)
 WINDOWS = [RNG.integers(0, 50, n) + CASE_STEP * RNG.integers(0, 7, n) for n in (3, 12, 7)]
 
@@ -128,3 +135,54 @@ def test_the_shipped_pipeline_learns_encoder_and_heads(tmp_path):
     doc = spacy.load(tmp_path)(text)
     found = [(s.start_char, s.end_char, s.label_) for s in doc.spans["pii"]]
     assert found[0] == marks[0] and found[2] == marks[2]
+
+
+@registry.ops("numpy_as_gpu")
+class GpuOps(NumpyOps):
+    """Numpy, which says of itself what CuPy says: what is read in batches is read here as on a GPU."""
+
+    name = "numpy_as_gpu"
+
+    def __init__(self, **settings):
+        super().__init__(device_type="gpu")
+
+
+def test_a_gpu_reads_as_the_graph_and_saves_it_as_it_was(graph):
+    shim = OnnxShim(graph)
+    one, two = shim.run(WINDOWS), shim.run(WINDOWS, gpu=True)
+    assert [part.shape for part in two] == [(len(ids), 32) for ids in WINDOWS]
+    assert near(one, two) > 0.99
+    assert shim.to_bytes() == graph and pickle.loads(pickle.dumps(shim)).to_bytes() == graph
+    assert near(shim.from_bytes(graph).run(WINDOWS, gpu=True), two) > 0.99999
+
+
+@given(st.lists(st.integers(1, 512), max_size=300))
+def test_batches_hold_each_window_once_and_no_more_pieces_than_are_allowed(sizes):
+    made = list(_batches(sizes))
+    assert sorted(n for batch in made for n in batch) == list(range(len(sizes)))
+    for batch in made:
+        assert len(batch) * max(sizes[n] for n in batch) <= _PIECES
+
+
+@pytest.mark.slow
+def test_the_shipped_pipeline_finds_the_same_in_batches():
+    with (ROOT / "assets/samples/essays.csv").open(encoding="utf8") as file:
+        texts = [row["text"] for row in csv.DictReader(file)]
+    plain = spacy.load("en_pii_edu", exclude=["hips_surrogate"])
+    with use_ops(GpuOps.name):
+        batched = spacy.load("en_pii_edu", exclude=["hips_surrogate"])
+    found = [
+        {
+            (n, span.start_char, span.end_char, span.label_)
+            for n, doc in enumerate(nlp.pipe(texts))
+            for span in doc.spans["pii"]
+        }
+        for nlp in (plain, batched)
+    ]
+    shim = next(shim for shim in shims_of(batched) if isinstance(shim, OnnxShim))
+    assert shim._on_gpu is not None and shim._session is None
+    assert len(found[0] & found[1]) > 0.97 * len(found[0] | found[1]) > 100
+
+
+def shims_of(nlp):
+    return [shim for node in nlp.get_pipe("transformer").model.walk() for shim in node.shims]
