@@ -122,8 +122,11 @@ def make_pii_ruler(  # noqa: PLR0917 (spaCy calls it by keyword)
     validate: bool,
     native_names: bool | None,
 ) -> Pipe:
-    """RETURNS (PiiRuler): See there for the settings. None: as saved, else the default. native_names: Of earlier versions, not used:
-    the model finds names in scripts of their own."""
+    """Make a `pii_ruler`; see `PiiRuler` for the settings. None: as saved, else the default.
+
+    native_names (bool | None): Of earlier versions, not used: the model finds names in scripts of their own.
+    RETURNS (PiiRuler): Empty, but for what ships.
+    """
     from .ruler.component import PiiRuler
 
     settings: dict[str, Any] = {"spans_key": spans_key, "phone_regions": phone_regions}

@@ -328,7 +328,10 @@ def registered(group: str, name: str, value: str) -> tuple[str, list[Key]]:
             Language.get_factory_meta(name).default_config if Language.has_factory(name) else {}
         )
         component = re.search(r"from (\.[\w.]+) import ([A-Z]\w+)", inspect.getsource(made))
-        docs = docstrings(f"pii_components{component[1]}", component[2]) if component else docs
+        own = made.__doc__ or ""
+        docs = (
+            [*docstrings(f"pii_components{component[1]}", component[2]), own] if component else docs
+        )
     named = {}
     for key, parameter in inspect.signature(made).parameters.items():
         if key not in given:
