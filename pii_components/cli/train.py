@@ -90,7 +90,10 @@ def init_train(
         documents, tally = Documents(), ReadStats()
         documents.skips.strict = settings.strict
         essays = list(_read(source, settings, documents, tally))
-        documents.add(essays, settings.student_column, alike=bool(settings.similarity))
+        alike = bool(settings.similarity) and find_spec("scipy") is not None
+        if settings.similarity and not alike:
+            common.say("near-duplicates are not looked for: that needs scipy (pip install scipy)")
+        documents.add(essays, settings.student_column, alike=alike)
         if source.is_dir():  # who marked a document as reviewed looked at all of it
             settings = replace(settings, looked_for=(ALL,))
         project = _make(essays, documents, settings, tally)
@@ -125,7 +128,7 @@ def _make(
         allowed = f"{LEAST} or more"
         raise PiiError(Errors.E650, name="documents with spans", value=with_spans, allowed=allowed)
     parts = train_and_dev(
-        documents.groups(settings.similarity),
+        documents.groups(settings.similarity if documents.rows else 0),
         documents.labels,
         ids=documents.ids,
         seed=settings.seed,
@@ -135,6 +138,7 @@ def _make(
     train, dev = (
         projects.make_docs((essays[i] for i in part), looked_for, tally) for part in parts
     )
+    _check_fit(sum(len(doc.spans["pii"]) for doc in (*train, *dev)), tally)
     plan = projects.make_plan([len(doc) for doc in train], settings.depth)
     minutes = projects.estimate(plan, train, dev, settings.depth)
     made = projects.Project(
@@ -162,6 +166,15 @@ def _own_labels(found: Iterable[str], settings: TrainSettings) -> list[str]:
     return own
 
 
+def _check_fit(n_spans: int, tally: ReadStats) -> None:
+    """RAISES (PiiError): E650, if more labels do not fit their text than do: then offsets count something else."""
+    lost = len(tally.masked)
+    if lost > n_spans:
+        allowed = f"more than half of the {n_spans + lost}; offsets count characters from 0, the end exclusive"
+        name = "number of labels that fit their text"
+        raise PiiError(Errors.E650, name=name, value=n_spans, allowed=allowed)
+
+
 def _show(project: "Project", tally: ReadStats) -> None:
     """Say what is trained on what."""
     if common.global_option("quiet"):
@@ -182,8 +195,12 @@ def _show(project: "Project", tally: ReadStats) -> None:
         common.say(f"{name}: {count}")
     if tally.masked:
         common.say(
-            f"{len(tally.masked)} labels do not fit their text and are masked (pii-edu corpus convert lists them)"
+            f"to review: {len(tally.masked)} labels do not fit their text and are masked, as"
         )
+        for one in tally.masked[:5]:
+            common.say(
+                f"  record {one.number}, {one.start} to {one.end}, {one.label}: {one.reason}"
+            )
     common.say(
         "labels above were looked for; of others nothing is learned or forgotten (--config looked_for=LABEL,LABEL or all adds some)"
     )

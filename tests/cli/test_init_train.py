@@ -52,6 +52,10 @@ def essays() -> list[dict]:
     return rows
 
 
+def shifted(row: dict) -> dict:
+    return {**row, "spans": [[start + 1, end + 1, label] for start, end, label in row["spans"]]}
+
+
 def lines(path: Path, rows: list[dict]) -> Path:
     return put(path, "".join(json.dumps(row) + "\n" for row in rows))
 
@@ -235,6 +239,7 @@ def test_texts_of_one_writer_stay_on_one_side(ten, folder, pii_edu):
             "one writer",
         ),
         (lambda rows: [*rows, rows[0]], "--label COURSE", "E627", "the same id"),
+        (lambda rows: [*map(shifted, rows)], "--label COURSE", "E650", "fit their text"),
         (
             lambda rows: [*rows[:9], {**rows[9], "spans": [[0, 4, "PERSON"]]}],
             "--label COURSE",
@@ -248,6 +253,20 @@ def test_what_cannot_be_trained_on_is_refused(change, options, code, said, ten, 
     run = pii_edu(f"init-train essays.jsonl --out made {options}")
     assert run.exit_code == 2 and f"[{code}]" in run.stderr and said in run.stderr, run.stderr
     assert not (folder / "made").exists()
+
+
+def test_labels_that_do_not_fit_are_told(ten, folder, pii_edu):
+    first, *rest = essays()
+    lines(ten, [{**first, "spans": [shifted(first)["spans"][0], *first["spans"][1:]]}, *rest])
+    run = pii_edu("init-train essays.jsonl --out made --label COURSE")
+    assert run.exit_code == 0 and "1 labels do not fit their text" in run.stderr
+    assert "edge inside a token" in run.stderr
+
+
+def test_near_duplicates_need_scipy(ten, folder, pii_edu, monkeypatch):
+    monkeypatch.setattr("pii_components.cli.train.find_spec", lambda name: None)
+    run = pii_edu("init-train essays.jsonl --out made --label COURSE")
+    assert run.exit_code == 0 and "needs scipy" in run.stderr
 
 
 def test_the_whole_encoder_needs_torch(ten, folder, pii_edu, monkeypatch):
