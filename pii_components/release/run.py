@@ -424,6 +424,7 @@ class Run:
     headers: MapOut | None = None
     review: ReviewOut | None = None
     _since: float = 0.0
+    _uncommitted: bool = False
     _asked_to_stop: bool = False
     _reading: bool = False
 
@@ -432,13 +433,18 @@ class Run:
 
         resume (bool): Whether `state` and `report` come from an earlier run.
         RAISES (PiiError): E512, if writing fails; E532, if a record was skipped under `strict`. What was done stays, and can
-        be resumed from the last checkpoint.
+        be resumed.
         """
         try:
             self._start(resume=resume)
-            self._since = time.monotonic()
-            if not resume:
-                self._checkpoint()
+        except BaseException:
+            for output in self.outputs.values():
+                output.stop()
+            raise
+        self._since = time.monotonic()
+        if not resume:
+            self._checkpoint()
+        try:
             self._reading = True
             if isinstance(self.source, FolderSource):
                 self.source.done = self.state.items  # what was read is not opened again
@@ -449,17 +455,14 @@ class Run:
                 self._process(batch, found)
                 self.state.read = self.source.position() / max(self.source.size, 1)
                 self.on_progress(self.source.position())
-                if self._asked_to_stop or time.monotonic() - self._since >= CHECKPOINT_SECONDS:
-                    self._checkpoint()
                 if self._asked_to_stop:
                     raise KeyboardInterrupt
+                if time.monotonic() - self._since >= CHECKPOINT_SECONDS:
+                    self._checkpoint()
                 self._reading = True
         except BaseException:
             self._reading = False
-            for output in self.outputs.values():
-                output.stop()
-            if self.vault is not None:
-                self.vault.close(seal=False)
+            self._leave()
             raise
         self._reading = False
         self._checkpoint()
@@ -521,10 +524,11 @@ class Run:
             if broken and self.strict:
                 result = broken[0]
             if isinstance(item, Record) and isinstance(result, Result):
+                self._uncommitted = True  # what is on disk and what is counted differ from here ...
                 result = self._write(item, result)
             if isinstance(result, Skip):
                 if self.strict:
-                    self._checkpoint()
+                    self._uncommitted = False
                     raise PiiError(Errors.E532, skip=result.error)
                 ident = item.id if item.id != str(item.number) else ""
                 result = replace(result, id=self.safe_id(ident, left_out=True) if ident else "")
@@ -541,6 +545,7 @@ class Run:
             if self.map is not None:
                 self.map.add(self.source.name_of(item), "" if isinstance(result, Skip) else item.id)
             self.state.items += 1
+            self._uncommitted = False  # ... to here
 
     def _write(self, record: Record, result: Result) -> Result | Skip:
         try:
@@ -593,6 +598,16 @@ class Run:
         self.state.digests = {name: output.digest for name, output in self.outputs.items()}
         self.state.report = dict(vars(self.report))
         self.state.save(state_path(self.writer.out))
+
+    def _leave(self) -> None:
+        """Save what can be saved. Where a record is written and not counted, the state that was saved before holds."""
+        if not self._uncommitted:
+            with suppress(PiiError):  # the reason for leaving matters more
+                self._checkpoint()
+        for output in self.outputs.values():
+            output.stop()
+        if self.vault is not None:
+            self.vault.close(seal=False)
 
 
 def batches(items: Iterator[Record | Skip], size: int) -> Iterator[list[Record | Skip]]:

@@ -22,8 +22,7 @@ from ..errors import Errors, PiiError
 from ..labels import check_label
 from ..names import resource, word_list
 from ..names.wordlists import in_table, is_glued
-from .tokenizer import SURE_TLD
-from .validators import VALIDATORS, Context, Hit, split_host
+from .validators import SURE_TLD, VALIDATORS, Context, Hit, split_host
 
 __all__ = ["shipped_patterns"]
 

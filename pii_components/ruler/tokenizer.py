@@ -36,6 +36,7 @@ from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix
 from ..errors import Errors, PiiError, checked_text
 from ..names import resource, word_list
 from ..names.normalize import INVISIBLE, is_invisible
+from .validators import SURE_TLD
 
 _CODE = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
 _RANGE = re.compile(r"(.)-(.)|(.)", re.DOTALL)
@@ -66,11 +67,6 @@ CASELESS = (
     "\u1780-\u17df\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U0001d400-\U0001d7ff"
 )
 
-# Without "http" or "www", a host needs one of these endings: others are words (in, it, is, so, my, do) or endings of files.
-SURE_TLD = (
-    "com|org|net|edu|gov|mil|io|info|biz|app|dev|blog|site|online|website|xyz|tech|cloud|page|link|wiki"
-    "|uk|ca|au|nz|ie|br|mx|ru|cn|jp|kr|ng|ke|za|eu|fr|nl|ch|pk|ph|sg|hk|tw|vn|tr"
-)
 _SECOND = r"(?:co|ac|edu|com|gov|org|net|nic|res)\.(?:[a-z]{2})"
 _ANY_CASE = f"(?:{SURE_TLD}|{SURE_TLD.upper()}|Com|Org|Net|Edu|Gov)"
 _WORD = rf"[\w{INVISIBLE}]"

@@ -25,6 +25,12 @@ from ..names import word_list
 from ..names.table import name_table
 from ..names.wordlists import words
 
+# Without "http" or "www", a host needs one of these endings: others are words (in, it, is, so, my, do) or endings of files.
+SURE_TLD = (
+    "com|org|net|edu|gov|mil|io|info|biz|app|dev|blog|site|online|website|xyz|tech|cloud|page|link|wiki"
+    "|uk|ca|au|nz|ie|br|mx|ru|cn|jp|kr|ng|ke|za|eu|fr|nl|ch|pk|ph|sg|hk|tw|vn|tr"
+)
+
 _PUBLICATION = re.compile(
     r"(?i)(?:isbn|issn|doi|arxiv|pmid|pmcid|asin|ean|issue|vol(?:ume)?|pp?\.)[\s:.#(-]*(?:1[03])?[\s:()-]*$"
 )

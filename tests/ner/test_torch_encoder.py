@@ -131,7 +131,7 @@ def test_the_shipped_pipeline_learns_encoder_and_heads(tmp_path):
     nlp.to_disk(tmp_path)
     command = [sys.executable, "-W", "ignore", "-c", LOADED, str(tmp_path)]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert said.startswith("[(11, 20, 'NAME_")
+    assert "(11, 20, 'NAME_" in said
     doc = spacy.load(tmp_path)(text)
     found = [(s.start_char, s.end_char, s.label_) for s in doc.spans["pii"]]
     assert found[0] == marks[0] and found[2] == marks[2]
