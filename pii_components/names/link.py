@@ -30,7 +30,6 @@ Match = tuple[int, tuple[int, ...]]
 TYPO_LENGTH = 5
 _MOST_WORDS = 24
 _MOST_LETTERS = 30  # of a word that is looked for with one letter left out
-_FEW = 8  # people who are tried one by one
 
 
 @cache
@@ -274,36 +273,28 @@ class Among:
     """People, asked by a word of a name: who may have it, in any form that `match_form` takes. Most names are somebody else's."""
 
     def __init__(self, people: Iterable[Person] = ()) -> None:
-        self.people: list[Person] = list(people)
+        self.people: list[Person] = []
         self._by_word: dict[str, list[int]] = {}
-        self._indexed = 0
+        for person in people:
+            self.add(person)
 
     def add(self, person: Person) -> None:
+        keys = set[str]()
+        for word in person.words + person.also:
+            starts = [word[:n] for n in range(1, min(len(word), _MOST_LETTERS))]
+            keys.update(starts, one_left(word))
+        for key in keys:
+            self._by_word.setdefault(key, []).append(len(self.people))
         self.people.append(person)
 
-    def near(self, form: Form) -> Sequence[int]:
-        """RETURNS (Sequence[int]): Places of those who may have a name, in order: by the word of it that fewest have."""
-        if form.norms and len(self.people) <= _FEW:
-            # To try all of them costs less than the index.
-            return range(len(self.people))
-        self._index()
+    def near(self, form: Form) -> list[int]:
+        """RETURNS (list[int]): Places of those who may have a name, in order: by the word of it that fewest have."""
         found = []
         for word in form.norms:
             others = {*nicknames().get(word, ()), *nicknames_of(word), *one_left(word)}
             found.append([self._by_word.get(key, ()) for key in others])
         fewest = min(found, key=lambda lists: sum(map(len, lists)), default=[])
         return sorted({place for places in fewest for place in places})
-
-    def _index(self) -> None:
-        for place in range(self._indexed, len(self.people)):
-            keys = set[str]()
-            for word in self.people[place].words + self.people[place].also:
-                keys.update(
-                    [word[:n] for n in range(1, min(len(word), _MOST_LETTERS))], one_left(word)
-                )
-            for key in keys:
-                self._by_word.setdefault(key, []).append(place)
-        self._indexed = len(self.people)
 
     def matches(self, form: Form) -> dict[int, Match]:
         """RETURNS (dict[int, Match]): Place of a person who may have the name -> how it fits them, in order."""
