@@ -193,19 +193,17 @@ def links_of(mentions: Sequence[Mention], persons: Sequence[int | None]) -> Link
             if best is None or _rank(mention.form) < _rank(best.form):
                 fullest[number] = mention
     places_in = {number: n for n, number in enumerate(fullest)}
-    known = _agree([_person(mention.words) for mention in fullest.values()])
-    among: Among | None = None  # only asked for who was not linked
+    among = Among(_agree([_person(mention.words) for mention in fullest.values()]))
     owners: list[int] = []
     for mention, number in zip(mentions, persons, strict=True):
         owner = places_in.get(number, -1) if number is not None and mention.form.norms else -1
         if owner < 0 and mention.form.norms:
-            among = among or Among(known)
             fit = among.matches(mention.form)
             owner = max(fit, key=lambda n: fit[n][0]) if fit else len(among.people)
             if not fit:
                 among.add(_person(mention.words))
         owners.append(owner)
-    return _ordered(mentions, among.people if among else known, owners)
+    return _ordered(mentions, among.people, owners)
 
 
 def fits(person: Person, people: "Iterable[Person] | Among") -> list[int]:
@@ -341,26 +339,16 @@ def _person(words: Sequence[Word]) -> Person:
 
 def spell_initials(mentions: Sequence[Mention]) -> list[Mention]:
     """RETURNS (list[Mention]): The mentions, "ML" as two initials where a Maria Lopez is mentioned too."""
+    initials = {"".join([n[0] for n in m.form.norms]) for m in mentions if len(m.words) > 1}
     found: list[Mention] = []
-    initials: set[str] | None = None
     for mention in mentions:
         word = mention.words[0] if len(mention.words) == 1 else None
-        if (
-            word is not None
-            and 2 <= len(word.text) <= 4
-            and word.text.isascii()
-            and word.text.isupper()
-        ):
-            if initials is None:
-                initials = {
-                    "".join([n[0] for n in m.form.norms]) for m in mentions if len(m.words) > 1
-                }
-            if word.norm in initials:
-                letters = (
-                    Word(word.start + i, word.start + i + 1, ch, ch.lower(), LONE)
-                    for i, ch in enumerate(word.text)
-                )
-                mention = Mention.of(mention.text, letters, mention.gender)
+        if word and word.text.isascii() and word.text.isupper() and word.norm in initials:
+            letters = (
+                Word(word.start + i, word.start + i + 1, ch, ch.lower(), LONE)
+                for i, ch in enumerate(word.text)
+            )
+            mention = Mention.of(mention.text, letters, mention.gender)
         found.append(mention)
     return found
 
