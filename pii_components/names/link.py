@@ -30,7 +30,6 @@ Match = tuple[int, tuple[int, ...]]
 TYPO_LENGTH = 5
 _MOST_WORDS = 24
 _MOST_LETTERS = 30  # of a word that is looked for with one letter left out
-_FEW = 8  # people who are tried one by one
 
 
 @cache
@@ -194,19 +193,17 @@ def links_of(mentions: Sequence[Mention], persons: Sequence[int | None]) -> Link
             if best is None or _rank(mention.form) < _rank(best.form):
                 fullest[number] = mention
     places_in = {number: n for n, number in enumerate(fullest)}
-    known = _agree([_person(mention.words) for mention in fullest.values()])
-    among: Among | None = None  # only asked for who was not linked
+    among = Among(_agree([_person(mention.words) for mention in fullest.values()]))
     owners: list[int] = []
     for mention, number in zip(mentions, persons, strict=True):
         owner = places_in.get(number, -1) if number is not None and mention.form.norms else -1
         if owner < 0 and mention.form.norms:
-            among = among or Among(known)
             fit = among.matches(mention.form)
             owner = max(fit, key=lambda n: fit[n][0]) if fit else len(among.people)
             if not fit:
                 among.add(_person(mention.words))
         owners.append(owner)
-    return _ordered(mentions, among.people if among else known, owners)
+    return _ordered(mentions, among.people, owners)
 
 
 def fits(person: Person, people: "Iterable[Person] | Among") -> list[int]:
@@ -274,36 +271,28 @@ class Among:
     """People, asked by a word of a name: who may have it, in any form that `match_form` takes. Most names are somebody else's."""
 
     def __init__(self, people: Iterable[Person] = ()) -> None:
-        self.people: list[Person] = list(people)
+        self.people: list[Person] = []
         self._by_word: dict[str, list[int]] = {}
-        self._indexed = 0
+        for person in people:
+            self.add(person)
 
     def add(self, person: Person) -> None:
+        keys = set[str]()
+        for word in person.words + person.also:
+            starts = [word[:n] for n in range(1, min(len(word), _MOST_LETTERS))]
+            keys.update(starts, one_left(word))
+        for key in keys:
+            self._by_word.setdefault(key, []).append(len(self.people))
         self.people.append(person)
 
-    def near(self, form: Form) -> Sequence[int]:
-        """RETURNS (Sequence[int]): Places of those who may have a name, in order: by the word of it that fewest have."""
-        if form.norms and len(self.people) <= _FEW:
-            # To try all of them costs less than the index.
-            return range(len(self.people))
-        self._index()
+    def near(self, form: Form) -> list[int]:
+        """RETURNS (list[int]): Places of those who may have a name, in order: by the word of it that fewest have."""
         found = []
         for word in form.norms:
             others = {*nicknames().get(word, ()), *nicknames_of(word), *one_left(word)}
             found.append([self._by_word.get(key, ()) for key in others])
         fewest = min(found, key=lambda lists: sum(map(len, lists)), default=[])
         return sorted({place for places in fewest for place in places})
-
-    def _index(self) -> None:
-        for place in range(self._indexed, len(self.people)):
-            keys = set[str]()
-            for word in self.people[place].words + self.people[place].also:
-                keys.update(
-                    [word[:n] for n in range(1, min(len(word), _MOST_LETTERS))], one_left(word)
-                )
-            for key in keys:
-                self._by_word.setdefault(key, []).append(place)
-        self._indexed = len(self.people)
 
     def matches(self, form: Form) -> dict[int, Match]:
         """RETURNS (dict[int, Match]): Place of a person who may have the name -> how it fits them, in order."""
@@ -350,26 +339,16 @@ def _person(words: Sequence[Word]) -> Person:
 
 def spell_initials(mentions: Sequence[Mention]) -> list[Mention]:
     """RETURNS (list[Mention]): The mentions, "ML" as two initials where a Maria Lopez is mentioned too."""
+    initials = {"".join([n[0] for n in m.form.norms]) for m in mentions if len(m.words) > 1}
     found: list[Mention] = []
-    initials: set[str] | None = None
     for mention in mentions:
         word = mention.words[0] if len(mention.words) == 1 else None
-        if (
-            word is not None
-            and 2 <= len(word.text) <= 4
-            and word.text.isascii()
-            and word.text.isupper()
-        ):
-            if initials is None:
-                initials = {
-                    "".join([n[0] for n in m.form.norms]) for m in mentions if len(m.words) > 1
-                }
-            if word.norm in initials:
-                letters = (
-                    Word(word.start + i, word.start + i + 1, ch, ch.lower(), LONE)
-                    for i, ch in enumerate(word.text)
-                )
-                mention = Mention.of(mention.text, letters, mention.gender)
+        if word and word.text.isascii() and word.text.isupper() and word.norm in initials:
+            letters = (
+                Word(word.start + i, word.start + i + 1, ch, ch.lower(), LONE)
+                for i, ch in enumerate(word.text)
+            )
+            mention = Mention.of(mention.text, letters, mention.gender)
         found.append(mention)
     return found
 

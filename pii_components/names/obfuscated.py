@@ -4,7 +4,7 @@
     L-O-P-E-Z, L.O.P.E.Z  ->  ("Lopez",) if a Lopez is named elsewhere
     4n4 L0p3z             ->  Ana Lopez
 
-A reader sees a name there and a tokenizer does not. Each function begins with one search that most texts do not pass.
+A reader sees a name there and a tokenizer does not.
 """
 
 import re
@@ -24,12 +24,8 @@ _SPACED = re.compile(
 _SPELLED = re.compile(
     rf"(?<![^\W_])(?<![^\W_][-.])({_LETTER})([-.]|, ?){_LETTER}(?:\2{_LETTER})+(?![^\W_])(?!\2[^\W_])"
 )
-_SPELLS = re.compile(rf"[-.,] ?{_LETTER}[-.,] ?{_LETTER}(?![^\W_])")
 _SIGNS = re.compile(r"[-., ]")
-# Begins with a sign that is quickly looked for.
-_LETTERS_APART = re.compile(rf" {_LETTER} [-'’.]? ?{_LETTER}(?![^\W_])")
 _MOST_WORDS = 5
-_LEET_ANY = re.compile(r"[013457][A-Za-z]")
 _LEET = re.compile(r"(?<![\w@/.#+])[A-Za-z]*[013457][A-Za-z013457]*(?![\w@]|[./]\w)")
 _DECODED = str.maketrans("013457", "oieast")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s|am|pm|[a-z]{1,2})", re.IGNORECASE)
@@ -51,8 +47,6 @@ class Obfuscated(NamedTuple):
 def read_leet(text: str) -> dict[int, str]:
     """RETURNS (dict[int, str]): First character -> a word with digits for letters as it reads, of the same length, if that is a known name, or
     stands beside one, or two such names stand in the text; "3rd" and "Week1" are none."""
-    if not _LEET_ANY.search(text):
-        return {}
     read: dict[int, str] = {}
     for match in _LEET.finditer(text):
         word = match.group()
@@ -82,7 +76,7 @@ def _plain(word: str) -> str:
 def find_obfuscated(text: str, starts: Sequence[int], ends: Sequence[int]) -> list[Obfuscated]:
     """RETURNS (list[Obfuscated]): Words that stand letter by letter, in order. starts, ends: of the tokens."""
     found = []
-    for match in _SPACED.finditer(text) if _LETTERS_APART.search(text) else ():
+    for match in _SPACED.finditer(text):
         parts = re.split(r"\s{2,}|,", match.group())
         read = tuple(
             filter(None, ("".join(c for c in part if c.isalpha() or c in "-'’") for part in parts))
@@ -90,7 +84,7 @@ def find_obfuscated(text: str, starts: Sequence[int], ends: Sequence[int]) -> li
         letters = "".join(c for part in read for c in part if c.isalpha())
         if len(letters) >= 3 and len(read) <= _MOST_WORDS and not _is_series(letters):
             found.append(_piece(match.start(), match.end(), read, starts, ends))
-    for match in _SPELLED.finditer(text) if _SPELLS.search(text) else ():
+    for match in _SPELLED.finditer(text):
         letters = _SIGNS.sub("", match.group())
         # Letters of an abbreviation are none of a name: the word must stand elsewhere too.
         if re.search(rf"(?<![^\W_]){letters.capitalize()}(?![^\W_])", text):

@@ -66,8 +66,6 @@ class Form(NamedTuple):
 
     @property
     def words(self) -> tuple[str, ...]:
-        if True not in self.initials:
-            return self.norms
         return tuple(
             [word for word, initial in zip(self.norms, self.initials, strict=True) if not initial]
         )

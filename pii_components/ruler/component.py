@@ -226,15 +226,13 @@ class PiiRuler(OnePerDoc, Saved, SpanRuler):
 
     def remove(self, label: str) -> None:
         """Remove the patterns of a label; spaCy's error, if there are none."""
-        if label not in self:
-            super().remove(label)
-        self._set_patterns([entry for entry in self._patterns if entry["label"] != label])
+        super().remove(label)
+        self._compiled = None
 
     def remove_by_id(self, pattern_id: str) -> None:
         """Remove the patterns with an id; spaCy's error, if there are none."""
-        if not any(entry.get("id") == pattern_id for entry in self._patterns):
-            super().remove_by_id(pattern_id)
-        self._set_patterns([entry for entry in self._patterns if entry.get("id") != pattern_id])
+        super().remove_by_id(pattern_id)
+        self._compiled = None
 
     def __contains__(self, label: object) -> bool:
         return label in super().labels

@@ -13,7 +13,7 @@ what is protected. The key comes from a file or an environment variable and is n
 import hashlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -81,13 +81,8 @@ def _modules() -> list[str]:
 def read_group(doc: Doc, key: str) -> list[Span]:
     """RETURNS (list[Span]): The spans of a group, sorted; of several that overlap, the one that `spans.resolve_overlaps` keeps; empty for a
     missing group. RAISES (PiiError): E001 for a span without a label."""
-    group = doc.spans[key] if key in doc.spans else []  # noqa: SIM401 (not a dict)
-    spans = sorted(group, key=lambda span: (span.start, span.end))
-    overlap = any(one.end > two.start for one, two in pairwise(spans))
-    if overlap or not all(span.label for span in spans):
-        cands = resolve_overlaps(read_spans(doc, key))
-        spans = [Span(doc, cand.start, cand.end, label=cand.label) for cand in cands]
-    return spans
+    cands = resolve_overlaps(read_spans(doc, key))
+    return [Span(doc, cand.start, cand.end, label=cand.label) for cand in cands]
 
 
 class CorpusNames:
