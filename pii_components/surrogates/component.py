@@ -13,9 +13,8 @@ what is protected. The key comes from a file or an environment variable and is n
 import hashlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
