@@ -148,17 +148,23 @@ def init(
         "run.toml"
     ),
 ) -> None:
-    """Write a file of settings: a run file (.toml), every setting of deidentify with a comment; or Presidio's analyzer file (.yaml)."""
+    """Write a run file (.toml), or Presidio's analyzer file (.yaml). The run file has every setting of deidentify, with a comment."""
     from ..files.writers import replace_file
-    from ..presidio.settings import config_path
-    from .settings import run_file
 
     with common.guard():
-        is_yaml = Path(path).suffix.lower() in (".yaml", ".yml")
         common.check_free(Path(path))
-        replace_file(Path(path), config_path().read_text("utf8") if is_yaml else run_file())
-        use = "the one YAML file that Presidio's AnalyzerEngineProvider, or its container, needs"
-        use = use if is_yaml else f"use it with: pii-edu deidentify INPUT --config {path}"
+        if Path(path).suffix.lower() in (".yaml", ".yml"):
+            from ..presidio.settings import config_path
+
+            content = config_path().read_text("utf8")
+            use = (
+                "the one YAML file that Presidio's AnalyzerEngineProvider, or its container, needs"
+            )
+        else:
+            from .settings import run_file
+
+            content, use = run_file(), f"use it with: pii-edu deidentify INPUT --config {path}"
+        replace_file(Path(path), content)
         print(f"wrote '{path}'; {use}")
 
 

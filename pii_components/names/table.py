@@ -162,7 +162,7 @@ class _Kind:
                 continue
             if info not in known:
                 gender, countries, *_ = _read_info(info)
-                keys = product(("", REGION_OF[countries[0]]), {"", gender})
+                keys = product(("", region_of(countries[0])), {"", gender})
                 # Flatter than life, where doubling the rank halves the number of bearers: a corpus is not full of Marias.
                 weight = 2.0 ** (-0.8 * int(info[1]))
                 known[info] = weight, [found.setdefault(key, Pool([], [])) for key in keys]
