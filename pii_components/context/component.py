@@ -58,7 +58,7 @@ from ..spans import (
 )
 from .classifier import CLASSES, NOT_NAME, PersonModel, unexplained
 from .features import person_rows
-from .heads import OWNED, WIDTH, Heads
+from .heads import OWNED, WIDTH, Heads, blas
 from .learn import Gold, learn_names, learn_things
 from .mentions import FORM, People, find_people, is_place, propagate
 from .view import ContextSettings, DocView
@@ -220,13 +220,13 @@ class PiiContext(Saved, Pipe):
 
     def find_all(self, docs: Sequence[Doc]) -> list[list[Candidate]]:
         """RETURNS (list[list[Candidate]]): As `find_spans`, for several documents."""
-        found = []
-        for doc in docs:
-            people, others = self.people(doc)
-            others = self._somebodys(doc, others)
-            named = people is not None and bool(people.cands)
-            found.append(self._found(doc, people, others) if people and named else others)
-        return found
+        with blas().limit(limits=1):
+            return list(map(self._find, docs))
+
+    def _find(self, doc: Doc) -> list[Candidate]:
+        people, others = self.people(doc)
+        others = self._somebodys(doc, others)
+        return self._found(doc, people, others) if people and people.cands else others
 
     def _somebodys(self, doc: Doc, cands: list[Candidate]) -> list[Candidate]:
         """What a model read as a place, a school, a firm, a date or an age, where it is likely enough somebody's; all else as it is."""
@@ -319,15 +319,12 @@ class PiiContext(Saved, Pipe):
             return find_people(view, base, None)
         return find_people(view, base, partial(self._score_mentions, doc))
 
-    def _score_mentions(self, doc: Doc, people: People) -> numpy.ndarray:
-        """Log-probabilities of each mention by itself, shape `(n_mentions, 6)`."""
+    def _score_mentions(self, doc: Doc, people: People, some: Sequence[int]) -> numpy.ndarray:
+        """Log-probabilities of mentions, each by itself, shape `(n_mentions, 6)`."""
         assert self.classifier is not None
-        alone = self.rows(doc, people, [[i] for i in range(len(people.cands))])
-        return numpy.log(
-            numpy.maximum(
-                _listed(self.classifier.predict(alone), [[c] for c in people.cands]), 1e-6
-            )
-        )
+        alone = self.rows(doc, people, [[i] for i in some])
+        chances = _listed(self.classifier.predict(alone), [[people.cands[i]] for i in some])
+        return numpy.log(numpy.maximum(chances, 1e-6))
 
     def _chances(self, people: People, rows: numpy.ndarray) -> numpy.ndarray:
         """Probabilities of each person, shape `(n_persons, 6)`; without a classifier, what the labels of their spans say."""

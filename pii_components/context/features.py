@@ -15,7 +15,7 @@ import numpy
 from ..labels import ROLES
 from ..names import resource
 from ..names.wordlists import story_pattern
-from .heads import Backprop, Heads
+from .heads import Backprop, Heads, of_each
 from .mentions import People
 from .view import MASK, Place
 
@@ -90,12 +90,12 @@ def begin_rows(
         return numpy.zeros((0, len(features())), dtype="f4"), lambda d: numpy.zeros_like(vectors)
     read = numpy.full((len(groups), len(_READ)), numpy.nan, dtype="f4")
     learn: Backprop = numpy.zeros_like
+    mentions = [i for group in groups for i in group]
+    owners = numpy.repeat(numpy.arange(len(groups)), list(map(len, groups)))
     if heads is not None:
-        mentions = [(i, n) for n, group in enumerate(groups) for i in group]
-        spans = [(people.cands[i].start, people.cands[i].end) for i, _ in mentions]
-        owners = [n for _, n in mentions]
+        spans = [(people.cands[i].start, people.cands[i].end) for i in mentions]
         read, learn = heads.begin_roles(vectors, spans, owners, len(groups))
-    beside = numpy.stack([_beside(people)[list(group)].max(axis=0) for group in groups])
+    beside = of_each(numpy.maximum, _beside(people)[mentions], owners)
     story = story_pattern().search(people.view.text.lower()) is not None
     about = [
         (

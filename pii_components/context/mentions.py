@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import NamedTuple
 
 import numpy
@@ -53,8 +54,8 @@ _FILE_NAME = re.compile(
     re.IGNORECASE,
 )
 Span = tuple[int, int]
-# Places and candidates of some mentions -> log-probabilities, `(n_mentions, n_classes)`, the first five of the roles.
-MentionScorer = Callable[["People"], numpy.ndarray]
+# Some mentions, by their numbers -> log-probabilities, `(n_mentions, n_classes)`, the first five of the roles.
+MentionScorer = Callable[["People", Sequence[int]], numpy.ndarray]
 
 
 @dataclass(slots=True)
@@ -88,24 +89,28 @@ def find_people(
     for i, owner in enumerate(link(people.mentions).owners):
         groups.setdefault(owner if owner >= 0 else -1 - i, []).append(i)
     people.persons = sorted(groups.values())
-    if score is not None and len(people.persons) < len(cands):  # else there are no namesakes
-        own = score(people)
-        people.persons = sorted(
-            part for group in groups.values() for part in _namesakes(cands, group, own)
-        )
+    shared = [i for group in people.persons if len(group) > 1 for i in group]
+    if score is not None and shared:  # else there are no namesakes
+        own = dict(zip(shared, score(people, shared), strict=True))
+        parts = (_namesakes(cands, group, own) for group in people.persons)
+        people.persons = sorted(chain.from_iterable(parts))
     return people, [c for c in base if not is_name(c.label)]
 
 
-def _namesakes(cands: Sequence[Candidate], group: list[int], own: numpy.ndarray) -> list[list[int]]:
+def _namesakes(
+    cands: Sequence[Candidate], group: list[int], own: Mapping[int, numpy.ndarray]
+) -> list[list[int]]:
     """Part an author or a character from somebody private who has the same name: "Reed (2019)" in an essay by Tobias Reed.
 
-    own (numpy.ndarray): Log-probabilities of each mention. Both must be very clear by themselves; who is on the class list is clear, and
+    own (Mapping[int, numpy.ndarray]): Log-probabilities of each mention, where there are several. Both must be very clear by themselves; who is on the class list is clear, and
         a name of theirs that the list itself left need only be somebody's who stays.
     """
+    if len(group) == 1:
+        return [group]
     odds = {
         i: float(
-            numpy.logaddexp.reduce(own[i, _N_PRIVATE : len(ROLES)])
-            - numpy.logaddexp.reduce(own[i, :_N_PRIVATE])
+            numpy.logaddexp.reduce(own[i][_N_PRIVATE : len(ROLES)])
+            - numpy.logaddexp.reduce(own[i][:_N_PRIVATE])
         )
         for i in group
     }

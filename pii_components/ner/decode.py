@@ -83,7 +83,8 @@ def decode(
     best = numpy.where(reached, total * weight, -1.0).argmax(axis=1)
     chosen = numpy.where(reached.any(axis=1), best, -1)
     chosen[doc.to_array(IS_SPACE).astype(bool)] = -1
-    chosen[[i for i, token in enumerate(doc) if _shows_nothing(token)]] = -1
+    if not doc.text.isascii():
+        chosen[[i for i, token in enumerate(doc) if _shows_nothing(token)]] = -1
     _unite(chosen, total, [n for n, group in enumerate(labels) if group in _ONE_THING])
     found = []
     for n_group, group in enumerate(labels):

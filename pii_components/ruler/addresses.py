@@ -189,9 +189,8 @@ def _is_ending(tokens: Sequence[Token], i: int) -> bool:
     word = tokens[i][2].lower()
     if word in _words("ending"):
         return i > 0 and tokens[i - 1][2][0].isupper()
-    return tokens[i][2][0].isupper() and any(
-        word.endswith(end) and len(word) >= len(end) + 3 for end in _words("ending")
-    )
+    # Three letters and an ending.
+    return tokens[i][2][0].isupper() and word[3:].endswith(tuple(_words("ending")))
 
 
 def _number_behind(tokens: Sequence[Token], i: int) -> int | None:
