@@ -103,7 +103,7 @@ def _set_surrogate_spans(doc: Doc, records: list[dict[str, Any]] | None) -> None
 NOTED: dict[str, Any] = {"pii_source": "", "pii_role": "", "pii_reason": "", "pii_score": 1.0}
 
 
-def _keys(span: Span) -> list[tuple[Any, ...]]:
+def _keys(span: Span) -> list[Any]:
     """RETURNS (list): Where spaCy keeps these in `doc.user_data`; asked span by span, `span._.x` is a fifth of the time of a component."""
     start, end = span.start_char, span.end_char
     return [("._.", name, start, end) for name in NOTED]
@@ -135,7 +135,8 @@ def read_spans(doc: Doc, key: str = SPANS_KEY) -> list[Candidate]:
         noted if noted is not None and len(noted) == len(group) else ()
         for noted in map(group.attrs.get, ("scores", "roles"))
     )
-    found, data = [], doc.user_data
+    found: list[Candidate] = []
+    data: Any = doc.user_data
     for i, span in enumerate(group):
         source, role, reason, score = map(data.get, _keys(span), NOTED.values())
         is_other_role = is_name(span.label_) and role in ROLES and role != role_of(span.label_)

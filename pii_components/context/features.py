@@ -14,8 +14,7 @@ import numpy
 
 from ..labels import ROLES
 from ..names import resource
-from ..names.wordlists import story_pattern
-from .heads import Backprop, Heads, of_each
+from .heads import Backprop, Heads, first_of_each
 from .mentions import People
 from .view import MASK, Place
 
@@ -95,15 +94,14 @@ def begin_rows(
     if heads is not None:
         spans = [(people.cands[i].start, people.cands[i].end) for i in mentions]
         read, learn = heads.begin_roles(vectors, spans, owners, len(groups))
-    beside = of_each(numpy.maximum, _beside(people)[mentions], owners)
-    story = story_pattern().search(people.view.text.lower()) is not None
+    beside = numpy.maximum.reduceat(_beside(people)[mentions], first_of_each(owners))
     about = [
         (
             _logit(max(people.cands[i].score for i in group)),
             any(people.forms[i].full for i in group),
             math.log(len(group)),
             math.log(len(people.persons)),
-            story,
+            people.view.tells_a_story,
         )
         for group in groups
     ]

@@ -69,13 +69,16 @@ class Heads:
         """RETURNS (tuple): As `roles`, and what makes of its gradient that of the vectors."""
         if not n_persons:
             return numpy.zeros((0, 6), dtype="f4"), lambda d: numpy.zeros_like(vectors)
-        named, to_vectors = _means(vectors, spans)
+        order = numpy.argsort(owners, kind="stable")
+        named, to_vectors = _means(vectors, [spans[i] for i in order])
+        owner = numpy.asarray(owners)[order]
+        starts = first_of_each(owner)
         score, attended = self._linear("attend", named)
-        score, owner = score[:, 0], numpy.asarray(owners)
-        share = numpy.exp(score - of_each(numpy.maximum, score, owner)[owner])
-        share = share / of_each(numpy.add, share, owner)[owner]
-        mean = of_each(numpy.add, named * share[:, None], owner)
-        most = of_each(numpy.maximum, named, owner)
+        score = score[:, 0]
+        share = numpy.exp(score - numpy.maximum.reduceat(score, starts)[owner])
+        share = share / numpy.add.reduceat(share, starts)[owner]
+        mean = numpy.add.reduceat(named * share[:, None], starts)
+        most = numpy.maximum.reduceat(named, starts)
         text = numpy.broadcast_to(vectors.mean(axis=0), mean.shape)
         logits, read = self._two_layers("whose", numpy.concatenate([mean, most, text], axis=1))
         shifted = logits - logits.max(axis=1, keepdims=True)
@@ -85,9 +88,9 @@ class Heads:
             d_read = read(d - numpy.exp(log_p) * d.sum(axis=1, keepdims=True))
             d_mean, d_most, d_text = numpy.split(d_read, 3, axis=1)
             d_share = (named * d_mean[owner]).sum(axis=1)
-            d_score = share * (d_share - of_each(numpy.add, share * d_share, owner)[owner])
+            d_score = share * (d_share - numpy.add.reduceat(share * d_share, starts)[owner])
             largest = named == most[owner]
-            ties = of_each(numpy.add, largest.astype("f4"), owner)
+            ties = numpy.add.reduceat(largest.astype("f4"), starts)
             d_named = share[:, None] * d_mean[owner] + attended(d_score[:, None])
             return to_vectors(d_named + largest * (d_most / ties)[owner]) + _spread(d_text, vectors)
 
@@ -178,14 +181,12 @@ def _means(vectors: numpy.ndarray, spans: Sequence[Span]) -> tuple[numpy.ndarray
         numpy.add.at(found, rows, (d / lengths)[of])
         return found
 
-    return of_each(numpy.add, vectors[rows], of) / lengths, backprop
+    return numpy.add.reduceat(vectors[rows], first_of_each(of)) / lengths, backprop
 
 
-def of_each(what: numpy.ufunc, rows: numpy.ndarray, owner: numpy.ndarray) -> numpy.ndarray:
-    """The sum or maximum of the rows of each owner, `(n_owners, ...)`; everybody has one. owner (numpy.ndarray): Of each row."""
-    order = numpy.argsort(owner, kind="stable")
-    starts = numpy.flatnonzero(numpy.diff(owner[order], prepend=-1))
-    return numpy.asarray(what.reduceat(rows[order], starts))
+def first_of_each(owner: numpy.ndarray) -> numpy.ndarray:
+    """RETURNS (numpy.ndarray): Where the rows of each owner begin, `(n_owners,)`. owner (numpy.ndarray): Of each row, sorted; everybody has one."""
+    return numpy.flatnonzero(numpy.diff(owner, prepend=-1))
 
 
 def _spread(d_text: numpy.ndarray, vectors: numpy.ndarray) -> numpy.ndarray:
@@ -203,6 +204,4 @@ def gelu(x: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
     )
     fall = numpy.exp(-z * z)
     below = 0.5 * (1 + numpy.sign(x) * (1 - t * series * fall))
-    return (x * below).astype(x.dtype), (below + x * fall / math.sqrt(2 * math.pi)).astype(
-        x.dtype
-    )
+    return (x * below).astype(x.dtype), (below + x * fall / math.sqrt(2 * math.pi)).astype(x.dtype)

@@ -102,8 +102,8 @@ def _namesakes(
 ) -> list[list[int]]:
     """Part an author or a character from somebody private who has the same name: "Reed (2019)" in an essay by Tobias Reed.
 
-    own (Mapping[int, numpy.ndarray]): Log-probabilities of each mention, where there are several. Both must be very clear by themselves; who is on the class list is clear, and
-        a name of theirs that the list itself left need only be somebody's who stays.
+    own (Mapping[int, numpy.ndarray]): Log-probabilities of each mention, where there are several. Both must be very clear by themselves; who is on
+        the class list is clear, and a name of theirs that the list itself left need only be somebody's who stays.
     """
     if len(group) == 1:
         return [group]

@@ -26,6 +26,7 @@ from ..names import expression
 from ..names.letters import per_batch
 from ..names.normalize import is_invisible, is_ornament, normalize_token
 from ..names.obfuscated import Obfuscated, find_obfuscated, read_leet
+from ..names.wordlists import story_pattern
 from ..spans import Candidate
 
 __all__ = ["ContextSettings"]
@@ -221,6 +222,10 @@ class DocView:
 
     def said_from(self, n: int) -> int:
         return self.turns.get(n, self.lines[n][0])
+
+    @cached_property
+    def tells_a_story(self) -> bool:
+        return story_pattern().search(self.text.lower()) is not None
 
     @cached_property
     def obfuscated(self) -> list[Obfuscated]:

@@ -159,7 +159,7 @@ class PiiRuler(OnePerDoc, Saved, SpanRuler):
         self, page: Page, proposals: Sequence[Candidate], verdicts: Sequence[Verdict]
     ) -> list[Candidate]:
         """What the expressions find, validated, as candidates."""
-        text = page.view.text
+        text, lower = page.view.text, page.view.text.lower()
         names = tuple(page.chars(c.start, c.end) for c in proposals if is_name(c.label))
         context = Context(regions=tuple(self.cfg["phone_regions"]), names=names)
         blocked = Intervals(
@@ -175,7 +175,7 @@ class PiiRuler(OnePerDoc, Saved, SpanRuler):
                     v.hit.start, v.hit.end, URL_PERSONAL, v.score, v.source, v.reason
                 )
         for rule in self.rules.regexes:
-            for hit in rule.hits(text, context) if rule.validate != "url" else ():
+            for hit in rule.hits(text, context, lower) if rule.validate != "url" else ():
                 if rule.label == EMAIL or not blocked.cover(hit.start, hit.end):
                     found += page.found(
                         hit.start, hit.end, rule.label, hit.score, rule.id, rule.reason

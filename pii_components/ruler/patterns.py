@@ -34,7 +34,8 @@ PATTERN_FILES = ("email", "phone", "id_num", "username", "url", "place", "machin
 
 
 class RegexRule(NamedTuple):
-    """A regular expression with a validator. `cue`: a word in the match says what the value is. `only_if`: must be found in the text first."""
+    """A regular expression with a validator. `cue`: a word in the match says what the value is. `only_if`: must be found first, `in_lower`: in the
+    text in small letters, where `re` is several times as fast as with "(?i)"."""
 
     id: str
     label: str
@@ -44,10 +45,13 @@ class RegexRule(NamedTuple):
     reason: str = ""
     cue: bool = False
     only_if: re.Pattern[str] | None = None
+    in_lower: bool = False
 
-    def hits(self, text: str, context: Context) -> Iterator[Hit]:
-        """YIELDS (Hit): What the expression finds in the normalised text (its group "pii", else the whole match) and the validator accepts."""
-        if self.only_if is not None and not self.only_if.search(text):
+    def hits(self, text: str, context: Context, lower: str = "") -> Iterator[Hit]:
+        """YIELDS (Hit): What the expression finds in the normalised text (its group "pii", else the whole match) and the validator accepts.
+        lower (str): The text in small letters, if somebody has it."""
+        seen = (lower or text.lower()) if self.in_lower else text
+        if self.only_if is not None and not self.only_if.search(seen):
             return
         validate, group = VALIDATORS[self.validate], "pii" if "pii" in self.find.groupindex else 0
         for match in self.find.finditer(text):
@@ -170,7 +174,9 @@ def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
         if kind == "regex":
             validate = entry.get("validate", "accept")
             _check(validate in VALIDATORS, entry, "validate", ", ".join(VALIDATORS))
-            only_if = _compile(entry, "only_if") if entry.get("only_if") else None
+            first = str(entry.get("only_if") or "")
+            in_lower = first.startswith("(?i)") and first[4:] == first[4:].lower()
+            only_if = _compile({**entry, "only_if": first[4 * in_lower :]}, "only_if")
             found = (
                 entry["label"],
                 _compile(entry, "regex"),
@@ -178,7 +184,15 @@ def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
                 _score(entry),
                 reason or f"pattern {name}",
             )
-            regexes.append(RegexRule(name, *found, bool(entry.get("cue", False)), only_if))
+            regexes.append(
+                RegexRule(
+                    name,
+                    *found,
+                    bool(entry.get("cue", False)),
+                    only_if if first else None,
+                    in_lower,
+                )
+            )
         elif kind == "host":
             path = _compile(entry, "path") if entry.get("path") else None
             personal = _one_of(entry, "personal", PERSONAL)
