@@ -35,13 +35,21 @@ def test_numbers_are_those_of_the_essays_and_of_one_text():
     stage = {"seconds": 2.0, "cpu_seconds": 4.0, "megabytes": 7.0}
     answer = {
         "numbers": {"load_seconds": 3.0},
-        "stages": {"essays": stage, "words 10": stage, "words 100": stage},
+        "stages": {
+            "essays": stage,
+            "essays 1": {**stage, "seconds": 0.5},
+            "words 10": stage,
+            "words 100": stage,
+        },
     }
-    words = {"essays": (2, 200), "words 10": (10, 100), "words 100": (1, 100)}
+    words = {"essays": (2, 200), "essays 1": (1, 90), "words 10": (10, 100), "words 100": (1, 100)}
     data = {name: {"texts": n, "words": total} for name, (n, total) in words.items()}
     found = numbers(answer, data)
     assert (found["words_per_second"], found["words_per_cpu_second"]) == (100, 50)
     assert found["exponent_words_seconds"] == pytest.approx(1)  # ten times the words and the time
+    assert found["exponent_essays_seconds"] == pytest.approx(
+        2
+    )  # twice the essays, four times the time
 
 
 def test_a_fresh_process_is_not_charged_for_its_parent(blank):
@@ -69,7 +77,9 @@ def test_a_process_that_fails_is_a_coded_error(monkeypatch, last, reason):
 def test_the_command_measures_in_turns_and_shows_what_it_saved(command, monkeypatch, tmp_path):
     order = []
 
-    def process(spec, stages):
+    def process(spec, stages, what="--probe"):
+        if what == "--run":
+            return {"start": 1.0, "pii_ner": 3.0}
         order.append(spec)
         times = {"seconds": 0.5 * len(order), "cpu_seconds": 0.5, "megabytes": 90.0}
         found = {"load_seconds": 1.0, "megabytes_on_disk": 0.0}
@@ -77,15 +87,39 @@ def test_the_command_measures_in_turns_and_shows_what_it_saved(command, monkeypa
 
     monkeypatch.setattr(speed, "fresh_process", process)
     monkeypatch.setattr(speed, "authored", lambda assets: TEXTS)
-    options = ["--systems", "a,b", "--turns", 2]
+    monkeypatch.setattr(speed, "FEWER", (1,))
+    options = ["--systems", "2@a,b", "--turns", 2]
     done = command(speed.main, *options, "--out", tmp_path / "speed.json")
     assert done.exit_code == 0, done.output
-    assert order == ["a", "b"] * 2
+    assert order == ["2@a", "b"] * 2
     text = (tmp_path / "speed.json").read_text("utf8")
     report = json.loads(text)
     assert "one two" not in text and report["beside"] == "b" and report["essays"] == 2
-    ratio = report["ratios"]["a"]
+    ratio = report["ratios"]["2@a"]
     assert ratio["words_per_second_range"] == [1.333, 2]  # by turn: 2 / 1 and 4 / 3
     assert "megabytes_on_disk" not in ratio  # nothing to divide by
+    assert "| pii_ner | 3.00 | 75% |" in table(report)
     again = command(speed.main, "--saved", tmp_path / "speed.json")
     assert again.output.strip() == "\n".join(table(report)) == done.output.strip()
+
+
+def test_threads_are_those_of_the_process(monkeypatch):
+    seen = []
+
+    def run(command, **kwargs):
+        seen.append((json.loads(kwargs["input"])[0], kwargs["env"]["OMP_NUM_THREADS"]))
+        return subprocess.CompletedProcess([], 0, "{}", "")
+
+    monkeypatch.setattr(speed.subprocess, "run", run)
+    for spec in ("2@a:/b", "a:/b"):
+        fresh_process(spec, {})
+    assert seen == [("a:/b", "2"), ("a:/b", "1")]
+
+
+def test_a_run_is_taken_apart():
+    """In a process of its own: the pipeline is loaded and watched there."""
+    found = fresh_process("en_pii_edu", {"essays": ["My name is Ana Lopez."] * 3}, "--run")
+    first, *names, last = found
+    assert (first, last) == (speed.START, speed.FILES)
+    assert {"tokenizer", "transformer", "pii_context", "hips_surrogate"} <= {*names}
+    assert all(seconds > 0 for seconds in found.values())
