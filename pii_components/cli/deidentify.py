@@ -261,7 +261,7 @@ class Job:
             workers = workers or (workers_at_hand() if settings.device == CPU else 1)
             if workers == 1 or settings.llm or engine.debug or lends:
                 return engine
-            names = ("roster", "operating_point", "device")
+            names = ("roster", "operating_point", "device", "code")
             here = {name: getattr(settings, name) for name in names}
         spreading = spread(
             engine,

@@ -171,12 +171,14 @@ def _layout_wordpiece_forward(
                     LINE_PIECE if lines == 1 else BLANK_LINE_PIECE if lines else GAP_PIECE
                 )
             ]
-        clean = normalize_token(text[:READ])
+        plain = text.isascii() and text.isalpha()  # most are; all else changes nothing of them
+        clean = text[:READ] if plain else normalize_token(text[:READ])
         if not clean:
             return [UNSEEN]
         clean = clean.lower() if lowercase else clean
-        clean = strip_marks(clean) if strip_accents else clean
-        ids = [unk if i == -1 else i for part in split_punctuation(clean) for i in match(part)]
+        clean = strip_marks(clean) if strip_accents and not plain else clean
+        parts = [clean] if plain else split_punctuation(clean)
+        ids = [unk if i == -1 else i for part in parts for i in match(part)]
         return ids or [unk]
 
     first, last = (

@@ -7,6 +7,7 @@ A document lives no longer than its batch (`nlp.memory_zone`). A record on which
 its original is never what comes out.
 """
 
+import gc
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -454,10 +455,10 @@ def load_code(path: str) -> None:
 
 def load_pipeline(model: str | Path, *, debug: bool = False, **options: Any) -> "Language":
     """RETURNS (Language): With these options of `spacy.load`. RAISES (PiiError): E516, E517; what its components raise."""
-    import spacy
-
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _uncollected():
+            import spacy
+
             warnings.simplefilter("ignore")
             return spacy.load(model, **options)
     except Exception as err:
@@ -465,6 +466,20 @@ def load_pipeline(model: str | Path, *, debug: bool = False, **options: Any) -> 
             raise
         template = Errors.E516 if "[E050]" in str(err) else Errors.E517
         raise PiiError(template, model=model, reason=type(err).__name__) from err
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """What is loaded stays until the process ends, or loads again: Python's collector need not walk through it again and again."""
+    collects = gc.isenabled()
+    gc.unfreeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if collects:
+            gc.enable()
 
 
 def require_gpu() -> None:

@@ -28,7 +28,7 @@ from ..profiles import Profile
 from ..surrogates.keys import KEY_ENV, load_key
 from . import CPU, LOCAL, RAY, SPARK
 from .columns import THREAD, Ids
-from .engine import Engine, Result, load_engine, read_roster, use_roster
+from .engine import Engine, Result, load_code, load_engine, read_roster, use_roster
 from .run import batches, token_under
 from .sweep import Surnames
 
@@ -63,7 +63,7 @@ class WorkerConfig:
     versions (str): Of pipeline and package; a worker that has others refuses.
     learnt (frozenset[bytes]): Digests of what the first of two passes has found.
     roster (str): Path of a class list, which each process reads; on this machine only, as are
-        operating_point, device, decisions, decisions_key and threads: those of `load_engine` and `Engine`.
+        operating_point, device, code, decisions, decisions_key and threads: those of `load_engine` and `Engine`.
     """
 
     model: str
@@ -74,6 +74,7 @@ class WorkerConfig:
     operating_point: str = ""
     roster: str = ""
     device: str = CPU
+    code: str = ""
     decisions: Any = field(default=None, repr=False, hash=False)
     decisions_key: bytes = field(default=b"", repr=False)
     threads: "Threads | None" = field(default=None, repr=False)
@@ -96,6 +97,7 @@ def engine_of(config: WorkerConfig) -> Engine:
 @lru_cache(maxsize=1)
 def _loaded(config: WorkerConfig) -> Engine:
     """RETURNS (Engine): The pipeline of a worker, loaded once in its process."""
+    load_code(config.code)  # the profile may have labels of its own
     profile = Profile.from_dict(json.loads(config.profile))
     engine = load_engine(
         config.model,

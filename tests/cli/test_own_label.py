@@ -6,6 +6,7 @@ import re
 import pytest
 import spacy
 
+from pii_components.release import scale
 from pii_components.release.review import Review
 from pii_components.release.review_page import _page
 from pii_components.surrogates.values import surrogates
@@ -77,6 +78,19 @@ def test_code_is_asked_for_and_used(mine, pii_edu):
     place = TEXT.index("Ina Sorel")
     assert review.decide([(1, place, place + 9)], "relabel", "CLUB")
     review.close()
+
+
+def test_processes_of_a_long_input_read_the_code_too(mine, pii_edu, monkeypatch):
+    monkeypatch.setattr(scale, "LEAST", 0)
+    rows = [json.dumps({"id": str(n), "text": f"{n}: {TEXT}"}) + "\n" for n in range(9)]
+    put(mine / "in.jsonl", "".join(rows))
+    made = []
+    for n in (1, 2):
+        line = f"deidentify in.jsonl --out {n}.jsonl --config workers={n}"
+        run = pii_edu(f"{line} --config batch_size=2 {' '.join(USED)}", model="mine")
+        assert run.exit_code == 0, run.output
+        made.append((mine / f"{n}.jsonl").read_bytes())
+    assert made[0] == made[1] and made[0].count(b"I took ART ") == 9
 
 
 def test_what_cannot_be_done_is_left_out_and_told(mine, pii_edu):
