@@ -10,6 +10,8 @@ names until shown otherwise.
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from functools import cache
 from typing import NamedTuple
 
 from .letters import has_letter, is_letter, norm, per_batch
@@ -36,6 +38,7 @@ _LEADING_PARTICLES, _SECOND_PARTICLES = (
     frozenset({"la", "las", "los", "der", "den"}),
 )
 _POSSESSIVE = re.compile(r"['’`´](?:s|S)?$")
+_PAIR = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,}")
 _SPACED = re.compile(r"\w(?:[ .]\w){3,}\.?")
 _PIECE = re.compile("L(?:L|'(?=L))*")  # of a text as letters and apostrophes
 _LAST_WORD = re.compile(r"(?<![^\W_])(?<!_)([^\W\d_]+)\.?\Z")
@@ -132,21 +135,17 @@ def read_tokens(tokens: Sequence[str]) -> Mention:
 
 @per_batch(2048)
 def _read(text: str, title: str) -> Mention:
-    from nameparser import parse
-
     possessive = _POSSESSIVE.search(text)
     end = possessive.start() if possessive and len(text) > 3 else len(text)
     pieces = _pieces(text[:end])
     # nameparser reads spaces and commas; a view of the same length gives it those for "_", line breaks, digits.
     view = "".join(ch if is_letter(ch) or ch in ".,-'’()\"" else " " for ch in text[:end])
-    # One word is what it is, whatever its role.
-    spans = (
-        ((t.span, t.role.value) for t in parse(view).tokens if t.span is not None)
-        if len(pieces) > 1
-        else ()
-    )
-    roles = {i: role for span, role in spans for i in range(span.start, span.end)}
     norms = [norm(text[start:stop]) for start, stop in pieces]
+    # One word is what it is, whatever its role; two that nameparser does not know are a given and a family name to it, slowly.
+    if len(pieces) < 2 or (_PAIR.fullmatch(text) and _lexicon().isdisjoint(norms)):
+        roles = {start: role for (start, _), role in zip(pieces, ("given", "family"), strict=False)}
+    else:
+        roles = _roles(view)
     words: list[Word] = []
     gender = TITLES.get(title, "")
     for i, (start, stop) in enumerate(pieces):
@@ -163,6 +162,24 @@ def _read(text: str, title: str) -> Mention:
         is_family = title and title not in _BEFORE_GIVEN
         words = [words[0]._replace(kind=FAMILY if is_family else LONE)]
     return Mention.of(text, words, gender)
+
+
+@cache
+def _lexicon() -> frozenset[str]:
+    """RETURNS (frozenset[str]): All words that nameparser knows: titles, particles, suffixes."""
+    from nameparser import Lexicon
+
+    lexicon = Lexicon.default()
+    found = (getattr(lexicon, field.name) for field in fields(lexicon))
+    return frozenset[str]().union(*(words for words in found if isinstance(words, frozenset)))
+
+
+def _roles(text: str) -> dict[int, str]:
+    """RETURNS (dict[int, str]): Character -> what nameparser calls the word that it is in."""
+    from nameparser import parse
+
+    spans = ((t.span, t.role.value) for t in parse(text).tokens if t.span is not None)
+    return {i: role for span, role in spans for i in range(span.start, span.end)}
 
 
 def _title_before(before: str) -> str:

@@ -3,10 +3,15 @@
 Tables of names with "/" between them are in data/regression_cases/names.json.
 """
 
+import random
+import re
+
 import pytest
 
 from pii_components.names import link as linking
+from pii_components.names import parse as parsing
 from pii_components.names.parse import read_mention, read_tokens
+from pii_components.names.table import name_table
 
 from ..tiny import cases
 
@@ -22,6 +27,20 @@ def test_read_mention(text, words):
     mention = read_mention(text)
     assert [f"{w.kind}:{w.norm}" for w in mention.words] == words
     assert all(text[w.start : w.end] == w.text for w in mention.words)
+
+
+def test_two_words_are_read_as_nameparser_reads_them(monkeypatch):
+    """Most pairs are not given to it. Of those that may be: 500 of the table, and words that it knows."""
+    rng = random.Random(5)
+    given, surnames = name_table()._given.names, name_table()._surnames.names
+    known = sorted(word for word in parsing._lexicon() if word.isascii())
+    firsts = [*rng.sample(given, 400), *rng.sample(known, 100)]
+    lasts = [*rng.sample(surnames, 400), *rng.sample(known, 100)]
+    pairs = [f"{a} {b}".title() for a, b in zip(firsts, rng.sample(lasts, len(lasts)), strict=True)]
+    quick = [read_mention(pair) for pair in pairs]
+    parsing._read.cache_clear()
+    monkeypatch.setattr(parsing, "_PAIR", re.compile(r"(?!)"))
+    assert quick == [read_mention(pair) for pair in pairs]
 
 
 def test_title_before_the_span():
