@@ -115,7 +115,7 @@ def test_names_take_linear_time(rules, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_shipped_pipeline_takes_about_as_long_as_for_prose(shipped, kind):
     prose, other = (seconds(shipped, KINDS[name](40_000)) for name in ("prose", kind))
-    assert other < 4 * prose
+    assert other < 5 * prose
 
 
 @pytest.fixture(scope="module")

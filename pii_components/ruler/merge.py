@@ -11,7 +11,8 @@ address or a number that stands inside them: those are cut out, and what is left
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from spacy.tokens import Doc
@@ -43,6 +44,10 @@ from .validators import (
     is_years,
     not_a_phone,
 )
+
+Span = tuple[int, int]
+_LEAST = 5  # characters of a value that is looked for elsewhere
+_EDGE, _LETTER = re.compile(r"(?<![^\W_])(?=\S)"), re.compile(r"[^\W_]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,7 +389,7 @@ def _resolve_cued(found: Sequence[Candidate], cued: frozenset[str]) -> list[Cand
 def repeated(
     page: Page, found: Sequence[Candidate], *, blocked: Intervals | None = None
 ) -> list[Candidate]:
-    """RETURNS (list[Candidate]): The same values elsewhere in the document, of 5 characters or more.
+    """RETURNS (list[Candidate]): The same values elsewhere in the document.
 
     blocked (Intervals | None): Characters of the normalised text where nothing is looked for."""
     more: list[Candidate] = []
@@ -393,18 +398,28 @@ def repeated(
     mails = [(value.partition("@")[0], c) for (value, label), c in values.items() if label == EMAIL]
     # The first part of an address is a user name, where it stands alone.
     values |= {(local, USERNAME): c for local, c in mails if not words().is_common(local)}
-    for (value, label), first in values.items():
-        if len(value) < 5 or page.view.text.count(value) < 2:
-            continue
-        for match in re.finditer(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])", page.view.text):
-            if blocked is not None and blocked.cover(*match.span()):
+    for (_, label), first, places in _places(page.view.text, values):
+        for start, end in places:
+            if blocked is not None and blocked.cover(start, end):
                 continue
-            again = page.found(
-                *match.span(),
-                label,
-                first.score,
-                PROPAGATION,
-                f"same value as elsewhere: {first.reason}",
-            )
+            reason = f"same value as elsewhere: {first.reason}"
+            again = page.found(start, end, label, first.score, PROPAGATION, reason)
             more += [c for c in again if taken.isdisjoint(range(c.start, c.end))]
     return more
+
+
+def _places(
+    text: str, values: Mapping[tuple[str, str], Candidate]
+) -> Iterator[tuple[tuple[str, str], Candidate, list[Span]]]:
+    """YIELDS (tuple): Each value of `_LEAST` characters or more, with where it stands: the text is read once for all of them."""
+    known = {value for value, _ in values if len(value) >= _LEAST}
+    lengths, found = {*map(len, known)}, defaultdict[str, list[Span]](list)
+    for match in _EDGE.finditer(text) if known else ():
+        start = match.start()
+        for end in (start + length for length in lengths):
+            value = text[start:end]
+            if value in known and not _LETTER.match(text, end):
+                places = found[value]
+                if not places or start >= places[-1][1]:
+                    places.append((start, end))
+    yield from ((key, c, found[key[0]]) for key, c in values.items() if key[0] in found)
