@@ -416,7 +416,7 @@ def _places(
     lengths, found = {*map(len, known)}, defaultdict[str, list[Span]](list)
     for match in _EDGE.finditer(text) if known else ():
         start = match.start()
-        for end in (start + length for length in lengths):
+        for end in (start + length for length in lengths if start + length <= len(text)):
             value = text[start:end]
             if value in known and not _LETTER.match(text, end):
                 places = found[value]
