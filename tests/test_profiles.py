@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from pii_components.errors import PiiError
 from pii_components.labels import DETAIL_LABELS, DIRECT_LABELS, LABELS
 from pii_components.profiles import (
-    ACTIONS,
     Profile,
     generic,
     legacy_sha256,
@@ -59,20 +58,6 @@ def test_what_each_profile_does():
     assert head == ["label", *(profile.name for profile in profiles)]
     assert rows == [[label, *(profile.action(label) for profile in profiles)] for label in LABELS]
     assert not any(profile.by_role for profile in profiles)  # a detail's owner changes nothing
-
-
-def test_what_there_is():
-    assert ACTIONS == (
-        "keep",
-        "surrogate",
-        "tag",
-        "redact",
-        "mask",
-        "pseudonym",
-        "generic",
-        "remove",
-        "legacy_sha256",
-    )
 
 
 @pytest.mark.parametrize("name", shipped_profiles())

@@ -75,17 +75,6 @@ def test_no_cell_of_a_release_is_a_formula_and_the_original_comes_back(folder, p
     assert cells_of(folder / "back.csv") == cells_of(folder / "in.csv")
 
 
-def test_a_folder_comes_back(folder, pii_edu):
-    names = ("a.txt", "week 1/b.txt")
-    for name in names:
-        put(folder / "in" / name, ESSAY + name)
-    assert pii_edu("deidentify in --out clean --vault v").exit_code == 0
-    (folder / "clean/report.json").unlink()
-    assert pii_edu("reidentify clean --vault v --out back").exit_code == 0
-    for name in names:
-        assert (folder / "back" / name).read_bytes() == (folder / "in" / name).read_bytes()
-
-
 def test_tokens_and_labels_of_kaggle_come_back(folder, pii_edu):
     put(folder / "train.json", kaggle())
     run = pii_edu("deidentify train.json --out clean.json --vault v --config labels_out=gold.spacy")
@@ -206,18 +195,6 @@ def test_a_vault_needs_a_key_that_stays(folder, pii_edu, monkeypatch):
     run = pii_edu("deidentify a.txt --out b.txt --vault v")
     assert run.exit_code == 2 and "[E464]" in run.output
     assert [path.name for path in folder.iterdir()] == ["a.txt"]
-
-
-def test_the_same_vault_for_two_corpora(folder, pii_edu):
-    for name in "aba":  # the same texts once more are the same records
-        put(folder / f"{name}.csv", table(2).replace("Number", name))
-        line = f"deidentify {name}.csv --out {name}2.csv --vault v --overwrite"
-        assert pii_edu(line).exit_code == 0
-    with Vault.open(folder / "v", VAULT_KEY) as vault:
-        assert vault.documents == 4
-    for name in "ab":
-        assert pii_edu(f"reidentify {name}2.csv --vault v --out {name}3.csv").exit_code == 0
-        assert (folder / f"{name}3.csv").read_bytes() == (folder / f"{name}.csv").read_bytes()
 
 
 def test_labels_in_every_form(folder, pii_edu):

@@ -12,7 +12,6 @@ from pii_components.corpus.clean import (
     connected,
     content_words,
     duplicates_of,
-    stop_words,
 )
 
 pytest.importorskip("scipy")
@@ -137,8 +136,3 @@ def test_curve_ends_at_one_and_never_falls():
     curve = find_duplicates([BASE, BASE, essay(2), essay(3), ""]).curve(10)
     shares = [share for _, share in curve]
     assert shares == sorted(shares) and shares[-1] == 1.0 and shares[-2] == 0.6
-
-
-def test_stop_words_are_folded_already():
-    assert {"the", "don't", "wouldn't", "they're", "herself"} <= stop_words()
-    assert all(word.isascii() and word == word.lower() for word in stop_words())

@@ -245,14 +245,6 @@ def test_paragraphs_and_cells_are_lines():
     assert isinstance(record, Record) and record.text == "By\nName\nIna"
 
 
-def test_a_document_becomes_a_text(tmp_path):
-    (tmp_path / "essay.docx").write_bytes(plain_docx("I am Ina Sorel.", "", "A map helps."))
-    (item,) = open_source(tmp_path / "essay.docx")
-    assert (item.id, item.text) == ("essay", "I am Ina Sorel.\n\nA map helps.")
-    (item,) = open_source(tmp_path)
-    assert item.id == "essay.docx.txt"
-
-
 def replaced(old: str, new: str) -> Callable[[str], tuple]:
     """What makes another text, and says how the first leads there."""
 

@@ -226,29 +226,6 @@ def test_record_that_a_form_cannot_hold_is_skipped(tmp_path, form, essays, codes
     assert err.value.code == codes[0]
 
 
-@pytest.mark.parametrize(
-    "ident",
-    ["7", "007", "../x", "ü é", "1" * 40, "C:\\x", "a\tb"],
-)
-@pytest.mark.parametrize("form", WRITTEN)
-def test_ids_come_back(tmp_path, form, ident):
-    write_corpus([LabelledText(ident, TEXT, (INA,))], tmp_path / "out", form)
-    assert [essay.id for essay in read_corpus(tmp_path / "out", form)] == [ident]
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-@pytest.mark.parametrize("form", WRITTEN)
-def test_other_fields_come_back(tmp_path, form):
-    essay = LabelledText(
-        "7",
-        TEXT,
-        (INA,),
-        meta={"author": "a1", "grade": 3.5, "é": [1, None, {"x": "\n"}], "n": 10**30},
-    )
-    write_corpus([essay], tmp_path / "out", form)
-    assert list(read_corpus(tmp_path / "out", form)) == [essay]
-
-
 @pytest.mark.parametrize("form", ["kaggle", "kaggle-jsonl", "spacy"])
 def test_edge_inside_a_token_is_masked(tmp_path, form):
     essay = LabelledText(
@@ -324,25 +301,6 @@ def test_huge_text_goes_through_every_form(tmp_path):
     for form in ("jsonl", "csv", "kaggle", "spacy"):
         write_corpus([essay], tmp_path / form, form)
         assert list(read_corpus(tmp_path / form, form)) == [essay]
-
-
-@pytest.mark.parametrize(
-    ("source", "out", "code"),
-    [
-        ("a.jsonl", "a.jsonl", "E472"),
-        ("a.jsonl", "there.json", "E510"),
-        ("a.jsonl", "busy.json", "E510"),
-    ],
-)
-def test_places_that_are_refused(tmp_path, source, out, code):
-    write_corpus([ESSAY], tmp_path / "a.jsonl")
-    (tmp_path / "there.json").write_text("x")
-    (tmp_path / "busy.json.partial").write_text("x")
-    with pytest.raises(PiiError, match=code):
-        convert(tmp_path / source, tmp_path / out)
-    assert (tmp_path / "there.json").read_text() == "x"
-    if code == "E510":
-        assert convert(tmp_path / source, tmp_path / out, overwrite=True).documents == 1
 
 
 def test_conversion_without_one_usable_record_writes_nothing(tmp_path):

@@ -130,23 +130,6 @@ def test_bad_record_is_skipped_and_the_others_are_read(tmp_path, name, content, 
         assert not isinstance(item, Skip) or "bra" not in str(item.error)
 
 
-def test_folder_skips_files_that_are_empty_or_broken(tmp_path):
-    put(tmp_path / "in/a.txt", "fine")
-    put(tmp_path / "in/b.txt", "")
-    put(tmp_path / "in/c/d.txt", b"ze\xffbra")
-    put(tmp_path / "in/c/e.TXT", "fine")
-    put(tmp_path / "in/c/f.doc", "no text")
-    put(tmp_path / "in/report.json", "{}")
-    items = list(open_source(tmp_path / "in"))
-    assert [(item.number, getattr(item, "code", "")) for item in items] == [
-        (1, ""),
-        (2, "E530"),
-        (3, "E520"),
-        (4, ""),
-        (5, "E551"),
-    ]
-
-
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("wanted", ["", "text"])
 def test_delimiter_is_found(tmp_path, delimiter, wanted):

@@ -351,13 +351,6 @@ def test_operating_point_of_the_document_reaches_both(nlp):
     assert [r.recognition_metadata["pii_probability"] for r in results] == [0.9375, 0.625]
 
 
-def test_label_of_the_users_own_is_an_entity(nlp):
-    nlp.add_pipe("span_ruler", config={"spans_key": "pii"}).add_patterns(
-        [{"label": "PET", "pattern": "Rex"}]
-    )
-    assert found(StudentPiiRecognizer(pipeline=nlp).analyze("Rex"), "Rex") == [("PET", "Rex")]
-
-
 @pytest.mark.parametrize(
     ("options", "expected"),
     [*OPTIONS, ({"score_thresholds": {"PERSON": 0.7}}, TWO[:1]), ({"direct_only": True}, TWO)],

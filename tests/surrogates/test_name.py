@@ -105,12 +105,6 @@ def test_no_surrogate_is_none():
     )
 
 
-def test_no_surrogate_is_forbidden():
-    first = replace_all(["Maria Lopez"])[0]
-    second = replace_all(["Maria Lopez"], forbidden=frozenset(norm(w) for w in first.split()))[0]
-    assert not set(first.split()) & set(second.split())
-
-
 names = st.builds("{} {}".format, st.sampled_from(GIVEN), st.sampled_from(SURNAMES))
 
 

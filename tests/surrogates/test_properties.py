@@ -93,18 +93,6 @@ def test_property_03_forms_stay_linked():
     assert nick.lower() in {given_name.lower(), *nicknames_of(given_name)}
 
 
-def test_property_04_addresses_follow_names():
-    name, email, user, url, page = parts(
-        "Maria Lopez; EMAIL|maria.lopez99@x.edu; USERNAME|@mlopez; "
-        "URL_PERSONAL|https://github.com/lopez-maria; URL_PERSONAL|http://www.marialopez.com/"
-    )
-    given_name, surname = name.lower().split()
-    assert re.fullmatch(rf"{given_name}\.{surname}\d\d@example\.edu", email) and "99" not in email
-    assert user == f"@{given_name[0]}{surname}"
-    assert url == f"https://github.com/{surname}-{given_name}"
-    assert given_name + surname in page
-
-
 @pytest.mark.parametrize(
     ("name", "gender", "region", "note"),
     [

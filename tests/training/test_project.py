@@ -132,22 +132,6 @@ def test_train_packages_and_looks_count(project):
         assert len(looks.read_text("utf8").splitlines() if looks.exists() else []) == n
 
 
-def test_workflows_that_pages_name_exist():
-    names = set()
-    for path in (ROOT / "project.yml", *ROOT.glob("pii_components/resources/*/project.yml")):
-        project = yaml.safe_load(path.read_text("utf8"))
-        names |= {command["name"] for command in project["commands"]} | {*project["workflows"]}
-    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*/*.md"), ROOT / "pii_components/errors.py"]
-    pages += [*ROOT.glob("configs/*.cfg"), *ROOT.glob("assets/*.md")]
-    named = {
-        (path.name, name)
-        for path in pages
-        if path.name != "CHANGELOG.md"
-        for name in re.findall(r"weasel run ([\w-]+)", path.read_text("utf8"))
-    }
-    assert len(named) > 20 and {name for _, name in named} <= names, named
-
-
 def test_the_end_of_training_is_scored():
     settings = yaml.safe_load((ROOT / "project.yml").read_text("utf8"))["vars"]
     assert settings["max_steps"] % settings["eval_frequency"] == 0
