@@ -49,10 +49,10 @@ def programs(page):
 
 
 def with_code():
-    """Pages with Python that runs; those that load the pipeline are slow. tests/presidio has its own."""
+    """Pages with Python that runs; those that load the pipeline are slow."""
     for page in PAGES[2:]:
         code = "".join(code for code, _ in programs(page))
-        if not code or page.stem.startswith(("presidio", "add-")):
+        if not code or page.stem.startswith("add-"):
             continue
         marks = [pytest.mark.slow] if "spacy.load" in code else []
         yield pytest.param(page, id=name_of(page), marks=marks)
@@ -84,6 +84,8 @@ def run_programs(page, folder, **environment):
 @pytest.mark.parametrize("page", list(with_code()))
 def test_python_prints_what_the_page_says(page, tmp_path):
     write_files(page, tmp_path)
+    (tmp_path / "secret.key").touch(mode=0o600)
+    (tmp_path / "secret.key").write_bytes(b"0123456789abcdef0123456789abcdef")
     if page.stem == "reidentify":
         make_vault(tmp_path)
     for printed, told in run_programs(page, tmp_path, PYTHONPATH=str(ROOT)):
@@ -95,8 +97,6 @@ def make_vault(folder):
     from pii_components.vault.keys import VaultKey
     from pii_components.vault.vault import Vault
 
-    (folder / "secret.key").touch(mode=0o600)
-    (folder / "secret.key").write_bytes(b"0123456789abcdef0123456789abcdef")
     Vault.create(folder / "essays.vault", VaultKey.from_file(folder / "secret.key")).close()
 
 

@@ -4,6 +4,7 @@ import copy
 import importlib
 import json
 import logging
+import re
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -30,6 +31,7 @@ from typer.testing import CliRunner
 import pii_components.presidio as package
 from pii_components import __version__
 from pii_components.cli.app import app
+from pii_components.context.view import ContextSettings
 from pii_components.errors import PiiError
 from pii_components.labels import PRESIDIO_ENTITIES
 from pii_components.presidio import PiiEduAnonymizer, build_analyzer
@@ -255,6 +257,7 @@ def test_as_a_dict_and_back(nlp, tmp_path):
         assert found(again.analyze(TEXT), TEXT) == found(recognizer.analyze(TEXT), TEXT)
 
 
+DOC = Path(__file__).parents[2] / "docs/how-to/presidio.md"
 SHIPPED = Path(en_pii_edu.__file__).parent / f"en_pii_edu-{__version__}"
 
 
@@ -339,6 +342,22 @@ def test_score_is_half_where_protection_begins():
         ("NAME_STUDENT", 1.0, 1.0, 0.5),
     ):
         assert score_of(label, probability, protect_at) == pytest.approx(score, abs=0.001)
+
+
+def test_the_page_tells_thresholds_of_names_that_are_hidden():
+    settings, page = ContextSettings(), DOC.read_text("utf8")
+    points = (settings.protect, settings.protect_recall, settings.protect_precision)
+    told = re.search(
+        r"names are hidden \((\S+); (\S+) for .+?recall`, (\S+)\nfor `precision`\)", page
+    )
+    assert tuple(map(float, told.groups())) == points
+    head, row = (
+        re.findall(r"\.\d+", line)
+        for line in page.split("\n")
+        if line.startswith(("| `score_th", "| names that"))
+    )
+    for least, private in zip(map(float, head), map(float, row), strict=True):
+        assert score_of("NAME_STUDENT", private, settings.protect) == pytest.approx(least, abs=0.01)
 
 
 def test_operating_point_of_the_document_reaches_both(nlp):
