@@ -19,7 +19,6 @@ from .tiny import cases
 
 SHIPPED = Path(__file__).parents[1] / "en_pii_edu" / f"en_pii_edu-{__version__}"
 REPORTS = Path(__file__).parent / "data/public_reports.jsonl"
-pytestmark = pytest.mark.skipif(not SHIPPED.is_dir(), reason="needs the packaged pipeline")
 
 
 @pytest.fixture(scope="module")

@@ -24,10 +24,6 @@ SAMPLE = ROOT / "assets/samples"
 KNOWN = Path(__file__).parent / "data/regression_cases/sample.json"
 SHIPPED = ROOT / "en_pii_edu" / f"en_pii_edu-{__version__}"
 KEY = "a key for tests, of no other use"
-pytestmark = pytest.mark.skipif(
-    not (SHIPPED.is_dir() and SAMPLE.is_dir()),
-    reason="needs the packaged pipeline and assets/samples",
-)
 
 
 @pytest.fixture(scope="module")

@@ -62,7 +62,6 @@ assert answer(Services(analyzer), "/recognizers", "en")[0] == 200
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 @pytest.mark.parametrize("use", USES)
 def test_no_file_and_no_socket(use, tmp_path):
-    pytest.importorskip("presidio_analyzer")
     home = tmp_path / "home"
     home.mkdir()
     inherited = {

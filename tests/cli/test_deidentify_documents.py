@@ -233,8 +233,9 @@ def test_map_of_a_table(folder, pii_edu):
 
 
 def test_a_parquet_file(folder, pii_edu):
-    pa = pytest.importorskip("pyarrow", reason="needs pyarrow, of the extra 'documents'")
-    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow as pa
+    from pyarrow import parquet
+
     table = pa.table({"id": [7], "text": [TEXT], "mail": ["ina.sorel@example.edu"]})
     parquet.write_table(table, folder / "in.parquet")
     assert "[E543]" in pii_edu("deidentify in.parquet --out o.parquet").stderr
@@ -280,7 +281,6 @@ def test_a_full_disk_stops_the_run_with_a_code(folder, pii_edu, monkeypatch):
 
 
 def test_columns_of_a_table_in_a_folder_say_what_their_cells_are(folder, pii_edu):
-    pytest.importorskip("cryptography")
     head = "IPAddress,LocationLatitude,student_id,points,Q1\n"
     rows = "10.44.7.20,42.7654,AB-20418837,9,We met at 12.30 and measured 42.7654 by hand\n" * 3
     put(folder / "course" / "survey.csv", head + rows)

@@ -12,7 +12,6 @@ from pii_components.release.engine import Engine
 from pii_components.release.run import SweepLog
 from tests.cli.conftest import KEY, put_texts
 
-pytest.importorskip("cryptography")
 # The small pipeline hides "Ina Sorel", "Jörn Übel", e-mails and numbers of eight digits.
 ESSAYS = [
     "I am Ina Sorel (20418837), ina.sorel@example.edu; Sorel and Übel.",

@@ -12,7 +12,6 @@ from pii_components.vault.keys import VaultKey
 from pii_components.vault.vault import Vault
 from tests.cli.conftest import ESSAY, KEY, put, put_texts, report, table, texts_of
 
-pytest.importorskip("cryptography")
 VAULT_KEY = VaultKey(KEY.encode())
 
 

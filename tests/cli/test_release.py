@@ -17,7 +17,6 @@ from pii_components.release.review_view import draw
 from pii_components.release.run import RunState, state_path
 from tests.cli.conftest import put, report, table
 
-pytest.importorskip("cryptography")
 CHOICES = {
     "input": "essays.csv",
     "run_file": "run.toml",
@@ -155,8 +154,6 @@ def test_the_whole_way_in_the_terminal(day):
 
 @pytest.fixture
 def client(day):
-    pytest.importorskip("fastapi", reason="the extra [presidio] is not installed")
-    pytest.importorskip("httpx", reason="httpx is not installed")
     from fastapi.testclient import TestClient
 
     from pii_components.release.day_page import create_app

@@ -10,8 +10,6 @@ from pii_components.release.review import Review
 from tests.cli.conftest import put
 from tests.cli.test_review import RUN, TEXTS, at, csv_of, values
 
-pytest.importorskip("cryptography")
-pytest.importorskip("fastapi", reason="the extra [presidio] is not installed")
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(

@@ -8,12 +8,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-pytest.importorskip("pypdfium2", reason="needs the extra 'corpus'")
-pytest.importorskip("pycld2", reason="needs the extra 'corpus'")
-pytest.importorskip("sklearn", reason="needs the extra 'corpus'")
-
-from pii_components.cli.app import app  # noqa: E402
-from pii_components.corpus.clean import (  # noqa: E402
+from pii_components.cli.app import app
+from pii_components.corpus.clean import (
     STEPS,
     CleaningOptions,
     character_counts,
@@ -22,9 +18,9 @@ from pii_components.corpus.clean import (  # noqa: E402
     choose_submissions,
     find_anomalies,
 )
-from pii_components.errors import PiiError  # noqa: E402
-from pii_components.files.record import Record  # noqa: E402
-from scripts.common import make_pdf  # noqa: E402
+from pii_components.errors import PiiError
+from pii_components.files.record import Record
+from scripts.common import make_pdf
 
 CASES = json.loads(
     (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")

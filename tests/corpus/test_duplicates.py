@@ -14,8 +14,6 @@ from pii_components.corpus.clean import (
     duplicates_of,
 )
 
-pytest.importorskip("scipy")
-
 WORDS = [
     a + b for a, b in product("bra cle dro fni gru hol".split(), "ban cot dim fek gul".split())
 ]

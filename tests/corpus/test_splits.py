@@ -143,7 +143,6 @@ def labelled(tmp_path) -> Path:
 
 
 def test_folds_of_a_labelled_corpus(labelled, tmp_path):
-    pytest.importorskip("scipy", reason="needs the extra 'corpus'")
     out = tmp_path / "folds.jsonl"
     result = run(labelled, out, "folds=4", "student_column=student")
     assert result.exit_code == 0, result.output

@@ -75,11 +75,6 @@ def service(monkeypatch):
 @pytest.fixture
 def connect(service):
     """Makes the baseline; waits are written down in `connect.slept`, not waited."""
-    pytest.importorskip("presidio_analyzer", reason="needs presidio-analyzer")
-    pytest.importorskip(
-        "azure.ai.textanalytics",
-        reason='needs azure-ai-textanalytics: pip install "en_pii_edu[presidio]"',
-    )
     from azure.core.pipeline.transport import RequestsTransport
 
     class Patient(RequestsTransport):
@@ -214,7 +209,6 @@ def test_texts_do_not_travel_in_clear(endpoint):
 
 
 def test_a_package_that_is_missing_is_a_coded_error(monkeypatch):
-    pytest.importorskip("presidio_analyzer", reason="needs presidio-analyzer")
     monkeypatch.setitem(sys.modules, "azure.ai.textanalytics", None)
     with pytest.raises(PiiError, match=r"\[E005\] azure-ai-textanalytics.*\[presidio\]"):
         azure_system("https://example.org", SECRET)

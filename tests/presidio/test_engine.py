@@ -3,9 +3,6 @@
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("presidio_analyzer")
-
 import spacy
 from presidio_analyzer import AnalyzerEngine, RecognizerRegistry
 from presidio_analyzer.nlp_engine import NerModelConfiguration, NlpEngineProvider

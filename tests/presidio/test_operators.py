@@ -3,9 +3,6 @@
 import re
 
 import pytest
-
-pytest.importorskip("presidio_analyzer")
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from presidio_anonymizer import (

@@ -11,11 +11,6 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
-
-import en_pii_edu
-
-pytest.importorskip("presidio_analyzer")
-
 import spacy
 import srsly
 from presidio_analyzer import (
@@ -28,6 +23,7 @@ from presidio_analyzer.recognizer_registry import RecognizerRegistryProvider
 from presidio_anonymizer import AnonymizerEngine, OperatorConfig
 from typer.testing import CliRunner
 
+import en_pii_edu
 import pii_components.presidio as package
 from pii_components import __version__
 from pii_components.cli.app import app
@@ -316,7 +312,6 @@ def recognizers(**options):
     }
 
 
-@pytest.mark.skipif(not SHIPPED.is_dir(), reason="no pipeline is packaged in en_pii_edu/")
 def test_one_file_is_enough_in_a_process_that_imports_nothing_of_ours(tmp_path):
     made = CliRunner().invoke(app, ["init", str(tmp_path / "analyzer.yaml")])
     assert made.exit_code == 0, made.output

@@ -6,12 +6,8 @@ import signal
 import sys
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("fastapi")
-pytest.importorskip("presidio_analyzer")
-
 import httpx
+import pytest
 import regex
 import spacy
 from presidio_analyzer import AnalyzerEngine, PatternRecognizer, RecognizerRegistry

@@ -7,9 +7,6 @@ import subprocess
 import sys
 
 import pytest
-
-pytest.importorskip("presidio_analyzer")
-
 import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st

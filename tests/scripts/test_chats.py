@@ -24,7 +24,6 @@ student: <FRIEND> and <FRIEND 2> say hi, <FRIEND 2 SURNAME> is at <SCHOOL>. writ
 CASES = json.loads(
     (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")
 )
-needs_assets = pytest.mark.skipif(not ASSETS.is_dir(), reason="assets are not in a wheel")
 
 
 def fill(text, gender="F", culture="Asia", seed=1, **options):
@@ -68,7 +67,6 @@ def test_forms_of_a_name_agree():
     assert full["STUDENT"] == full["STUDENT FULL NAME"]
 
 
-@needs_assets
 def test_authored_chats_give_sure_labels():
     for chat in read_chats(ASSETS, table=TABLE)[::8]:
         filled = fill_chat(chat, gender="M", culture="Europe", seed=3, table=TABLE)
@@ -113,7 +111,6 @@ def test_a_table_is_a_chat(tmp_path):
         read_chats(path, table=TABLE)
 
 
-@needs_assets
 def test_the_command_writes_a_labelled_corpus(command, tmp_path):
     out = tmp_path / "out.jsonl"
     done = command(chats.main, "--input", ASSETS, "--out", out, "--per-group", 1)

@@ -21,7 +21,6 @@ from scripts.classifier import PersonExample, ThingExample, fit
 from tests.context.marking import TEXTS, heads_saying, labelled, pipeline
 from tests.tiny import TOKENIZER
 
-pytest.importorskip("scipy")
 N = len(features())
 RNG = numpy.random.default_rng(7)
 STUDENT, CITED = CLASSES.index("STUDENT"), CLASSES.index("CITED")
@@ -195,7 +194,6 @@ def test_things_are_collected_with_their_gold():
 
 
 def test_things_are_calibrated_by_label():
-    pytest.importorskip("sklearn")
     ages = [ThingExample("a", "AGE", odds, n < 3) for odds in (8.0, -8.0) for n in range(4)] * 50
     owned = training.fit_things([*ages, *[ThingExample("a", "DATE", 8.0, True)] * 50])
     made = replace(fit(people(20)), owned=owned)

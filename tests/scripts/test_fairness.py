@@ -99,7 +99,6 @@ def test_a_group_table_draws_from_its_culture():
     assert all(table.sample_surname(rng, "ES") in surnames("Africa") for _ in range(20))
 
 
-@pytest.mark.skipif(not (ASSETS / "chats").is_dir(), reason="assets are not in an installed wheel")
 def test_command_writes_numbers_and_no_names(command, tmp_path):
     nlp = spacy.blank("en")
     person = {"label": "PERSON", "pattern": [{"IS_TITLE": True, "OP": "+"}]}

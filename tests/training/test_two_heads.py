@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy
 import pytest
 import spacy
+import torch
 from typer.testing import CliRunner
 
 import en_pii_edu
@@ -14,13 +15,9 @@ from pii_components.ner.graph import encoder_graph
 from pii_components.ner.layers import CASE_STEP
 from pii_components.ner.onnx import OnnxShim
 from pii_components.training import package as training
+from scripts import two_heads
 from scripts.train import app
 from tests.tiny import vocabulary
-
-torch = pytest.importorskip("torch")
-pytest.importorskip("onnx")
-pytest.importorskip("onnxruntime")
-from scripts import two_heads  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "configs/two_heads.cfg"
@@ -143,7 +140,6 @@ def test_a_saved_pipeline_says_the_same(made, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not SHIPPED.is_dir(), reason="no pipeline is packaged")
 def test_training_starts_from_what_ships(tmp_path):
     """The encoder of the shipped pipeline, through the trainer, unchanged, and back into a pipeline by the commands."""
     numpy.savez(tmp_path / "start.npz", **training.shipped_start())

@@ -28,7 +28,6 @@ from pii_components.vault.vault import (
 
 from ..tiny import cases
 
-pytest.importorskip("cryptography")
 CASES = cases("vault")
 KEY = VaultKey(b"a key for tests, of no other use")
 OTHER = VaultKey(b"another key for tests, of no use")
