@@ -1,13 +1,11 @@
 """Whose word counts: a user's override, then what is saved, then the default; and the config says what is in force."""
 
-import subprocess
-import sys
-
 import pytest
 import spacy
 
 from pii_components.errors import PiiError
 from pii_components.profiles import Profile
+from tests.fresh import fresh
 
 # component, setting, value that is asked for, what is in force
 SETTINGS = [
@@ -181,15 +179,5 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("shipped", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_processes_do_what_was_asked(method, shipped, saved, tmp_path):
     (tmp_path / "run.py").write_text(PROCESSES, encoding="utf8")
-    run = [
-        sys.executable,
-        str(tmp_path / "run.py"),
-        *(["en_pii_edu", method] if shipped else [str(saved), method, "pii_ner"]),
-    ]
-    done = subprocess.run(
-        run,
-        env={"PII_EDU_KEY": "a key of sixteen bytes", "PYTHONPATH": ":".join(sys.path)},
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode()[-500:]
+    words = ["en_pii_edu", method] if shipped else [saved, method, "pii_ner"]
+    fresh("run", *words, how="-m", cwd=tmp_path, PII_EDU_KEY="a key of sixteen bytes")

@@ -14,15 +14,14 @@ import subprocess
 import sys
 import zipfile
 from configparser import ConfigParser
-from pathlib import Path
 
 import pytest
 import typer.main
 
 from pii_components.cli.app import app
 from pii_components.errors import Errors
+from tests.fresh import ROOT, fresh
 
-ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 COMMANDS = typer.main.get_command(app)
@@ -64,19 +63,10 @@ def write_files(page, folder):
             (folder / title).write_text(body, "utf8")
 
 
-def run_programs(page, folder, **environment):
+def run_programs(page, folder):
     """Run the blocks of a page in one process. RETURNS (list[tuple[str, str]]): What each printed, and what it should."""
     code = "".join(f"{code}\nprint({MARK!r})\n" for code, _ in programs(page))
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        env=os.environ | environment,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    printed = done.stdout.split(f"{MARK}\n")
+    printed = fresh(code, cwd=folder).stdout.split(f"{MARK}\n")
     return [(out, text) for out, (_, text) in zip(printed, programs(page)) if text is not None]
 
 
@@ -87,7 +77,7 @@ def test_python_prints_what_the_page_says(page, tmp_path):
     (tmp_path / "secret.key").write_bytes(b"0123456789abcdef0123456789abcdef")
     if page.stem == "reidentify":
         make_vault(tmp_path)
-    for printed, told in run_programs(page, tmp_path, PYTHONPATH=str(ROOT)):
+    for printed, told in run_programs(page, tmp_path):
         assert printed == told
 
 
@@ -106,7 +96,7 @@ ADDED = sorted((DOCS / "how-to").glob("add-*.md"))
 def test_what_a_page_adds_works_from_outside(page, tmp_path):
     make_files(tmp_path)
     write_files(page, tmp_path)
-    for printed, told in run_programs(page, tmp_path, PYTHONPATH=str(ROOT)):
+    for printed, told in run_programs(page, tmp_path):
         assert printed == told
     run_shell(page, tmp_path)
 

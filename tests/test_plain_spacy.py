@@ -1,7 +1,6 @@
 """Other people's spaCy code is unharmed: our entry points import nothing heavy, and a plain pipeline is as it was."""
 
-import subprocess
-import sys
+from tests.fresh import fresh
 
 BLOCKED = """
 import importlib.metadata as metadata, sys
@@ -48,14 +47,7 @@ def test_blank_works_with_heavy_packages_blocked():
         "phonenumbers",
         "tldextract",
     )
-    out = subprocess.run(
-        [sys.executable, "-c", BLOCKED.format(names=names)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert out.returncode == 0, out.stderr[-2000:]
-    assert out.stdout.strip().endswith("fine")
+    assert fresh(BLOCKED.format(names=names)).stdout.strip().endswith("fine")
 
 
 LIGHT = """
@@ -68,10 +60,10 @@ print(*sorted(rooms))
 
 
 def test_blank_stays_light_beside_presidios_own_entry_point():
-    run = [sys.executable, "-W", "ignore", "-c", LIGHT]
-    out = subprocess.run(run, capture_output=True, text=True, check=False)
-    assert out.returncode == 0, out.stderr[-2000:]
-    assert out.stdout.split() == "errors factories labels offsets presidio profiles spans".split()
+    assert (
+        fresh(LIGHT).stdout.split()
+        == "errors factories labels offsets presidio profiles spans".split()
+    )
 
 
 def test_other_pipelines_tokenize_as_before():

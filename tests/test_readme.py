@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from pii_components.profiles import Profile
 from scripts.annotated import table as annotated_table
 from scripts.before_after import COMMAND, as_diff, examples, markdown
 from scripts.unread import table as unread_table
+from tests.fresh import fresh
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -26,10 +25,7 @@ def blocks(kind):
 
 def test_python_snippet_prints_what_the_readme_says():
     (code,), (expected,) = blocks("python"), blocks("text")
-    out = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert out.stdout == expected
+    assert fresh(code, cwd=ROOT).stdout == expected
 
 
 def test_second_command_is_what_ci_runs():

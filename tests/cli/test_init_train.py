@@ -1,11 +1,8 @@
 """`pii-edu init-train`: forms, splits, labels, what is refused and written; with --slow the whole way to a package, and spaCy's tools on it."""
 
 import json
-import os
 import re
 import stat
-import subprocess
-import sys
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -20,10 +17,10 @@ from pii_components.labels import NAME_LABELS
 from pii_components.release.review import Review
 from pii_components.training import project as projects
 from pii_components.training.project import annotated_labels, make_plan
-from tests.cli.conftest import files_in, put, put_texts
+from tests.cli.conftest import KEY, files_in, put, put_texts
+from tests.fresh import ROOT, fresh
 from tests.tiny import WITHOUT_TORCH
 
-ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / f"en_pii_edu/en_pii_edu-{__version__}"
 WRITTEN = [
     ".gitignore",
@@ -293,13 +290,8 @@ def trained(tmp_path_factory):
     return folder / "made"
 
 
-def run(folder, *words, code=0, how="-m"):
-    env = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
-    env |= {"PII_EDU_KEY": "a key for tests, of no other use"}
-    command = [sys.executable, how, *map(str, words)]
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == code, (done.stdout + done.stderr)[-3000:]
-    return done
+def run(folder, *words, **how):
+    return fresh(*words, cwd=folder, PII_EDU_KEY=KEY, **{"how": "-m", **how})
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ import importlib
 import json
 import logging
 import re
-import subprocess
 import sys
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -34,6 +33,7 @@ from pii_components.presidio import PiiEduAnonymizer, build_analyzer
 from pii_components.presidio.recognizer import PiiEduNlpEngine, StudentPiiRecognizer
 from pii_components.presidio.settings import config_path, label_of, read_config, score_of
 from pii_components.profiles import Profile
+from tests.fresh import fresh
 
 from .common import ESSAY, KEY, KNOWN, found, names_pipeline, small_pipeline
 
@@ -315,15 +315,7 @@ def recognizers(**options):
 def test_one_file_is_enough_in_a_process_that_imports_nothing_of_ours(tmp_path):
     made = CliRunner().invoke(app, ["init", str(tmp_path / "analyzer.yaml")])
     assert made.exit_code == 0, made.output
-    out = subprocess.run(
-        [sys.executable, "-c", FRESH, tmp_path / "analyzer.yaml"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd="/",
-    )
-    assert out.returncode == 0, out.stderr[-2000:]
-    assert out.stdout.strip() == "fine"
+    assert fresh(FRESH, tmp_path / "analyzer.yaml", cwd="/").stdout.strip() == "fine"
 
 
 def test_score_is_half_where_protection_begins():

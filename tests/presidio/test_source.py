@@ -1,10 +1,7 @@
 """`presidio_source`: Presidio's recognizers in our pipeline; what they find, how it is merged, what becomes of it."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 import spacy
@@ -19,6 +16,7 @@ from pii_components.presidio import PiiEduAnonymizer
 from pii_components.presidio.settings import label_of
 from pii_components.presidio.source import PresidioSource
 from pii_components.spans import Candidate, merge_found, resolve_overlaps
+from tests.fresh import fresh
 
 from .common import KEY, TOKENIZER, small_pipeline
 
@@ -226,11 +224,8 @@ def test_fresh_process_with_two_workers(tmp_path, source):
     source.to_disk(tmp_path / "nlp")
     text = "I am Ana Lopez, ana.lopez@stateu.edu."
     spans = [("EMAIL_ADDRESS", 16, 36), ("PERSON", 5, 14)]
-    command = [sys.executable, "-c", FRESH, str(tmp_path / "nlp"), text, json.dumps(spans)]
-    env = {**os.environ, "PYTHONHASHSEED": "7"}
-    out = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
-    assert out.returncode == 0, out.stderr[-1500:]
-    rows, new = json.loads(out.stdout)
+    made = fresh(FRESH, tmp_path / "nlp", text, json.dumps(spans), PYTHONHASHSEED="7")
+    rows, new = json.loads(made.stdout)
     assert rows == [
         [["DE89 3704 0044 0532 0130 00", "ID_NUM", "presidio:IbanRecognizer"]],
         [["536-22-8741", "ID_NUM", "presidio:UsSsnRecognizer"]],

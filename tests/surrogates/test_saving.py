@@ -3,14 +3,13 @@
 import json
 import os
 import pickle
-import subprocess
-import sys
 
 import pytest
 import spacy
 
 from pii_components.errors import PiiError
 from pii_components.surrogates.component import HipsSurrogate
+from tests.fresh import fresh
 
 from .conftest import KEY, hide, make_doc, surrogates_of
 
@@ -121,11 +120,10 @@ def test_forked_workers_have_the_key():
 
 
 SPAWNED = """
-import json, multiprocessing, sys
+import json, multiprocessing
 
 def main():
     multiprocessing.set_start_method("spawn")
-    sys.path.insert(0, sys.argv[1])
     import spacy
     from tests.surrogates.conftest import make_doc
     import pii_components.surrogates.component
@@ -141,13 +139,9 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow  # forked workers are looked at in every run
-def test_spawned_workers_find_the_key(tmp_path, pytestconfig, key_in_environment):
-    script = tmp_path / "spawned.py"
-    script.write_text(SPAWNED, encoding="utf8")
-    env = {**os.environ, "PYTHONPATH": str(pytestconfig.rootpath)}
-    command = [sys.executable, str(script), str(pytestconfig.rootpath)]
-    out = subprocess.run(command, check=False, env=env, capture_output=True, text=True, timeout=600)
-    assert out.returncode == 0, out.stderr[-2000:]
+def test_spawned_workers_find_the_key(tmp_path, key_in_environment):
+    (tmp_path / "spawned.py").write_text(SPAWNED, encoding="utf8")
+    out = fresh("spawned", how="-m", cwd=tmp_path)
     hips = HipsSurrogate(scope="corpus")
     docs = [make_doc("{NAME_STUDENT|Ana Lopez} " + str(n)) for n in range(4)]
     hips.observe(docs)

@@ -5,7 +5,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -22,9 +21,9 @@ from pii_components.training.encoder import extract
 from scripts.annotated import app as annotated_app
 from scripts.examples import app as examples_app
 from scripts.train import app as train_app
+from tests.fresh import ROOT, fresh
 from tests.tiny import tiny_pipeline
 
-ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / f"en_pii_edu/en_pii_edu-{__version__}"
 PIPES = "transformer pii_ner pii_ruler pii_context hips_surrogate pii_cleaner"
 
@@ -67,12 +66,9 @@ def project(tmp_path_factory):
 
 def weasel(project, workflow, **settings):
     """Run a workflow or a command with these vars."""
-    command = [sys.executable, "-m", "weasel", "run", workflow, "."]
-    for key, value in settings.items():
-        command += [f"--vars.{key}", str(value)]
-    env = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    out = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, check=False)
-    assert out.returncode == 0, (out.stdout + out.stderr)[-3000:]
+    settings = [word for key, value in settings.items() for word in (f"--vars.{key}", value)]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    fresh("weasel", "run", workflow, ".", *settings, how="-m", cwd=project, PATH=path)
 
 
 @pytest.mark.slow
