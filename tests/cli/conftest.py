@@ -61,10 +61,14 @@ def texts_of(path: Path) -> list[str]:
     return [row["text"] for row in rows_of(path)]
 
 
+def put_rows(path: Path, rows: list[dict]) -> Path:
+    """JSON Lines."""
+    return put(path, "".join(json.dumps(row) + "\n" for row in rows))
+
+
 def put_texts(path: Path, texts: list[str]) -> Path:
     """JSON Lines with numbers and texts."""
-    rows = [json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(texts)]
-    return put(path, "".join(rows))
+    return put_rows(path, [{"id": i, "text": text} for i, text in enumerate(texts)])
 
 
 def files_in(folder: Path) -> list[str]:

@@ -17,7 +17,7 @@ from pii_components.labels import NAME_LABELS
 from pii_components.release.review import Review
 from pii_components.training import project as projects
 from pii_components.training.project import annotated_labels, make_plan
-from tests.cli.conftest import KEY, files_in, put, put_texts
+from tests.cli.conftest import KEY, files_in, put, put_rows, put_texts
 from tests.fresh import ROOT, fresh
 from tests.tiny import WITHOUT_TORCH
 
@@ -51,15 +51,11 @@ def shifted(row: dict) -> dict:
     return {**row, "spans": [[start + 1, end + 1, label] for start, end, label in row["spans"]]}
 
 
-def lines(path: Path, rows: list[dict]) -> Path:
-    return put(path, "".join(json.dumps(row) + "\n" for row in rows))
-
-
 @pytest.fixture
 def ten(folder, monkeypatch):
     """The essays as JSON Lines; nothing is measured."""
     monkeypatch.setattr(projects, "estimate", lambda *_: "about a minute")
-    return lines(folder / "essays.jsonl", essays())
+    return put_rows(folder / "essays.jsonl", essays())
 
 
 def docs(folder: Path, part: str) -> list:
@@ -81,7 +77,7 @@ def test_each_label_of_an_export_goes_to_one_side(ten, folder, pii_edu):
         spans = [{"start": a, "end": b, "label": label} for a, b, label in row["spans"]]
         about = {"answer": "accept", "_task_hash": n, "meta": {"writer": row["writer"]}}
         rows.append({"text": row["text"], "spans": spans, **about})
-    lines(folder / "in.jsonl", rows)
+    put_rows(folder / "in.jsonl", rows)
     run = pii_edu("init-train in.jsonl --out made --label COURSE")
     assert run.exit_code == 0, run.output
     found = {part: docs(folder / "made", part) for part in ("train", "dev")}
@@ -160,7 +156,7 @@ def test_texts_of_one_writer_stay_on_one_side(ten, folder, pii_edu):
     for n, row in enumerate(rows):
         row["writer"] = f"w{n // 2}"
     copy = {**rows[0], "id": "copy", "writer": None}
-    lines(folder / "pairs.jsonl", [*rows, copy])
+    put_rows(folder / "pairs.jsonl", [*rows, copy])
     line = "init-train pairs.jsonl --out made --label COURSE --config student_column=writer"
     assert pii_edu(line).exit_code == 0
     sides = [{doc.text for doc in docs(folder / "made", part)} for part in ("train", "dev")]
@@ -195,7 +191,7 @@ def test_texts_of_one_writer_stay_on_one_side(ten, folder, pii_edu):
     ],
 )
 def test_what_cannot_be_trained_on_is_refused(change, options, code, said, ten, folder, pii_edu):
-    lines(ten, change(essays()))
+    put_rows(ten, change(essays()))
     run = pii_edu(f"init-train essays.jsonl --out made {options}")
     assert run.exit_code == 2 and f"[{code}]" in run.stderr and said in run.stderr, run.stderr
     assert not (folder / "made").exists()
@@ -203,7 +199,7 @@ def test_what_cannot_be_trained_on_is_refused(change, options, code, said, ten, 
 
 def test_labels_that_do_not_fit_are_told(ten, folder, pii_edu):
     first, *rest = essays()
-    lines(ten, [{**first, "spans": [shifted(first)["spans"][0], *first["spans"][1:]]}, *rest])
+    put_rows(ten, [{**first, "spans": [shifted(first)["spans"][0], *first["spans"][1:]]}, *rest])
     run = pii_edu("init-train essays.jsonl --out made --label COURSE")
     assert run.exit_code == 0 and "1 labels do not fit their text" in run.stderr
     assert "edge inside a token" in run.stderr
@@ -222,7 +218,7 @@ def test_the_whole_encoder_needs_torch(ten, folder, pii_edu, monkeypatch):
 
 
 def test_a_record_that_cannot_be_read_is_told(ten, folder, pii_edu):
-    lines(ten, [*essays(), {"id": "bad", "text": "Ina", "spans": "x"}])
+    put_rows(ten, [*essays(), {"id": "bad", "text": "Ina", "spans": "x"}])
     run = pii_edu("init-train essays.jsonl --out made --label COURSE")
     assert run.exit_code == 1 and "[E624]" in run.stderr
     assert len(docs(folder / "made", "train")) == 8
@@ -282,7 +278,7 @@ print(doc._.deidentified)
 def trained(tmp_path_factory):
     """A project on which `weasel run all` was run; what it printed is in printed.txt."""
     folder = tmp_path_factory.mktemp("own")
-    lines(folder / "essays.jsonl", essays())
+    put_rows(folder / "essays.jsonl", essays())
     line = "init-train essays.jsonl --out made --label COURSE --config student_column=writer"
     run(folder, "pii_components.cli", *line.split())
     done = run(folder / "made", "weasel", "run", "all")

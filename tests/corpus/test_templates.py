@@ -1,6 +1,5 @@
 """Slots and essays: the format, and that what ships keeps to it."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -15,10 +14,9 @@ from pii_components.corpus.templates import (
 )
 from pii_components.errors import PiiError
 from pii_components.labels import LABELS, ROLES
+from tests.tiny import cases
 
-CASES = json.loads(
-    (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")
-)
+CASES = cases("corpus")
 ASSETS = Path(__file__).parents[2] / "assets"
 
 

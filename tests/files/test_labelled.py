@@ -22,6 +22,7 @@ from pii_components.files.labelled import (
     write_corpus,
 )
 from pii_components.files.record import Skip
+from tests.tiny import TOKENIZER
 
 TEXT = "I am Ina Sorel, not Odile."
 INA, ODILE = (5, 14, "NAME_STUDENT"), (20, 25, "NAME_INSTRUCTOR")
@@ -275,9 +276,7 @@ def test_training_reads_what_is_written(tmp_path):
     from pii_components.factories import make_essay_corpus
 
     write_corpus([ESSAY, LabelledText("8", "Clean.")], tmp_path / "a.spacy")
-    nlp = spacy.blank(
-        "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
-    )
+    nlp = spacy.blank("en", config=TOKENIZER)
     examples = list(make_essay_corpus(tmp_path / "a.spacy")(nlp))
     assert [len(eg.reference.spans["pii"]) for eg in examples] == [2, 0]
 

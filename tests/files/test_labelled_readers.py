@@ -12,6 +12,7 @@ from pii_components.files.formats.base import ReadStats
 from pii_components.files.formats.spans import EntityRow, occurrences, place, read_entities
 from pii_components.files.labelled import read_corpus
 from pii_components.files.record import Skip
+from tests.cli.conftest import put
 
 TEXT = "I am Ina Sorel."
 GOLD = ((5, 14, "NAME_STUDENT"),)
@@ -24,12 +25,6 @@ KAGGLE = {
 }
 LINE = {"id": "7", "text": TEXT, "spans": [[5, 14, "NAME_STUDENT"]]}
 HALF = "half \ud83d"
-
-
-def put(path, content):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
-    return path
 
 
 def read(path, form="", **options):

@@ -15,12 +15,7 @@ from pii_components.files.record import Record, Skip, detect_encoding, show_fiel
 from pii_components.files.sources import open_source
 from pii_components.files.tables import parse_object, plain_cell, safe_cell
 from pii_components.files.writers import open_writer, partial_path
-
-
-def put(path: Path, content: str | bytes) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
-    return path
+from tests.cli.conftest import put
 
 
 def copy(source_path: Path, out: Path, change=lambda text: text, **options) -> list[Skip]:

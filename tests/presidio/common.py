@@ -26,9 +26,9 @@ from pii_components.corpus.templates import read_templates
 from pii_components.labels import PRESIDIO_ENTITIES
 from pii_components.names.table import name_table
 from pii_components.spans import Candidate, write_spans
+from tests.tiny import TOKENIZER
 
 ROOT = Path(__file__).parents[2]
-TOKENIZER = {"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
 ESSAY = "Name: Ana Lopez\n\nAs Buzan (2006) says, a map helps. Write to ana.lopez@gmail.com or call (212) 555-0123."
 # What `presidio_test_names` finds: label, score, probability of each role, reason.
 SIGNS = (0.9, 0.02, 0.02, 0.05, 0.01)

@@ -17,8 +17,9 @@ from pii_components.presidio.settings import label_of
 from pii_components.presidio.source import PresidioSource
 from pii_components.spans import Candidate, merge_found, resolve_overlaps
 from tests.fresh import fresh
+from tests.tiny import TOKENIZER
 
-from .common import KEY, TOKENIZER, small_pipeline
+from .common import KEY, small_pipeline
 
 VOCAB = spacy.blank("en").vocab
 TEXT = "My social security number is 536-22-8741 and my IBAN is DE89 3704 0044 0532 0130 00. I paid with 4111 1111 1111 1111; my passport is 912803456."

@@ -1,6 +1,5 @@
 """Chats: placeholders, people per group, reading, and that the authored set keeps to its own rules."""
 
-import json
 import re
 from itertools import combinations
 from pathlib import Path
@@ -14,6 +13,7 @@ from pii_components.names.letters import fold
 from scripts import chats
 from scripts.chats import Chat, Placeholders, assign_groups, fill_chat, parse_chat, read_chats
 from scripts.cultures import GROUPS, given_names, surnames
+from tests.tiny import cases
 
 ASSETS = Path(__file__).parents[2] / "assets" / "chats"
 TABLE = Placeholders()
@@ -21,9 +21,7 @@ TALK = """teacher: Hi there <STUDENT>, I'm <TEACHER FULL NAME>. Is that <STUDENT
 student: hi <TEACHER>, its <STUDENT FULL NAME>, not <STUDENT MISHEARD>, <AGE>, from <CITY>, now <CITY 2>
 student: <FRIEND> and <FRIEND 2> say hi, <FRIEND 2 SURNAME> is at <SCHOOL>. write to <EMAIL ADDRESS>
 """
-CASES = json.loads(
-    (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")
-)
+CASES = cases("corpus")
 
 
 def fill(text, gender="F", culture="Asia", seed=1, **options):

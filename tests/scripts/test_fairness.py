@@ -13,10 +13,9 @@ from pii_components.evaluate.metrics import NameGroup
 from pii_components.labels import NAME_STUDENT
 from scripts.cultures import GROUPS, given_names, surnames
 from scripts.fairness import GroupTable, GroupText, found_names, main, measure_fairness
+from tests.tiny import cases
 
-CASES = json.loads(
-    (Path(__file__).parents[1] / "data/regression_cases/studies.json").read_text("utf8")
-)
+CASES = cases("studies")
 ASSETS = Path(__file__).parents[2] / "assets"
 
 
