@@ -381,10 +381,7 @@ def test_a_decision_and_its_way_back_through_the_page(page):
     ):
         refused = page.post(f"{documents}/{path}", json=body)
         assert refused.status_code == status and code in refused.text and "burn" not in refused.text
-
-
-def test_an_action_that_is_not_there(page):
-    assert page.get("/secret/api/documents/1/others/77").status_code == 404
+    assert page.get(f"{documents}/1/others/77").status_code == 404
 
 
 # Lists, values and the sample

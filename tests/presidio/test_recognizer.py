@@ -90,13 +90,6 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("options", "expected"), OPTIONS)
-def test_options(options, expected, nlp):
-    recognizer = StudentPiiRecognizer(pipeline=nlp, **options)
-    for entities in (recognizer.supported_entities, None):
-        assert found(recognizer.analyze(TEXT, entities), TEXT) == expected
-
-
 def test_all_persons_are_hidden(nlp):
     """Metadata say what operators of ours do: the profile keeps cited people where they are told."""
     analyzer = build_analyzer(pipeline=nlp, cited="person")
