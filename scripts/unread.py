@@ -251,7 +251,7 @@ def table(reports: Sequence[dict[str, Any]]) -> list[str]:
     for report in reports:
         for name, groups in report["sets"].items():
             for group, row in groups.items():
-                if "texts" not in row:
+                if "texts" not in row or "right" in row:  # readers; reports, until 0.14.0
                     continue
                 title = f"{report['pipeline']}, {name}" + ("" if group == "all" else f", {group}")
                 keys = {"private_hidden": "private", "left_open": "with_private"}

@@ -223,24 +223,6 @@ def test_the_shipped_pipeline_has_no_vectors_and_says_so():
     )
 
 
-IMPORTED = """
-import sys, numpy, spacy, spacy.pipeline.factories
-from importlib.metadata import entry_points
-spacy.pipeline.factories.register_factories()
-before = set(sys.modules)
-for entry in entry_points(group="spacy_factories"):
-    if entry.value.startswith("pii_components"):
-        entry.load()
-print(*sorted({name for name in set(sys.modules) - before if not name.startswith(("pii_components", "tomllib"))}))
-print(*sorted({name for name in sys.modules if name.startswith("pii_components.")}))
-"""
-
-
-def test_a_blank_pipeline_imports_nothing_heavy_for_our_sake():
-    others, ours = fresh(IMPORTED).stdout.split("\n")[:2]
-    assert not others and len(ours.split()) < 12
-
-
 @pytest.mark.slow
 def test_a_users_script_runs():
     ran = fresh("tests.user_script", how="-m")

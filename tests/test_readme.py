@@ -2,7 +2,6 @@
 
 import json
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from tests.fresh import fresh
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-SHIPPED = ROOT / "en_pii_edu" / f"en_pii_edu-{__version__}"
 
 
 def blocks(kind):
@@ -85,10 +83,6 @@ def test_numbers_are_those_of_the_metrics_files(name):
 
 def test_version_is_one():
     assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text("utf8")
-    assert (
-        tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["build-system"]["build-backend"]
-        == "setuptools.build_meta"
-    )
 
 
 def test_essays_before_and_after_are_what_the_command_prints():

@@ -96,6 +96,7 @@ def odd(folder):
     for suffix in (".txt", ".pdf"):
         (place / f"link{suffix}").symlink_to(folder / f"secret{suffix}")
     (place / "folder").symlink_to(folder)
+    (place / "same.txt").symlink_to("a.txt")
     os.mkfifo(place / "pipe.txt")
     (place / "zero.txt").symlink_to("/dev/zero")
     here = os.open(place, os.O_RDONLY)
@@ -108,7 +109,7 @@ def odd(folder):
     subprocess.run(["rm", "-rf", str(place)], check=True)  # shutil goes no deeper than 1,000
 
 
-ODD = ["d" + "/d" * 51, "folder", "link.pdf", "link.txt", "pipe.txt", "zero.txt"]
+ODD = ["d" + "/d" * 51, "folder", "link.pdf", "link.txt", "pipe.txt", "same.txt", "zero.txt"]
 
 
 def test_links_pipes_devices_and_deep_folders_are_listed(folder, odd, pii_edu):

@@ -203,18 +203,6 @@ def test_broken_and_locked_members_are_set_aside(folder, pii_edu):
         assert run.exit_code == 2 and f"[{code}]" in run.stderr, run.output
 
 
-def test_links_and_long_files_are_set_aside(folder, pii_edu):
-    put(folder / "secret.txt", ESSAY)
-    put(folder / "in/a.txt", ESSAY)
-    (folder / "in/b.txt").symlink_to(folder / "secret.txt")
-    (folder / "in/c.txt").symlink_to("a.txt")
-    put(folder / "in/d.txt", "word " * 10_500_000)
-    assert pii_edu("deidentify in --out clean").exit_code == 1
-    skipped = report(folder / "clean/report.json")["skipped"]["records"]
-    found = [(row["record"], row["code"]) for row in skipped]
-    assert found == [(2, "E501"), (3, "E501"), (4, "E528")]
-
-
 def test_dry_run_writes_nothing_and_says_what_would_be(folder, pii_edu):
     put(folder / "hw.zip", zipped(LMS))
     line = "deidentify hw.zip --out clean --id-map map.csv --dry-run"

@@ -22,9 +22,7 @@ from presidio_analyzer.recognizer_registry import RecognizerRegistryProvider
 from presidio_anonymizer import AnonymizerEngine, OperatorConfig
 from typer.testing import CliRunner
 
-import en_pii_edu
 import pii_components.presidio as package
-from pii_components import __version__
 from pii_components.cli.app import app
 from pii_components.context.view import ContextSettings
 from pii_components.errors import PiiError
@@ -247,7 +245,6 @@ def test_as_a_dict_and_back(nlp, tmp_path):
 
 
 DOC = Path(__file__).parents[2] / "docs/how-to/presidio.md"
-SHIPPED = Path(en_pii_edu.__file__).parent / f"en_pii_edu-{__version__}"
 
 
 # Presidio warns that it adds SpacyRecognizer, and then takes it away again, since the list says so.

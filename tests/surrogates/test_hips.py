@@ -13,7 +13,7 @@ from pii_components.profiles import Profile
 from pii_components.surrogates import dates, values
 from pii_components.surrogates.component import HipsSurrogate
 
-from .conftest import INDIRECT_TOO, KEY, hide, make_doc, surrogates_of
+from .conftest import INDIRECT_TOO, KEY, hide, make_doc
 
 ESSAY = (
     "Reflection by {NAME_STUDENT|Ana Lopez}\n\nI am {NAME_STUDENT|Ana}, and Dr. {NAME_INSTRUCTOR|Hartwell} and my friend "
@@ -109,14 +109,6 @@ def test_actions(hips, action, expected):
     assert doc._.deidentified == f"I am {expected}, hello"
     assert len(doc._.surrogate_spans) == (action != "keep")
     assert [e.text for e in doc.ents] == ([] if action == "keep" else ["Ana Lopez"])
-
-
-def test_label_without_generator_gets_tag(hips):
-    hips.profile = surrogates_of("OTHER")
-    with pytest.warns(PiiWarning, match="W402.* 1 values"):
-        doc = hips(make_doc("in {OTHER|the twins}"))
-    assert doc._.deidentified == "in [OTHER]"
-    assert {r["note"] for r in doc._.surrogate_spans} == {"no surrogate"}
 
 
 def test_document_stays_as_it_was(hips):

@@ -1,6 +1,5 @@
 """Nothing secret leaves the process: saved, pickled and sent to workers, the component holds no key and no observed word."""
 
-import json
 import os
 import pickle
 
@@ -9,7 +8,6 @@ import spacy
 
 from pii_components.errors import PiiError
 from pii_components.surrogates.component import HipsSurrogate
-from tests.fresh import fresh
 
 from .conftest import KEY, hide, make_doc, surrogates_of
 
@@ -117,32 +115,3 @@ def test_forked_workers_have_the_key():
     texts = [f"{ESSAY} {n}" for n in range(4)]
     docs = nlp.pipe(map(make_doc, texts), n_process=2, batch_size=1)
     assert [doc._.deidentified for doc in docs] == [hide(hips, text) for text in texts]
-
-
-SPAWNED = """
-import json, multiprocessing
-
-def main():
-    multiprocessing.set_start_method("spawn")
-    import spacy
-    from tests.surrogates.conftest import make_doc
-    import pii_components.surrogates.component
-    nlp = spacy.blank("en")
-    hips = nlp.add_pipe("hips_surrogate", config={"scope": "corpus"})
-    docs = [make_doc("{NAME_STUDENT|Ana Lopez} " + str(n)) for n in range(4)]
-    hips.observe(docs)
-    print(json.dumps([doc._.deidentified for doc in nlp.pipe(docs, n_process=2, batch_size=1)]))
-
-if __name__ == "__main__":
-    main()
-"""
-
-
-@pytest.mark.slow  # forked workers are looked at in every run
-def test_spawned_workers_find_the_key(tmp_path, key_in_environment):
-    (tmp_path / "spawned.py").write_text(SPAWNED, encoding="utf8")
-    out = fresh("spawned", how="-m", cwd=tmp_path)
-    hips = HipsSurrogate(scope="corpus")
-    docs = [make_doc("{NAME_STUDENT|Ana Lopez} " + str(n)) for n in range(4)]
-    hips.observe(docs)
-    assert json.loads(out.stdout) == [hips(doc)._.deidentified for doc in docs]

@@ -94,6 +94,3 @@ def test_ets_tables(hips, label, values, expected):
     hips.profile = "ets"
     text = "; ".join(f"{{{label}|{value}}}" for value in values.split("; "))
     assert hide(hips, f"It says {text}") == f"It says {expected}"
-
-
-# Properties of all labels together

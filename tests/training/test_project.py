@@ -15,7 +15,6 @@ import yaml
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from pii_components import __version__
 from pii_components.cli.app import app as pii_edu
 from pii_components.training.encoder import extract
 from scripts.annotated import app as annotated_app
@@ -24,7 +23,6 @@ from scripts.train import app as train_app
 from tests.fresh import ROOT, fresh
 from tests.tiny import tiny_pipeline
 
-SHIPPED = ROOT / f"en_pii_edu/en_pii_edu-{__version__}"
 PIPES = "transformer pii_ner pii_ruler pii_context hips_surrogate pii_cleaner"
 
 

@@ -8,8 +8,6 @@ import spacy
 import torch
 from typer.testing import CliRunner
 
-import en_pii_edu
-from pii_components import __version__
 from pii_components.context.heads import OWNED
 from pii_components.ner.graph import encoder_graph
 from pii_components.ner.layers import CASE_STEP
@@ -21,7 +19,6 @@ from tests.tiny import vocabulary
 
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "configs/two_heads.cfg"
-SHIPPED = Path(en_pii_edu.__file__).parent / f"en_pii_edu-{__version__}"
 TEXT = "My name is Ana Lopez.\n\nBY ANA of McKay, 2014 ( \u200b said ) thank you"
 
 
