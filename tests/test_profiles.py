@@ -121,18 +121,6 @@ def test_what_is_wrong_is_told(tmp_path, text, code):
     assert err.value.code == code
 
 
-def test_a_profile_of_an_older_version_gets_defaults():
-    profile = Profile.from_dict(
-        {"name": "old", "actions": {"EMAIL": "tag"}, "scope": "corpus", "reserved": True}
-    )
-    assert (profile.strategy, profile.repeat, profile.pool, profile.age_border) == (
-        "consistent",
-        0.5,
-        "invented",
-        0,
-    )
-
-
 def test_action_by_role_and_by_another_name():
     profile = Profile(
         "x", actions={"EMAIL": "hips", "EMAIL/INSTRUCTOR": "keep", "PHONE_NUM/ORGANISATION": "keep"}

@@ -92,10 +92,8 @@ def test_entities_with_a_text_source(folder):
         ("E510", "in.jsonl busy.json"),
         ("E546", "in.jsonl a.spacy --config text_columns=words"),
         ("E532", "bad.jsonl a.spacy --config strict=true"),
-        ("E506", "in.jsonl a.spacy --from csv"),
         ("E473", "in.jsonl a.spacy --from entities"),
         ("E652", "in.jsonl a.spacy --config text_column=words"),
-        ("E508", "in.jsonl a.spacy --config encoding=rot13"),
         ("E473", "in.jsonl a.spacy --config text_source=bad.jsonl"),
     ],
 )

@@ -19,7 +19,6 @@ import spacy
 from fastapi import FastAPI
 from presidio_anonymizer.entities import RecognizerResult
 from spacy.language import Language
-from spacy.tokens import Doc
 
 from pii_components.corpus.build import Filled, TemplateFiller
 from pii_components.corpus.templates import read_templates
@@ -90,7 +89,6 @@ def found(results, text):
 
 
 KEY = b"a key for tests, 32 bytes long.."
-_NLP = spacy.blank("en")
 
 
 @cache
@@ -102,20 +100,6 @@ def essays(n: int = 200) -> tuple[Filled, ...]:
         for i, one in templates
     )
     return tuple(islice((essay for essay in filled if len(essay.spans) > 1), n))
-
-
-def as_doc(filled: Filled) -> Doc:
-    """RETURNS (Doc): Tokens cut at the spans, and `doc.spans["pii"]`."""
-    text = filled.text
-    cuts = sorted({0, len(text), *(x for a, b, _ in filled.spans for x in (a, b))})
-    words = [
-        w for a, b in zip(cuts, cuts[1:], strict=False) for w in re.findall(r"\s+|\S+", text[a:b])
-    ]
-    doc = Doc(_NLP.vocab, words=words, spaces=[False] * len(words))
-    found = [doc.char_span(a, b) for a, b, _ in filled.spans]
-    pairs = zip(found, filled.spans, strict=True)
-    write_spans(doc, [Candidate(s.start, s.end, label) for s, (_, _, label) in pairs])
-    return doc
 
 
 def as_results(filled: Filled, *, presidio: bool = False) -> list[RecognizerResult]:
