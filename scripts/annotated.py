@@ -49,7 +49,8 @@ from scripts.totals import (
 )
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
-FolderOpt = Annotated[Path, typer.Option(help="Folder with the annotations.")]
+FOLDER = Path("assets/annotations")
+L2 = 20.0  # penalty of the fit
 TextsOpt = Annotated[
     list[Path] | None,
     typer.Option("--texts", help="JSON Lines with the texts, also .gz; may be repeated."),
@@ -58,9 +59,9 @@ PARTS = {"open": (FIRST, SECOND), "first": (FIRST,), "second": (SECOND,), "seale
 
 
 @app.command()
-def agreement(*, folder: FolderOpt = Path("assets/annotations")) -> None:
+def agreement() -> None:
     """Print how far the two readers agree, as docs/explanation/annotation.md has it."""
-    print("\n".join(agreement_table(folder)))
+    print("\n".join(agreement_table(FOLDER)))
 
 
 def agreement_table(folder: Path) -> list[str]:
@@ -123,49 +124,38 @@ def _kappa(pairs: Sequence[tuple[Marks, Marks]]) -> float:
 @app.command()
 def classifier(
     *,
-    folder: FolderOpt = Path("assets/annotations"),
     texts: TextsOpt = None,
     start: Annotated[Path, typer.Option(help="Encoder that training started from.")] = Path(
         "corpus/start.npz"
     ),
-    first: Annotated[
-        Path, typer.Option(help="Weights that have seen the first half; they read the second.")
-    ] = Path("training/first/model.npz"),
-    second: Annotated[
-        Path, typer.Option(help="Weights that have seen the second half; they read the first.")
-    ] = Path("training/second/model.npz"),
-    config: Annotated[Path, typer.Option(help="Pipeline.")] = Path("configs/two_heads.cfg"),
-    l2: Annotated[float, typer.Option(min=0.0, help="Penalty of the fit.")] = 20.0,
     out: Annotated[Path, typer.Option(help="New file for the classifier.")] = Path(
         "training/classifier.npz"
     ),
     debug: common.DebugOpt = False,
 ) -> None:
-    """Learn the calibrated decision of pii_context, on texts of all lengths, and print what it is worth out of fold."""
+    """Learn the calibrated decision of pii_context, on texts of all lengths, and print what it is worth out of fold. The weights in
+    training/first have seen the first half of the texts and read the second, those in training/second the other way round."""
     with guard(debug):
         persons: dict[str, list[PersonExample]] = {"whole": [], "cut": []}
         things: list[ThingExample] = []
-        for weights, part in ((first, SECOND), (second, FIRST)):
-            nlp = make_pipeline(read_weights(start, weights), shipped_vocabulary(), config)
-            gold = read_annotated(folder, common.those_there(texts), parts=(part,))
+        for half, part in (("first", SECOND), ("second", FIRST)):
+            read = read_weights(start, Path("training", half, "model.npz"))
+            nlp = make_pipeline(read, shipped_vocabulary(), Path("configs/two_heads.cfg"))
+            gold = read_annotated(FOLDER, common.those_there(texts), parts=(part,))
             whole = [one.labelled for one in gold]
             persons["whole"] += collect(nlp, whole)
             persons["cut"] += collect(nlp, cut_texts(whole, most=3, seed=29))
             things += collect_things(nlp, whole)
         together = [*persons["whole"], *persons["cut"]]
-        chances = cross_validate(together, l2=l2)
+        chances = cross_validate(together, l2=L2)
         n_whole = len(persons["whole"])
         print(json.dumps({"persons": dict(Counter(p.gold for p in together))}))
-        for kind, numbers in (("whole", range(n_whole)), ("cut", range(n_whole, len(together)))):
-            for source in ("", "essays_", "persuade", "llm", "new"):
-                mine = [i for i in numbers if together[i].text.startswith(source)]
-                if not mine:
-                    continue
-                for at in (0.1, 0.15, 0.2, 0.3, 0.5):
-                    shares = tally([together[i] for i in mine], chances[mine], at)
-                    shown = {k: round(v, 3) for k, v in sorted(shares.items())}
-                    print(kind, source or "all", at, json.dumps(shown))
-        made = replace(fit(together, l2=l2), owned=fit_things(things))
+        for kind, part in (("whole", slice(n_whole)), ("cut", slice(n_whole, None))):
+            for at in (0.1, 0.15, 0.2, 0.3, 0.5):
+                shares = tally(together[part], chances[part], at)
+                shown = {k: round(v, 3) for k, v in sorted(shares.items())}
+                print(kind, at, json.dumps(shown))
+        made = replace(fit(together, l2=L2), owned=fit_things(things))
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_bytes(made.to_bytes())
 
@@ -173,19 +163,17 @@ def classifier(
 @app.command()
 def score(
     *,
-    folder: FolderOpt = Path("assets/annotations"),
     texts: TextsOpt = None,
     pipeline: common.PipelineOpt = "en_pii_edu",
     part: Annotated[str, typer.Option(help="sealed, open, first or second.")] = "open",
     note: Annotated[str, typer.Option(help="What is measured, for the list of looks.")] = "",
-    seed: common.SeedOpt = 29,
     out: common.OutOpt = None,
     debug: common.DebugOpt = False,
 ) -> None:
     """Totals per source: who is proposed, protected, kept; labels of details and indirect identifiers."""
     with guard(debug):
         common.early(out)
-        gold = read_annotated(folder, common.those_there(texts), parts=PARTS[part], seed=seed)
+        gold = read_annotated(FOLDER, common.those_there(texts), parts=PARTS[part])
         nlp = load_pipeline(pipeline)
         report = common.head() | {
             "pipeline": f"{nlp.meta['name']} {nlp.meta['version']}",

@@ -5,7 +5,7 @@
 
 A person has one name in a chat, in every form that the placeholders ask for; no two people share a
 part of theirs, and none has a name that stands in the chat's own words, so that every label is sure.
-What a chat becomes depends on the seed, its id and its group only: the paper's own maker draws
+What a chat becomes depends on its id and its group only: the paper's own maker draws
 unseeded, and numbers made with it cannot be had again. What the placeholders stand for: chats.toml.
 """
 
@@ -44,6 +44,7 @@ _VOWELS = "aeiou"
 # Beginnings of names that are no nicknames.
 _NO_NICKS = frozenset("ass cum dic fag fuc fuk nig poo shi sex tit twa anal homo slut".split())
 _TRIES = 300
+SEED = 46
 
 
 class Placeholder(NamedTuple):
@@ -214,23 +215,12 @@ def parse_chat(text: str, name: str, table: Placeholders) -> Chat:
     return Chat(name, tuple(turns), meta.get("genre", ""), meta.get("part", ""))
 
 
-def assign_groups(
-    chats: Sequence[Chat], *, seed: int, per_group: int | None = None
-) -> list[tuple[Chat, tuple[str, str], int]]:
-    """RETURNS (list): Chat, group, and 1, or 2 for the second time in the group; in any order of chats.
-
-    per_group (int | None): Chats of each group. None for as many as can be had with no chat in two
-        groups, as in the paper (260 chats, 26 in each of 10 groups).
-    """
+def assign_groups(chats: Sequence[Chat], *, seed: int) -> list[tuple[Chat, tuple[str, str]]]:
+    """RETURNS (list): Chat and group, no chat in two groups if there are enough, as in the paper (260 chats, 26 in each of 10 groups)."""
     chance = SurrogateKey(f"chats|{seed}".encode(), scope="deal")
     deck = sorted(chats, key=lambda chat: chance.order(chat.id))
-    size = per_group or max(1, len(deck) // len(GROUPS))
-    assigned = []
-    for place, group in enumerate(GROUPS):
-        # The same order again and again: a stretch no longer than the deck holds no chat twice.
-        for i in range(size):
-            assigned.append((deck[(place * size + i) % len(deck)], group, 1 + i // len(deck)))
-    return assigned
+    size = max(1, len(deck) // len(GROUPS))
+    return [(deck[i % len(deck)], GROUPS[i // size]) for i in range(size * len(GROUPS))]
 
 
 def fill_chat(
@@ -403,13 +393,9 @@ def main(
         "assets/chats"
     ),
     out: Annotated[Path, typer.Option(help="JSON Lines: id, text, spans, gender and more.")],
-    per_group: Annotated[
-        int, typer.Option(min=0, help="Chats of each group; 0 for no chat in two groups.")
-    ] = 0,
     called: Annotated[
         str, typer.Option(help="What <STUDENT> becomes: first, or full as in the JEDM paper.")
     ] = "first",
-    seed: common.SeedOpt = 46,
     debug: common.DebugOpt = False,
 ) -> None:
     """Fill redacted chats with names of each gender and culture; write texts with labelled spans."""
@@ -420,11 +406,9 @@ def main(
         table = Placeholders()
         chats = read_chats(source, table=table)
         lines, counts = [], Counter[str]()
-        for chat, (gender, culture), number in assign_groups(
-            chats, seed=seed, per_group=per_group or None
-        ):
-            group = {"gender": gender, "culture": culture, "number": number}
-            filled = fill_chat(chat, **group, seed=seed, table=table, called=called)
+        for chat, (gender, culture) in assign_groups(chats, seed=SEED):
+            group = {"gender": gender, "culture": culture}
+            filled = fill_chat(chat, **group, seed=SEED, table=table, called=called)
             lines.append(json.dumps(asdict(filled), ensure_ascii=False) + "\n")
             counts.update("names" if is_name(label) else "details" for *_, label in filled.spans)
         replace_file(out, "".join(lines))

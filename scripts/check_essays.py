@@ -6,15 +6,15 @@ Exit codes: 0 every text can be used; 1 one is broken, says what another one say
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from pii_components.corpus.clean import TrigramHasher, duplicates_of
 from pii_components.corpus.templates import (
     Template,
     essay_files,
@@ -25,9 +25,8 @@ from pii_components.errors import Errors, PiiError
 from pii_components.labels import NAME_CHARACTER, NAME_CITED
 from pii_components.names.table import NameTable, name_table
 
-# Two different essays of ours share under 2 in 100 of the shorter one's trigrams; one that is another with new names shares most.
-NEAR = 0.2
-LEAST_TRIGRAMS = 30  # a shorter text counts as one of so many
+# Two short texts of ours are alike by .31 at most; an essay that is another with new names by far more.
+NEAR = 0.4
 _PAIR = re.compile(r"(?<![.!?:\n\"] )(?<![\w'])([A-Z][a-z]+) ([A-Z][a-z]+)\b")
 _CONTACT = re.compile(r"[\w.+-]+@[\w-]+\.[a-z]{2,}|\(\d{3}\) ?\d{3}-\d{4}")
 
@@ -51,35 +50,12 @@ class Findings:
         return bool(self.broken or self.near or self.names)
 
 
-def _trigrams(template: Template) -> frozenset[tuple[str, ...]]:
-    """Every three words in a row, outside slots, lower case."""
-    words = [
-        word
-        for part in template.parts
-        if isinstance(part, str)
-        for word in re.findall(r"[a-z]+", part.lower())
-    ]
-    return frozenset(zip(words, words[1:], words[2:], strict=False))
-
-
 def find_near(templates: Sequence[Template]) -> list[tuple[str, str, float]]:
-    """RETURNS (list[tuple[str, str, float]]): Ids of essays that share more than `NEAR` of the shorter
-    one's trigrams, most alike first."""
-    grams = [_trigrams(template) for template in templates]
-    holders: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for n, shared in enumerate(grams):
-        for gram in shared:
-            holders[gram].append(n)
-    common = Counter[tuple[int, int]]()
-    for found in holders.values():
-        common.update(combinations(found, 2))
-    pairs = []
-    for (a, b), n in common.items():
-        # Texts of one line share a few trigrams by chance.
-        share = n / max(min(len(grams[a]), len(grams[b])), LEAST_TRIGRAMS)
-        if share > NEAR:
-            pairs.append((templates[a].id, templates[b].id, share))
-    return sorted(pairs, key=lambda pair: (-pair[2], pair))
+    """RETURNS (list[tuple[str, str, float]]): Ids of essays that are alike outside slots, and the cosine of their trigrams."""
+    hashed = TrigramHasher()
+    texts = (" ".join(x for x in one.parts if isinstance(x, str)) for one in templates)
+    found = duplicates_of(map(hashed, texts), threshold=NEAR, highest=False).pairs
+    return [(templates[a].id, templates[b].id, share) for a, b, share in found]
 
 
 def find_names(template: Template, table: NameTable) -> list[str]:
@@ -132,7 +108,7 @@ def main(folder: Annotated[Path, typer.Argument(help="Folder with essays/ and sc
     for err in found.broken:
         print(err)
     for first, second, share in found.near:
-        print(f"{first} and {second} share {share:.0%} of the shorter one's word trigrams")
+        print(f"{first} and {second} are alike: cosine of trigrams {share:.2f}")
     for ident, values in found.names.items():
         print(f"{ident}: {' | '.join(values)}")
     print(f"{found.essays} essays, {found.clean} of them without private people and details")

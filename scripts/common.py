@@ -35,7 +35,6 @@ OutOpt = Annotated[Path | None, typer.Option("--out", "-o", help="Metrics file (
 PipelineOpt = Annotated[
     str, typer.Option(help="Our pipeline, or another system, such as presidio-md.")
 ]
-ProfileOpt = Annotated[str, typer.Option(help="Says which labels must be hidden.")]
 ResamplesOpt = Annotated[int, typer.Option(min=1, help="Bootstrap resamples of the documents.")]
 SeedOpt = Annotated[int, typer.Option(help="Of everything that is drawn.")]
 

@@ -22,7 +22,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -74,6 +73,8 @@ GENERAL = {
 ROLES = (labels.STUDENT, labels.INSTRUCTOR, labels.CONNECTED, labels.CITED, labels.CHARACTER)
 NO_PERSON, UNKNOWN = 5, 255
 SOMEBODYS, WORLDS, NOBODY_KNOWS = 1, 0, 2
+SEED = 71
+CARRIERS = 2800  # publishers' essays at most, with marks and as many without
 FAMOUS = Path("assets/famous_names.txt")
 GENERAL_FOLDER = Path("assets/encoders/en_core_web_md")
 _NO_GENERAL = """so places, firms and dates are learned from slots and annotations alone. To have it, as what ships had it:
@@ -169,29 +170,18 @@ def texts(
     own: Annotated[
         list[Path] | None, typer.Option("--texts", help="Texts of annotations, JSON Lines.")
     ] = None,
-    assets: Annotated[Path, typer.Option(help="Folder with essays/ and scenes/.")] = Path("assets"),
     general: Annotated[
         str,
         typer.Option(
             help="Pipeline for places, firms and dates; auto: get-encoders' if it is there."
         ),
     ] = "auto",
-    pipeline: Annotated[
-        str, typer.Option(help="Pipeline whose vocabulary of pieces is used.")
-    ] = "en_pii_edu",
-    carriers: Annotated[
-        int, typer.Option(help="Publishers' essays at most, with marks and without.")
-    ] = 5600,
-    limit: Annotated[int, typer.Option(help="Texts at most, for a trial; 0 for all.")] = 0,
-    seed: Annotated[int, typer.Option(help="Of everything that is drawn.")] = 71,
 ) -> None:
     """Write all examples, and the names that take the place of others."""
     with guard(debug=True):
-        exporter = Exporter(pipeline, general)
-        rng = random.Random(seed)
-        found = list(
-            islice(read_texts(assets, common.those_there(own), carriers, seed), limit or None)
-        )
+        exporter = Exporter("en_pii_edu", general)
+        rng = random.Random(SEED)
+        found = list(read_texts(common.those_there(own)))
         silver = exporter.general.pipe((text.filled.text for text in found), batch_size=64)
         for text, ents in zip(found, silver, strict=True):
             exporter.add(text, ents, rng)
@@ -210,8 +200,9 @@ def texts(
         )
 
 
-def read_texts(assets: Path, own: list[Path], carriers: int, seed: int) -> Iterator[Text]:
+def read_texts(own: list[Path]) -> Iterator[Text]:
     """YIELDS (Text): All texts, annotated ones first."""
+    assets = Path("assets")
     part_of = {FIRST: 1, SECOND: 2}
     for one in read_annotated(assets / "annotations", own, parts=(FIRST, SECOND)):
         yield Text(
@@ -227,13 +218,13 @@ def read_texts(assets: Path, own: list[Path], carriers: int, seed: int) -> Itera
         later = bool(_LATER.match(template.id))
         source = "later scenes" if later else "scenes" if short else "essays"
         mine = replace(recipe, fillings=2 if later else 1)
-        for filled in from_essays([template], {} if short else blocks, mine, table, seed):
+        for filled in from_essays([template], {} if short else blocks, mine, table, SEED):
             marked = any(label in labels.INDIRECT_LABELS for *_, label in filled.spans)
             yield Text(source, 0, filled, later or marked)
-    share = replace(recipe, carriers=carriers // 2, clean_carriers=carriers // 2)
+    share = replace(recipe, carriers=CARRIERS, clean_carriers=CARRIERS)
     for path in sorted((assets / "persuade").glob("*.jsonl*")):
         source = "llm carriers" if "llm" in path.name else "carriers"
-        for filled in from_carriers(path, "train", blocks, share, seed, Tally()):
+        for filled in from_carriers(path, "train", blocks, share, SEED, Tally()):
             yield Text(source, 0, filled, False)
 
 

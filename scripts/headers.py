@@ -56,22 +56,20 @@ class Text(NamedTuple):
 def main(
     *,
     learn: Annotated[bool, typer.Option("--learn", help="Learn anew what ships.")] = False,
-    pipeline: common.PipelineOpt = "en_pii_edu",
-    assets: common.AssetsOpt = Path("assets"),
     out: common.OutOpt = None,
 ) -> None:
     """Learn the finder of headers, or score it on the sealed texts."""
     with guard():
         common.early(out)
         if learn:
-            texts = essays(assets)
+            texts = essays(Path("assets"))
             rows = [line.features for text in texts for line in no_headers(text)]
             rows += [line.features for line in set_in(texts)]
-            made = fit(read_texts(pipeline, "open"), rows)
+            made = fit(read_texts("open"), rows)
             shown = json.dumps(made, indent=0, sort_keys=True, ensure_ascii=False)
             Path("pii_components", MODEL).write_text(shown + "\n", "utf8")
         else:
-            report = common.head() | {"sealed": scores(read_texts(pipeline, "sealed"))}
+            report = common.head() | {"sealed": scores(read_texts("sealed"))}
             common.publish("headers", report, out, lambda made, to: to.print_json(data=made))
 
 
@@ -84,11 +82,11 @@ def text_of(
     return Text(ident, text, items, lines, marked(text, lines, headers))
 
 
-def read_texts(pipeline: str, part: str) -> list[Text]:
+def read_texts(part: str) -> list[Text]:
     """The texts of a part, read by the pipeline."""
     rows = [json.loads(line) for line in DATA.read_text("utf8").splitlines()]
     rows = [row for row in rows if row["part"] == part]
-    docs = spacy.load(pipeline, exclude=["hips_surrogate"]).pipe([row["text"] for row in rows])
+    docs = spacy.load("en_pii_edu", exclude=["hips_surrogate"]).pipe([row["text"] for row in rows])
     texts = []
     for row, doc in zip(rows, docs, strict=True):
         spans = [(span.start_char, span.end_char, span.label_) for span in read_group(doc, "pii")]

@@ -35,23 +35,18 @@ EVERYONE = "any T protects"
 PUBLIC = {"cited": CITED, "characters": CHARACTER}
 COLUMNS = "recall precision f5 cited_hidden characters_hidden attacks_recall cpu_seconds_per_1000_words usd_per_million_tokens usd_at"
 BEGIN, END = "<!-- llm-study -->", "<!-- end -->"
+ESSAYS = 40  # drawn by lot
+ATTACKS = Path("tests/data/llm_injections.jsonl")  # each with text and private
+PRICE = "gpt-4o-mini"  # the other model whose price is asked for
 _BETA = 25  # F5 weighs recall 25 times
 
 
 def main(
     *,
     systems: Annotated[str, typer.Option(help="As pii-edu compare; ours first.")] = "en_pii_edu",
-    assets: common.AssetsOpt = Path("assets"),
-    attacks: Annotated[Path, typer.Option(help="JSON Lines with text and private.")] = Path(
-        "tests/data/llm_injections.jsonl"
-    ),
-    limit: Annotated[int, typer.Option(min=1, help="Essays, drawn by lot.")] = 40,
     words: Annotated[
         int, typer.Option(min=0, help="First words of each that are read; 0 for all.")
     ] = 0,
-    price: Annotated[
-        str, typer.Option(help="The other model whose price is asked for.")
-    ] = "gpt-4o-mini",
     page: Annotated[
         Path | None, typer.Option(help="Markdown page whose table is written anew.")
     ] = None,
@@ -62,9 +57,9 @@ def main(
     with guard(debug):
         common.early(out)
         protects = Profile.load("kaggle").protects
-        sample = take(authored_essays(assets), limit, protects)
+        sample = take(authored_essays(Path("assets")), ESSAYS, protects)
         essays = [_gold(one.id, *_first(one.text, one.spans, words)) for one in sample]
-        orders = map(json.loads, attacks.read_text("utf8").splitlines())
+        orders = map(json.loads, ATTACKS.read_text("utf8").splitlines())
         attacked = [_gold(one["id"], one["text"], _places(one)) for one in orders]
         documents = [*essays, *attacked]
         data = {"file": "authored test essays", "documents": len(essays), "attacks": len(attacked)}
@@ -72,11 +67,11 @@ def main(
         data["cut"] = f", the first {words} of each" if words else ""
         rows: dict[str, Any] = {}
         runs: list[Run] = []
-        report = common.head() | {"data": data, "price": price, "about": {}, "systems": rows}
+        report = common.head() | {"data": data, "price": PRICE, "about": {}, "systems": rows}
         for spec in parse_systems(systems):
             runs.append(run_spec(spec, documents, protects=protects))
             measured = measure(runs[-1].hidden, essays, attacked)
-            rows[spec.name] = measured | costs(runs[-1], Prices.load(), price)
+            rows[spec.name] = measured | costs(runs[-1], Prices.load())
             report["about"][spec.name] = runs[-1].about
             # A system may take an hour: what is done stays.
             common.publish("llm_study", report, out, None)
@@ -157,7 +152,7 @@ def measure(
     return shown | {"f5": round((1 + _BETA) * p * r / (_BETA * p + r), 4) if p * r else 0.0}
 
 
-def costs(run: Run, prices: Prices, price: str) -> dict[str, Any]:
+def costs(run: Run, prices: Prices) -> dict[str, Any]:
     """Seconds and dollars of a run; `usd_at` is None for a system without a language model."""
     llm = run.about.get("llm")
     made: dict[str, Any] = {
@@ -169,7 +164,7 @@ def costs(run: Run, prices: Prices, price: str) -> dict[str, Any]:
         names = ("tokens_in", "tokens_out")
         tokens = [sum(model[name] for model in llm["models"]) for name in names]
         made["usd_per_million_tokens"] = llm["usd_per_million_tokens"]
-        made["usd_at"] = round(prices.cost(price, *tokens) / (run.words * TOKENS_A_WORD) * 1e6, 4)
+        made["usd_at"] = round(prices.cost(PRICE, *tokens) / (run.words * TOKENS_A_WORD) * 1e6, 4)
         made["errors"] = {code: n for model in llm["models"] for code, n in model["errors"].items()}
     return made
 

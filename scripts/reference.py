@@ -17,7 +17,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from configparser import ConfigParser
 from dataclasses import MISSING, fields
 from importlib import import_module
@@ -45,6 +45,7 @@ from pii_components.labels import (
 )
 from pii_components.profiles import ACTIONS, Profile, shipped_profiles
 from pii_components.release.day import Choices
+from scripts.common import lines_of
 
 try:
     from griffe import Extension
@@ -87,12 +88,9 @@ LABEL_MEANINGS = {
 }
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """RETURNS (str): A Markdown table."""
-    lines = [list(head)]
-    lines.append(["---"] * len(lines[0]))
-    lines += [list(row) for row in rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return "\n".join(lines_of(head, rows))
 
 
 def code(text: str) -> str:

@@ -1,9 +1,9 @@
 """What a pipeline does on texts that its makers have not read, in totals: `python -m scripts.unread score --out metrics/unread.json`.
 
 Sets: `everyday` (assets/sealed/everyday.txt), `tutoring` (60 conversations of MathDial, marks by two readers in
-assets/sealed/tutoring.jsonl), `novels` (LitBank), `reports` (inputs after public bug reports of peers) and `slots` (open texts of ours
-in which a private person gets a famous name, a famous surname or a word that is a name, after assets/hard_names.toml). The text of
-`tutoring`, `novels` and `reports` comes from --public. No case is ever printed.
+assets/sealed/tutoring.jsonl), `novels` (LitBank) and `slots` (open texts of ours in which a private person gets a famous name, a famous
+surname or a word that is a name, after assets/hard_names.toml). The text of `tutoring` and `novels` comes from --public. No case is ever
+printed.
 
 What is hidden, the profile says (scripts/totals.py). Each run that scores a sealed set adds a line to metrics/looks.jsonl.
 """
@@ -38,6 +38,7 @@ from scripts.totals import KEPT, PRIVATE, Mark, Totals, add_look, cell, count, m
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 SEALED = ("everyday", "tutoring")
+PROFILE = "crapii"  # says which labels must be hidden
 SHORT = 3  # sentences of a short text
 _OF_READERS = {"pupil": "NAME_STUDENT", "tutor": "NAME_INSTRUCTOR", "problem": "NAME_CHARACTER"}
 
@@ -160,16 +161,6 @@ def _exact_f1(totals: Totals) -> tuple[float | None, dict[str, Any]]:
     return (None if mean is None else round(mean, 4)), made
 
 
-def right_reports(nlp: Language, path: Path) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): Inputs after public reports, and those right in both ways: all of `private` gone, all of `keep` there."""
-    rows = _rows(path)
-    texts = [doc._.deidentified for doc in nlp.pipe(row["text"] for row in rows)]
-    gone = [all(x not in t for x in row["private"]) for row, t in zip(rows, texts, strict=True)]
-    kept = [all(x in t for x in row["keep"]) for row, t in zip(rows, texts, strict=True)]
-    right = [a and b for a, b in zip(gone, kept, strict=True)]
-    return {"texts": len(rows), "right": sum(right), "gone": sum(gone), "kept": sum(kept)}
-
-
 def measure(nlp: Language, cases: Sequence[Case], profile: Profile) -> dict[str, Any]:
     """RETURNS (dict[str, Any]): `summary` of all cases, of the short ones, and of each group."""
     sentences = spacy.blank("en")
@@ -204,14 +195,10 @@ def agreement(path: Path = Path("assets/sealed/tutoring.jsonl")) -> dict[str, An
 def score(
     *,
     pipeline: common.PipelineOpt = "en_pii_edu",
-    profile: common.ProfileOpt = "crapii",
     sets: Annotated[str, typer.Option(help="Sets, with commas.")] = "slots,everyday",
     public: Annotated[
         Path | None, typer.Option(help="Folder with mathdial.jsonl and litbank.jsonl.")
     ] = None,
-    reports: Annotated[Path, typer.Option(help="Inputs after public reports.")] = Path(
-        "tests/data/public_reports.jsonl"
-    ),
     note: Annotated[str, typer.Option(help="What is measured, for the list of looks.")] = "",
     out: common.OutOpt = None,
     debug: common.DebugOpt = False,
@@ -220,7 +207,7 @@ def score(
     with guard(debug):
         common.early(out)
         chosen = sets.split(",")
-        hides = Profile.load(profile)
+        hides = Profile.load(PROFILE)
         nlp = load_pipeline(pipeline)
         makers: dict[str, Callable[[], Iterable[Case]]] = {
             "everyday": everyday,
@@ -228,16 +215,14 @@ def score(
             "tutoring": lambda: tutoring(public or Path()),
             "novels": lambda: novels(public or Path()),
         }
-        made = {n: measure(nlp, list(makers[n]()), hides) for n in chosen if n != "reports"}
+        made = {n: measure(nlp, list(makers[n]()), hides) for n in chosen}
         for row in made.get("slots", {}).values():
             del row["precision"], row["precision_95"]  # the other people of a text have no marks
-        if "reports" in chosen:
-            made["reports"] = {"all": right_reports(spacy.load(pipeline), reports)}
         if "tutoring" in made:
             made["tutoring"]["readers"] = agreement()
         report = common.head() | {
             "pipeline": f"{nlp.meta['name']} {nlp.meta['version']}",
-            "profile": profile,
+            "profile": PROFILE,
             "sets": made,
         }
         common.publish("unread", report, out, show)
@@ -248,7 +233,7 @@ def score(
 
 def show(report: dict[str, Any], to: Any) -> None:
     """Print the rows of each set."""
-    keys = "texts with_private texts_left_open private private_hidden instructor_hidden kept kept_touched precision contacts contacts_hidden indirect_f1 right"
+    keys = "texts with_private texts_left_open private private_hidden instructor_hidden kept kept_touched precision contacts contacts_hidden indirect_f1"
     for name, groups in report["sets"].items():
         common.show(to, f"{name}, {report['profile']}", groups, keys)
 
@@ -266,7 +251,7 @@ def table(reports: Sequence[dict[str, Any]]) -> list[str]:
     for report in reports:
         for name, groups in report["sets"].items():
             for group, row in groups.items():
-                if "texts" not in row or "right" in row:
+                if "texts" not in row or "right" in row:  # readers; reports, until 0.14.0
                     continue
                 title = f"{report['pipeline']}, {name}" + ("" if group == "all" else f", {group}")
                 keys = {"private_hidden": "private", "left_open": "with_private"}

@@ -14,17 +14,15 @@ import subprocess
 import sys
 import zipfile
 from configparser import ConfigParser
-from pathlib import Path
 
 import pytest
 import typer.main
 
 from pii_components.cli.app import app
 from pii_components.errors import Errors
+from tests.fresh import ROOT, fresh
 
-ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="docs/ is not in an installed wheel")
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 COMMANDS = typer.main.get_command(app)
 MARK = "--- end of a block"
@@ -49,10 +47,10 @@ def programs(page):
 
 
 def with_code():
-    """Pages with Python that runs; those that load the pipeline are slow. tests/presidio has its own."""
+    """Pages with Python that runs; those that load the pipeline are slow."""
     for page in PAGES[2:]:
         code = "".join(code for code, _ in programs(page))
-        if not code or page.stem.startswith(("presidio", "add-")):
+        if not code or page.stem.startswith("add-"):
             continue
         marks = [pytest.mark.slow] if "spacy.load" in code else []
         yield pytest.param(page, id=name_of(page), marks=marks)
@@ -65,38 +63,28 @@ def write_files(page, folder):
             (folder / title).write_text(body, "utf8")
 
 
-def run_programs(page, folder, **environment):
+def run_programs(page, folder):
     """Run the blocks of a page in one process. RETURNS (list[tuple[str, str]]): What each printed, and what it should."""
     code = "".join(f"{code}\nprint({MARK!r})\n" for code, _ in programs(page))
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        env=os.environ | environment,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    printed = done.stdout.split(f"{MARK}\n")
+    printed = fresh(code, cwd=folder).stdout.split(f"{MARK}\n")
     return [(out, text) for out, (_, text) in zip(printed, programs(page)) if text is not None]
 
 
 @pytest.mark.parametrize("page", list(with_code()))
 def test_python_prints_what_the_page_says(page, tmp_path):
     write_files(page, tmp_path)
+    (tmp_path / "secret.key").touch(mode=0o600)
+    (tmp_path / "secret.key").write_bytes(b"0123456789abcdef0123456789abcdef")
     if page.stem == "reidentify":
         make_vault(tmp_path)
-    for printed, told in run_programs(page, tmp_path, PYTHONPATH=str(ROOT)):
+    for printed, told in run_programs(page, tmp_path):
         assert printed == told
 
 
 def make_vault(folder):
-    pytest.importorskip("cryptography")
     from pii_components.vault.keys import VaultKey
     from pii_components.vault.vault import Vault
 
-    (folder / "secret.key").touch(mode=0o600)
-    (folder / "secret.key").write_bytes(b"0123456789abcdef0123456789abcdef")
     Vault.create(folder / "essays.vault", VaultKey.from_file(folder / "secret.key")).close()
 
 
@@ -108,7 +96,7 @@ ADDED = sorted((DOCS / "how-to").glob("add-*.md"))
 def test_what_a_page_adds_works_from_outside(page, tmp_path):
     make_files(tmp_path)
     write_files(page, tmp_path)
-    for printed, told in run_programs(page, tmp_path, PYTHONPATH=str(ROOT)):
+    for printed, told in run_programs(page, tmp_path):
         assert printed == told
     run_shell(page, tmp_path)
 

@@ -8,9 +8,6 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "examples"
-pytestmark = pytest.mark.skipif(
-    not FOLDER.is_dir(), reason="examples/ is not in an installed wheel"
-)
 
 
 def cells(path):

@@ -14,6 +14,7 @@ import spacy
 from pii_components.labels import NAME_STUDENT
 from pii_components.ner.layers import READ, encoded_data
 from pii_components.spans import Candidate, write_spans
+from tests.tiny import TOKENIZER
 
 RNG = random.Random(4)
 WORDS = "the student wrote an essay about ferries and the town where people live by the river near a school".split()
@@ -39,9 +40,7 @@ KINDS = {
 @pytest.fixture(scope="module")
 def rules():
     """Everything but the encoder."""
-    nlp = spacy.blank(
-        "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
-    )
+    nlp = spacy.blank("en", config=TOKENIZER)
     for name in ("pii_ruler", "pii_context", "hips_surrogate"):
         nlp.add_pipe(name)
     nlp.get_pipe("hips_surrogate").set_key(b"a key of sixteen bytes")

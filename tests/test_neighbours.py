@@ -1,9 +1,6 @@
 """What our components leave of others' work in a Doc, and what spaCy's users do with a processed Doc."""
 
-import subprocess
-import sys
 import warnings
-from pathlib import Path
 
 import pytest
 import spacy
@@ -12,6 +9,7 @@ from spacy.tokens import DocBin, Span
 
 from pii_components.spans import GIVEN, Candidate, merge_found, read_spans, write_spans
 
+from .fresh import fresh
 from .surrogates.conftest import INDIRECT_TOO
 from .tiny import TOKENIZER
 
@@ -201,15 +199,16 @@ assert doc.spans["pii"][0]._.pii_reason
 
 def test_a_docbin_is_read_in_a_fresh_process(nlp, tmp_path):
     DocBin(store_user_data=True, docs=[nlp(TEXT)]).to_disk(tmp_path / "docs.spacy")
-    subprocess.run([sys.executable, "-c", READ, str(tmp_path / "docs.spacy")], check=True)
+    fresh(READ, tmp_path / "docs.spacy")
 
 
 @pytest.mark.parametrize(
     "module", ["pii_components.spans", "pii_components.factories", "pii_components.ruler.component"]
 )
 def test_attributes_are_there_whatever_is_imported_first(module):
-    code = f"import {module}; from spacy.tokens import Doc, Span; assert Doc.has_extension('deidentified') and Span.has_extension('pii_role')"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    fresh(
+        f"import {module}; from spacy.tokens import Doc, Span; assert Doc.has_extension('deidentified') and Span.has_extension('pii_role')"
+    )
 
 
 @pytest.mark.slow
@@ -224,31 +223,7 @@ def test_the_shipped_pipeline_has_no_vectors_and_says_so():
     )
 
 
-IMPORTED = """
-import sys, numpy, spacy, spacy.pipeline.factories
-from importlib.metadata import entry_points
-spacy.pipeline.factories.register_factories()
-before = set(sys.modules)
-for entry in entry_points(group="spacy_factories"):
-    if entry.value.startswith("pii_components"):
-        entry.load()
-print(*sorted({name for name in set(sys.modules) - before if not name.startswith(("pii_components", "tomllib"))}))
-print(*sorted({name for name in sys.modules if name.startswith("pii_components.")}))
-"""
-
-
-def test_a_blank_pipeline_imports_nothing_heavy_for_our_sake():
-    run = subprocess.run(
-        [sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=True
-    )
-    others, ours = run.stdout.split("\n")[:2]
-    assert not others and len(ours.split()) < 12
-
-
 @pytest.mark.slow
 def test_a_users_script_runs():
-    script = Path(__file__).with_name("user_script.py")
-    ran = subprocess.run(
-        [sys.executable, "-W", "ignore", str(script)], capture_output=True, text=True, check=True
-    )
+    ran = fresh("tests.user_script", how="-m")
     assert ran.stdout.startswith("NAME_STUDENT 0.") and not ran.stderr

@@ -11,15 +11,12 @@ from pathlib import Path
 import pytest
 import spacy
 
-from pii_components import __version__
 from pii_components.errors import PiiWarning
 from pii_components.profiles import Profile, shipped_profiles
 
 from .tiny import cases
 
-SHIPPED = Path(__file__).parents[1] / "en_pii_edu" / f"en_pii_edu-{__version__}"
 REPORTS = Path(__file__).parent / "data/public_reports.jsonl"
-pytestmark = pytest.mark.skipif(not SHIPPED.is_dir(), reason="needs the packaged pipeline")
 
 
 @pytest.fixture(scope="module")

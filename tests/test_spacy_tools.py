@@ -70,7 +70,6 @@ def test_what_a_component_assigns_is_what_it_declares(nlp):
     )
 
 
-@pytest.mark.skipif(not CONFIGS, reason="configs/ is not in an installed wheel")
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_debug_config_passes(path, tmp_path, capsys):
     source = {}

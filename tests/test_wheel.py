@@ -1,15 +1,10 @@
 """The wheel holds what the source tree holds: resources, the pipeline, entry points. Run from the unpacked wheel, away from the sources."""
 
-import os
-import subprocess
-import sys
 import zipfile
-from pathlib import Path
 
 import pytest
 
-pytest.importorskip("build")
-ROOT = Path(__file__).parents[1]
+from tests.fresh import ROOT, fresh
 
 CODE = """
 import pii_components, spacy, sys
@@ -31,20 +26,8 @@ print("fine")
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    if not (ROOT / "setup.cfg").is_file():
-        pytest.skip("needs the source tree")
     out = tmp_path_factory.mktemp("wheel")
-    command = [
-        sys.executable,
-        "-m",
-        "build",
-        "--wheel",
-        "--no-isolation",
-        "--outdir",
-        str(out),
-        str(ROOT),
-    ]
-    subprocess.run(command, check=True, capture_output=True)
+    fresh("build", "--wheel", "--no-isolation", "--outdir", out, ROOT, how="-m", cwd=out)
     (path,) = out.glob("*.whl")
     return path
 
@@ -62,14 +45,5 @@ def test_every_resource_is_in_the_wheel(wheel):
 
 def test_unpacked_wheel_works_alone(wheel, tmp_path):
     zipfile.ZipFile(wheel).extractall(tmp_path)
-    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    out = subprocess.run(
-        [sys.executable, "-c", CODE, str(tmp_path)],
-        cwd=tmp_path,
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert out.returncode == 0, out.stderr[-2000:]
+    out = fresh(CODE, tmp_path, cwd=tmp_path, PYTHONPATH=str(tmp_path))
     assert out.stdout.strip().endswith("fine")

@@ -4,8 +4,6 @@ import contextlib
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -61,10 +59,14 @@ def texts_of(path: Path) -> list[str]:
     return [row["text"] for row in rows_of(path)]
 
 
+def put_rows(path: Path, rows: list[dict]) -> Path:
+    """JSON Lines."""
+    return put(path, "".join(json.dumps(row) + "\n" for row in rows))
+
+
 def put_texts(path: Path, texts: list[str]) -> Path:
     """JSON Lines with numbers and texts."""
-    rows = [json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(texts)]
-    return put(path, "".join(rows))
+    return put_rows(path, [{"id": i, "text": text} for i, text in enumerate(texts)])
 
 
 def files_in(folder: Path) -> list[str]:
@@ -122,24 +124,6 @@ def pii_edu(folder, model):
         takes_model = args[at - 1 : at] in (["deidentify"], ["detect"], ["demo"])
         own = ["--config", f"model={model}"] if takes_model and "--help" not in args else []
         return CliRunner().invoke(app, [*map(str, [*args[:at], *own, *args[at:]])], input=stdin)
-
-    return run
-
-
-@pytest.fixture
-def process(folder, model):
-    """Run a command in a process of its own, as a user does."""
-
-    def run(line: str, *more: str) -> subprocess.CompletedProcess:
-        code = "import pii_components.surrogates.component; from pii_components.cli import main; main()"
-        paths = os.pathsep.join(
-            filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
-        )
-        env = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
-        args = (sys.executable, "-c", code, *line.split(), *more, "--config", f"model={model}")
-        return subprocess.run(
-            args, check=False, capture_output=True, text=True, env=env, stdin=subprocess.DEVNULL
-        )
 
     return run
 

@@ -1,6 +1,5 @@
 """What stands beside the texts: other runs, files that cannot be read, file names, IDs, other columns. Everybody is invented."""
 
-import hashlib
 import json
 import os
 import signal
@@ -97,6 +96,7 @@ def odd(folder):
     for suffix in (".txt", ".pdf"):
         (place / f"link{suffix}").symlink_to(folder / f"secret{suffix}")
     (place / "folder").symlink_to(folder)
+    (place / "same.txt").symlink_to("a.txt")
     os.mkfifo(place / "pipe.txt")
     (place / "zero.txt").symlink_to("/dev/zero")
     here = os.open(place, os.O_RDONLY)
@@ -109,7 +109,7 @@ def odd(folder):
     subprocess.run(["rm", "-rf", str(place)], check=True)  # shutil goes no deeper than 1,000
 
 
-ODD = ["d" + "/d" * 51, "folder", "link.pdf", "link.txt", "pipe.txt", "zero.txt"]
+ODD = ["d" + "/d" * 51, "folder", "link.pdf", "link.txt", "pipe.txt", "same.txt", "zero.txt"]
 
 
 def test_links_pipes_devices_and_deep_folders_are_listed(folder, odd, pii_edu):
@@ -195,9 +195,6 @@ def test_private_files_are_closed_and_planted_links_are_not_followed(folder, pii
     assert not [
         name for name, mode in modes.items() if mode & 0o077 and name != "clean.csv.partial"
     ]
-    originals = [hashlib.sha256(line.encode()).hexdigest()[:32] for line in table(2).splitlines()]
-    shown = everything(folder, "in.csv", "v") if (folder / "v").rename(folder.parent / "v2") else ""
-    assert not any(digest in shown for digest in originals)
 
 
 def test_a_key_that_is_open_or_weak_is_told(folder, pii_edu):

@@ -86,30 +86,6 @@ def test_json(folder, pii_edu, form):
     check(json.loads(new)["full_text"])
 
 
-def test_kaggle_record_keeps_its_form_and_no_token_of_the_original(folder, pii_edu):
-    tokens = "I am Ina Sorel , not Odile Prath .".split()
-    spaces = [True, True, True, False, True, True, True, False, False, False, False]
-    student, teacher = (["B-" + name, "I-" + name] for name in ("NAME_STUDENT", "NAME_INSTRUCTOR"))
-    essay = {
-        "document": 7,
-        "full_text": "I am Ina Sorel, not Odile Prath.\n\nInk",
-        "tokens": [*tokens, "\n\n", "Ink"],
-        "trailing_whitespace": spaces,
-        "labels": ["O", "O", *student, "O", "O", *teacher, "O", "O", "O"],
-    }
-    put(folder / "train.json", json.dumps([essay]))
-    run = pii_edu("deidentify train.json --out clean.json --profile kaggle")
-    assert run.exit_code == 0, run.output
-    assert "Sorel" not in (folder / "clean.json").read_text()
-    (new,) = json.loads((folder / "clean.json").read_text())
-    assert list(new) == list(essay) and new["document"] == 7
-    pairs = zip(new["tokens"], new["trailing_whitespace"], strict=True)
-    assert "".join(token + " " * space for token, space in pairs) == new["full_text"]
-    labelled = [pair for pair in zip(new["tokens"], new["labels"], strict=True) if pair[1] != "O"]
-    assert labelled[-2:] == [("Odile", "B-NAME_INSTRUCTOR"), ("Prath", "I-NAME_INSTRUCTOR")]
-    assert labelled[0][1] == "B-NAME_STUDENT"
-
-
 def test_standard_input(folder, pii_edu):
     run = pii_edu("deidentify -", stdin=ESSAY.encode())
     assert run.exit_code == 0, run.stderr

@@ -1,12 +1,8 @@
 """`pii-edu init-train`: forms, splits, labels, what is refused and written; with --slow the whole way to a package, and spaCy's tools on it."""
 
-import csv
 import json
-import os
 import re
 import stat
-import subprocess
-import sys
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -17,15 +13,14 @@ from spacy.tokens import DocBin
 
 from pii_components import __version__
 from pii_components.files.formats.tokens import blank_pipeline
-from pii_components.files.labelled import convert
 from pii_components.labels import NAME_LABELS
 from pii_components.release.review import Review
 from pii_components.training import project as projects
 from pii_components.training.project import annotated_labels, make_plan
-from tests.cli.conftest import files_in, put, put_texts
+from tests.cli.conftest import KEY, files_in, put, put_rows, put_texts
+from tests.fresh import ROOT, fresh
 from tests.tiny import WITHOUT_TORCH
 
-ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / f"en_pii_edu/en_pii_edu-{__version__}"
 WRITTEN = [
     ".gitignore",
@@ -56,15 +51,11 @@ def shifted(row: dict) -> dict:
     return {**row, "spans": [[start + 1, end + 1, label] for start, end, label in row["spans"]]}
 
 
-def lines(path: Path, rows: list[dict]) -> Path:
-    return put(path, "".join(json.dumps(row) + "\n" for row in rows))
-
-
 @pytest.fixture
 def ten(folder, monkeypatch):
     """The essays as JSON Lines; nothing is measured."""
     monkeypatch.setattr(projects, "estimate", lambda *_: "about a minute")
-    return lines(folder / "essays.jsonl", essays())
+    return put_rows(folder / "essays.jsonl", essays())
 
 
 def docs(folder: Path, part: str) -> list:
@@ -79,64 +70,15 @@ def spans_of(some: list) -> Counter:
 # --- what is read and written
 
 
-def as_json(folder):
-    convert(folder / "essays.jsonl", folder / "in.json")
-
-
-def as_csv(folder):
-    with open(folder / "in.csv", "w", newline="", encoding="utf8") as file:
-        rows = csv.writer(file)
-        rows.writerow(["id", "text", "spans", "writer"])
-        rows.writerows(
-            [row["id"], row["text"], json.dumps(row["spans"]), row["writer"]] for row in essays()
-        )
-
-
-def as_entities(folder):
-    nlp, made = blank_pipeline(), []
-    for row in essays():
-        doc = nlp.make_doc(row["text"])
-        doc.set_ents([doc.char_span(a, b, label=label) for a, b, label in row["spans"]])
-        made.append(doc)
-    DocBin(docs=made).to_disk(folder / "in.spacy")
-
-
-def as_prodigy(folder):
+def test_each_label_of_an_export_goes_to_one_side(ten, folder, pii_edu):
+    """One of Prodigy; forms are told apart in tests/files."""
     rows = []
     for n, row in enumerate(essays()):
         spans = [{"start": a, "end": b, "label": label} for a, b, label in row["spans"]]
         about = {"answer": "accept", "_task_hash": n, "meta": {"writer": row["writer"]}}
         rows.append({"text": row["text"], "spans": spans, **about})
-    lines(folder / "in.jsonl", rows)
-
-
-def as_label_studio(folder):
-    tasks = []
-    for n, row in enumerate(essays()):
-        regions = [
-            {"start": a, "end": b, "text": row["text"][a:b], "labels": [label]}
-            for a, b, label in row["spans"]
-        ]
-        result = [{"type": "labels", "value": region} for region in regions]
-        data = {"text": row["text"], "writer": row["writer"]}
-        done = [{"was_cancelled": False, "result": result}]
-        tasks.append({"id": n, "data": data, "annotations": done})
-    put(folder / "in.json", json.dumps(tasks))
-
-
-@pytest.mark.parametrize(
-    ("make", "name"),
-    [
-        (as_json, "in.json"),
-        (as_csv, "in.csv"),
-        (as_entities, "in.spacy"),
-        (as_prodigy, "in.jsonl"),
-        (as_label_studio, "in.json"),
-    ],
-)
-def test_each_form_gives_the_same_spans(make, name, ten, folder, pii_edu):
-    make(folder)
-    run = pii_edu(f"init-train {name} --out made --label COURSE")
+    put_rows(folder / "in.jsonl", rows)
+    run = pii_edu("init-train in.jsonl --out made --label COURSE")
     assert run.exit_code == 0, run.output
     found = {part: docs(folder / "made", part) for part in ("train", "dev")}
     assert (len(found["train"]), len(found["dev"])) == (8, 2)
@@ -214,7 +156,7 @@ def test_texts_of_one_writer_stay_on_one_side(ten, folder, pii_edu):
     for n, row in enumerate(rows):
         row["writer"] = f"w{n // 2}"
     copy = {**rows[0], "id": "copy", "writer": None}
-    lines(folder / "pairs.jsonl", [*rows, copy])
+    put_rows(folder / "pairs.jsonl", [*rows, copy])
     line = "init-train pairs.jsonl --out made --label COURSE --config student_column=writer"
     assert pii_edu(line).exit_code == 0
     sides = [{doc.text for doc in docs(folder / "made", part)} for part in ("train", "dev")]
@@ -249,7 +191,7 @@ def test_texts_of_one_writer_stay_on_one_side(ten, folder, pii_edu):
     ],
 )
 def test_what_cannot_be_trained_on_is_refused(change, options, code, said, ten, folder, pii_edu):
-    lines(ten, change(essays()))
+    put_rows(ten, change(essays()))
     run = pii_edu(f"init-train essays.jsonl --out made {options}")
     assert run.exit_code == 2 and f"[{code}]" in run.stderr and said in run.stderr, run.stderr
     assert not (folder / "made").exists()
@@ -257,7 +199,7 @@ def test_what_cannot_be_trained_on_is_refused(change, options, code, said, ten, 
 
 def test_labels_that_do_not_fit_are_told(ten, folder, pii_edu):
     first, *rest = essays()
-    lines(ten, [{**first, "spans": [shifted(first)["spans"][0], *first["spans"][1:]]}, *rest])
+    put_rows(ten, [{**first, "spans": [shifted(first)["spans"][0], *first["spans"][1:]]}, *rest])
     run = pii_edu("init-train essays.jsonl --out made --label COURSE")
     assert run.exit_code == 0 and "1 labels do not fit their text" in run.stderr
     assert "edge inside a token" in run.stderr
@@ -276,7 +218,7 @@ def test_the_whole_encoder_needs_torch(ten, folder, pii_edu, monkeypatch):
 
 
 def test_a_record_that_cannot_be_read_is_told(ten, folder, pii_edu):
-    lines(ten, [*essays(), {"id": "bad", "text": "Ina", "spans": "x"}])
+    put_rows(ten, [*essays(), {"id": "bad", "text": "Ina", "spans": "x"}])
     run = pii_edu("init-train essays.jsonl --out made --label COURSE")
     assert run.exit_code == 1 and "[E624]" in run.stderr
     assert len(docs(folder / "made", "train")) == 8
@@ -335,11 +277,8 @@ print(doc._.deidentified)
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     """A project on which `weasel run all` was run; what it printed is in printed.txt."""
-    pytest.importorskip("weasel")
-    if not SHIPPED.is_dir():
-        pytest.skip("no pipeline is packaged")
     folder = tmp_path_factory.mktemp("own")
-    lines(folder / "essays.jsonl", essays())
+    put_rows(folder / "essays.jsonl", essays())
     line = "init-train essays.jsonl --out made --label COURSE --config student_column=writer"
     run(folder, "pii_components.cli", *line.split())
     done = run(folder / "made", "weasel", "run", "all")
@@ -347,13 +286,8 @@ def trained(tmp_path_factory):
     return folder / "made"
 
 
-def run(folder, *words, code=0):
-    env = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
-    env |= {"PII_EDU_KEY": "a key for tests, of no other use"}
-    command = [sys.executable, "-m", *map(str, words)]
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == code, (done.stdout + done.stderr)[-3000:]
-    return done
+def run(folder, *words, **how):
+    return fresh(*words, cwd=folder, PII_EDU_KEY=KEY, **{"how": "-m", **how})
 
 
 @pytest.mark.slow
@@ -364,29 +298,13 @@ def test_ten_essays_become_a_package_that_finds_courses_without_torch(trained):
     metrics = json.loads((trained / "metrics/dev.json").read_text())
     course = metrics["differences"]["new - en_pii_edu"]["all"]["per_label"]["COURSE"]["bag"]
     assert course["f5_95"][0] > 0
-    env = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
-    command = [sys.executable, "-c", LOAD, str(packaged), NEW]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    found, text = done.stdout.split("\n", 1)
+    found, text = run(trained, LOAD, packaged, NEW, how="-c").stdout.split("\n", 1)
     assert "('Economics 305', 'COURSE')" in found and "Vantongeren', 'NAME_STUDENT'" in found
     assert "In [COURSE] we compared" in text
     words = {w for row in essays() for w in row["text"].split() if w.isalpha()}
     known = set(json.loads((SHIPPED / "vocab/strings.json").read_text("utf8")))
     kept = set(json.loads((packaged / "vocab/strings.json").read_text("utf8")))
     assert not words & (kept - known) and "COURSE" in kept
-
-
-@pytest.mark.slow
-def test_what_is_worse_is_not_packaged(trained):
-    worse = trained / "worse"
-    nlp = spacy.load(trained / "training/model-best")
-    nlp.remove_pipe("pii_ner")
-    nlp.to_disk(worse)
-    systems = f"new={worse},old=training/model-best"
-    line = ("evaluate", "run", "corpus/dev.spacy", "--systems", systems, "--config", "gate=true")
-    done = run(trained, "pii_components.cli", *line, code=2)
-    assert "[E706] 'new' is worse than 'old': all labels -" in done.stderr
 
 
 @pytest.mark.slow
@@ -408,28 +326,15 @@ def test_tools_of_spacy_work_on_a_project(words, trained):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("words", "code"),
+    ("before", "after", "code"),
     [
-        ("debug config", ""),
-        ("train --training.max_steps 2", "E109"),
-        ("assemble", "E102"),
+        ("debug config", "", ""),
+        ("train", "--training.max_steps 2", "E109"),
+        ("assemble", "out", "E102"),
     ],
 )
-def test_tools_of_spacy_refuse_the_shipped_config_with_a_code(words, code, trained, tmp_path):
+def test_tools_of_spacy_refuse_the_shipped_config_with_a_code(before, after, code, trained):
     """It has no weights: a config of `init-train` takes them from the package."""
-    name, *options = words.split()
-    name = ["debug", "config"] if name == "debug" else [name]
-    options = [option for option in options if option != "config"]
-    out = [str(tmp_path / "out")] if name == ["assemble"] else []
     paths = [f"--paths.{part}=corpus/{part}.spacy" for part in ("train", "dev")]
-    done = run(
-        trained,
-        "spacy",
-        *name,
-        SHIPPED / "config.cfg",
-        *out,
-        *options,
-        *paths,
-        code=int(bool(code)),
-    )
-    assert code in done.stderr
+    words = [*before.split(), SHIPPED / "config.cfg", *after.split(), *paths]
+    assert code in run(trained, "spacy", *words, code=int(bool(code))).stderr

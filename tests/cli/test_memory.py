@@ -1,8 +1,6 @@
 """A run over a long table: what it needs does not grow with the table."""
 
-import subprocess
-import sys
-from pathlib import Path
+from tests.fresh import fresh
 
 # In a process of its own, whose peak nothing else has set. The engine is a stand-in; reader, writer, loop and report are real.
 CODE = """
@@ -39,15 +37,6 @@ def test_memory_does_not_grow_with_the_table(tmp_path):
     for name, n in (("small", 100), ("large", N)):
         rows = (f'{i},"row {i}: {words}"\n' for i in range(n))
         (tmp_path / f"{name}.csv").write_text("id,text\n" + "".join(rows))
-    env = {"PYTHONPATH": str(Path(__file__).parents[2]), "PATH": ""}
-    run = subprocess.run(
-        [sys.executable, "-c", CODE],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=tmp_path,
-        env=env,
-    )
-    documents, kilobytes, spacy = run.stdout.split()
+    documents, kilobytes, spacy = fresh(CODE, cwd=tmp_path).stdout.split()
     assert (int(documents), spacy) == (N, "False")
     assert int(kilobytes) < 4_000 < (tmp_path / "large.csv").stat().st_size / 1024

@@ -1,11 +1,7 @@
 """`pii-edu detect`, `demo`, `profiles`, `keygen`, `--version`."""
 
 import json
-import os
 import stat
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from typer.main import get_command
@@ -17,9 +13,9 @@ from pii_components.labels import LABELS
 from pii_components.profiles import shipped_profiles
 from pii_components.release.engine import KEEP, load_engine
 from tests.cli.conftest import files_in, put, rows_of
+from tests.fresh import ROOT, fresh
 
 ESSAY = "I am Ina Sorel.\nBuzan (2006) says so. ina.sorel@example.edu"
-ROOT = Path(__file__).parents[2]
 
 
 def test_detect_shows_offsets_and_labels_but_no_text(folder, pii_edu):
@@ -94,10 +90,7 @@ def test_version_and_help(pii_edu):
 
 def test_wrong_option_is_told_before_spacy_is_imported(folder):
     code = "import sys; sys.modules['spacy'] = None; from pii_components.cli import main; main()"
-    args = [sys.executable, "-c", code, "deidentify", "missing.csv"]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(args, check=False, capture_output=True, text=True, env=env)
-    assert done.returncode == 2 and done.stderr.startswith("[E501]")
+    assert fresh(code, "deidentify", "missing.csv", code=2).stderr.startswith("[E501]")
 
 
 HEAVY = ("spacy", "numpy", "jinja2", "onnxruntime", "cryptography", "rapidfuzz")
@@ -110,10 +103,7 @@ def test_short_commands_import_nothing_heavy(folder, line):
         "try: main()\nexcept SystemExit as end: assert not end.code\n"
         f"sys.exit(' '.join(name for name in {HEAVY} if name in sys.modules) or 0)"
     )
-    args = [sys.executable, "-c", code, *line.split()]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(args, check=False, capture_output=True, text=True, env=env)
-    assert done.returncode == 0 and done.stderr == ""
+    assert fresh(code, *line.split()).stderr == ""
 
 
 def test_help_says_how_each_command_begins():

@@ -1,18 +1,15 @@
 """Nothing sensitive in the pipeline's own files, in reports, states, vaults, logs or errors: planted names are searched for."""
 
 import logging
-import pickle
 import re
 
 import pytest
-import spacy
 
 from pii_components.errors import Errors
 from pii_components.release.engine import Engine
 from pii_components.release.run import SweepLog
 from tests.cli.conftest import KEY, put_texts
 
-pytest.importorskip("cryptography")
 # The small pipeline hides "Ina Sorel", "Jörn Übel", e-mails and numbers of eight digits.
 ESSAYS = [
     "I am Ina Sorel (20418837), ina.sorel@example.edu; Sorel and Übel.",
@@ -38,7 +35,7 @@ def check(folder, *shown: str) -> None:
         if path.name.startswith("out.jsonl"):
             # What stands in clear is what the sweep reports: surnames that the pipeline missed.
             found -= {b"Sorel", "Übel".encode()}
-        assert not found, path.name
+        assert not found and KEY.encode() not in path.read_bytes(), path.name
 
 
 def test_a_run_with_everything(essays, pii_edu, caplog):
@@ -64,18 +61,6 @@ def test_a_run_that_fails(essays, pii_edu, caplog, monkeypatch, of, name):
     for path in essays.glob("*.sweep.jsonl"):
         assert not PLANTED.search(path.read_text("ascii"))
     check(essays, run.output, caplog.text)
-
-
-def test_a_pipeline_that_has_seen_texts_keeps_nothing_of_them(model, tmp_path):
-    nlp = spacy.load(model)
-    component = nlp.get_pipe("hips_surrogate")
-    component.set_key(KEY.encode())
-    component.observe([nlp(text) for text in ESSAYS])
-    component.to_disk(tmp_path / "component")
-    saved = component.to_bytes() + pickle.dumps(component)
-    for path in (tmp_path / "component").rglob("*"):
-        saved += path.read_bytes() if path.is_file() else b""
-    assert not WHOLE.findall(saved) and KEY.encode() not in saved
 
 
 def test_no_message_asks_for_a_text():

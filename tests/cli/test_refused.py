@@ -17,9 +17,7 @@ DEIDENTIFY = [
     ("E503", "none.zip"),
     ("E657", "cut.pdf"),
     ("E503", "empty.csv"),
-    ("E503", "empty.txt"),
     ("E503", "none"),
-    ("E506", "which.csv"),
     ("E520", "bad.txt"),
     ("E520", "bad.txt --vault v --config labels_out=x.spacy"),
     ("E532", "bad.txt --config strict=true"),
@@ -27,14 +25,11 @@ DEIDENTIFY = [
     ("E520", "zip.csv"),
     ("E521", "zip.json"),
     ("E520", "rtf.txt"),
-    ("E521", "none_good.jsonl"),
     ("E543", "mail.csv"),
     ("E543", "mail.csv --dry-run"),
-    ("E508", "good.csv --config encoding=klingon"),
     # columns
     ("E652", "good.csv --text-column body"),
     ("E652", "good.csv --text-column essay --text-column no"),
-    ("E652", "good.csv --id-column body"),
     ("E652", "good.csv --keep no"),
     ("E651", "texts --keep no"),
     ("E651", "texts --drop no"),
@@ -76,10 +71,8 @@ DEIDENTIFY = [
     ("E473", "good.csv --config vault_key_file=k"),
     ("E473", "texts --config headers_out=h.csv"),
     ("E473", "texts --config headers=keep --config headers_out=h.csv"),
-    ("E650", "good.csv --config workers=-1"),
     ("E519", "good.csv --config ids=no"),
     ("E519", "good.csv --config headers=shrink"),
-    ("E519", "good.csv --config sweep=maybe"),
     ("E519", "good.csv --config scope=planet"),
     ("E519", "good.csv --config operating_point=most"),
     ("E519", "good.csv --config engine=dask"),
@@ -135,7 +128,6 @@ def bare(tmp_path_factory):
 def many_files(folder, bare):
     put(folder / "good.csv", table(2))
     (folder / "link.csv").symlink_to(folder / "good.csv")
-    put(folder / "which.csv", "id,words\n1,x\n")
     put(folder / "mail.csv", "id,text,mail\n1,x,ina.sorel@example.edu\n")
     put(folder / "class.csv", "Name\nHope Adeyink\n")
     for name in ("essays.doc", "essays.docx", "cut.zip", "cut.pdf"):
@@ -146,7 +138,6 @@ def many_files(folder, bare):
     for name in ("empty.csv", "empty.txt", "none/x.doc"):
         put(folder / name, "")
     put(folder / "bad.txt", b"Ina \xff")
-    put(folder / "none_good.jsonl", "{\n")
     for name in ("zip.txt", "zip.csv", "zip.json"):
         put(folder / name, b"PK\3\4\x14\0\0\0\x08\0Ina Sorel\xff")
     put(folder / "rtf.txt", "{\\rtf1 Ina Sorel}")
@@ -182,7 +173,8 @@ def test_usage_errors_exit_with_2(pii_edu, line):
 
 
 def test_a_gpu_that_is_not_there_is_told_before_anything_is_written(folder, pii_edu, monkeypatch):
-    torch = pytest.importorskip("torch")
+    import torch
+
     if torch.cuda.is_available():
         pytest.skip("there is one")
     put(folder / "in.csv", "id,text\n1,I am Ina Sorel.\n")

@@ -1,8 +1,6 @@
 """`pii-edu release`: the steps of a day, left and taken up; in the terminal and behind the page. Everybody is invented."""
 
 import json
-import subprocess
-import sys
 import time
 from contextlib import nullcontext
 
@@ -16,8 +14,8 @@ from pii_components.release.review import REJECT, Review
 from pii_components.release.review_view import draw
 from pii_components.release.run import RunState, state_path
 from tests.cli.conftest import put, report, table
+from tests.fresh import fresh
 
-pytest.importorskip("cryptography")
 CHOICES = {
     "input": "essays.csv",
     "run_file": "run.toml",
@@ -109,17 +107,10 @@ def test_other_choices_make_what_was_done_stale(day):
     assert day.state(REHEARSE) == days.FAILED and day.following() == REHEARSE
 
 
-def in_terminal() -> subprocess.CompletedProcess:
-    line = [sys.executable, "-m", "pii_components.cli", "release", "private", "--no-browser"]
-    return subprocess.run(
-        line, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL
-    )
-
-
 def test_the_whole_way_in_the_terminal(day):
     """Until somebody has to look; then, with what was decided, to its end."""
-    first = in_terminal()
-    assert first.returncode == 0, first.stderr
+    line = ("pii_components.cli", "release", "private", "--no-browser")
+    first = fresh(*line, how="-m")
     assert "pii-edu review private/review" in first.stderr.replace(str(day.folder.parent) + "/", "")
     assert "Ina Sorel" not in day.out.read_text("utf8")
     review = Review.open(day.place("review") / "review.jsonl")
@@ -133,8 +124,7 @@ def test_the_whole_way_in_the_terminal(day):
     for number in sample["records"]:
         review.mark(number, True)
     review.close()
-    second = in_terminal()
-    assert second.returncode == 0, second.stderr
+    fresh(*line, how="-m")
     assert "Ina Sorel" in day.out.read_text("utf8")
     estimate = report(day.place("report"))["leak_estimate"]["documents"]
     assert (estimate["drawn"], estimate["sample"]) == (AT_RANDOM, 4)
@@ -155,8 +145,6 @@ def test_the_whole_way_in_the_terminal(day):
 
 @pytest.fixture
 def client(day):
-    pytest.importorskip("fastapi", reason="the extra [presidio] is not installed")
-    pytest.importorskip("httpx", reason="httpx is not installed")
     from fastapi.testclient import TestClient
 
     from pii_components.release.day_page import create_app

@@ -1,15 +1,13 @@
 """The page of `pii-edu release` in Chromium: by keyboard alone, at two widths, from choices to the review. Everybody is invented."""
 
 import json
-import socket
-import threading
 from contextlib import nullcontext
 
 import pytest
 
 from pii_components.release.day import DONE, REVIEW, RUN, Day
 from tests.cli.conftest import put, table
-from tests.cli.test_review_browser import chromium, pytestmark  # noqa: F401
+from tests.cli.test_review_browser import chromium, pytestmark, tab_of  # noqa: F401
 
 NAMES = """() => [...document.querySelectorAll("button, input, select, a, summary")].filter((e) => e.offsetParent
   && !(e.labels && e.labels.length) && !e.textContent.trim() && !e.getAttribute("aria-label")).map((e) => e.outerHTML)"""
@@ -17,53 +15,27 @@ NAMES = """() => [...document.querySelectorAll("button, input, select, a, summar
 
 @pytest.fixture(params=[1280, 400])
 def page(request, chromium, folder, model):  # noqa: F811
-    """The page, open in a window; what it asks for elsewhere, and what goes wrong in it, fails the test."""
-    import uvicorn
-
+    """The page of a release."""
     from pii_components.release.day_page import create_app
 
     put(folder / "essays.csv", table(5))
     put(folder / "run.toml", f'model = {json.dumps(model)}\nid_column = "id"\n')
-    day = Day(folder / "private")
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        host = f"127.0.0.1:{sock.getsockname()[1]}"
-        app, desk = create_app(
-            day,
-            "secret",
-            host,
-            lock=lambda path: nullcontext(),
-            key=lambda day: put(day.place("key"), "0123456789abcdef" * 4),
-        )
-        desk.examples = [
-            {"name": "crapii", "about": "hides", "before": "I am Ina", "after": "I am Mia"}
-        ]
-        config = uvicorn.Config(app, log_config=None, ws="none", lifespan="off")
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
-        thread.start()
-        tab = chromium.new_page(viewport={"width": request.param, "height": 800})
-        wrong: list[str] = []
-        mine = (f"http://{host}/secret/", "data:")
-        tab.on("pageerror", lambda error: wrong.append(str(error)))
-        refused = "400 (Bad Request)"  # which the browser tells too
-        tab.on(
-            "console",
-            lambda line: (
-                wrong.append(line.text)
-                if line.type == "error" and refused not in line.text
-                else None
-            ),
-        )
-        tab.on("request", lambda r: None if r.url.startswith(mine) else wrong.append(r.url))
-        tab.goto(f"http://{host}/secret/")
-        tab.wait_for_selector(".example")
+    day, desks = Day(folder / "private"), []
+
+    def key(day: Day) -> None:
+        put(day.place("key"), "0123456789abcdef" * 4)
+
+    def make(host):
+        app, desk = create_app(day, "secret", host, lock=lambda path: nullcontext(), key=key)
+        about = {"about": "hides", "before": "I am Ina", "after": "I am Mia"}
+        desk.examples = [{"name": "crapii", **about}]
+        desks.append(desk)
+        return app
+
+    with tab_of(chromium, make, request.param, ".example", fails=500) as tab:
         tab.day, tab.width = day, request.param
         yield tab
-        tab.close()
-        server.should_exit = True
-        thread.join(20)
-        desk.close()
-    assert wrong == []
+    desks[0].close()
 
 
 def press(tab, selector: str) -> None:

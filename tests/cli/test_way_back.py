@@ -15,7 +15,6 @@ from tests.cli.conftest import put, report, texts_of
 from tests.files.made_docx import plain_docx
 from tests.files.test_documents import odt, xlsx
 
-pytest.importorskip("cryptography")
 PROFILES = ("crapii", "crapii_strict", "ferpa_strict", "ets", "tags_only", "kaggle")
 LONG = "The ferry of the town is late on most days, and we wrote about what we saw there"
 # Running heads, equal surrogates, and words that are surrogates, tags or pseudonyms themselves.

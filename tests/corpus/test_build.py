@@ -24,6 +24,7 @@ from pii_components.errors import PiiError
 from pii_components.factories import make_essay_corpus
 from pii_components.labels import LABELS, ROLES
 from pii_components.names.table import name_table
+from tests.tiny import TOKENIZER
 
 ASSETS = Path(__file__).parents[2] / "assets"
 
@@ -100,9 +101,7 @@ def test_every_filling_differs(assets):
 
 def test_reader_shuffles_and_thins(built):
     out, stats, distribution = built
-    nlp = spacy.blank(
-        "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
-    )
+    nlp = spacy.blank("en", config=TOKENIZER)
     read = make_essay_corpus(out / "train.spacy", shuffle=True, clean_share=0.0, seed=3)
     first, second = ([eg.reference.text for eg in read(nlp)] for _ in range(2))
     assert len(first) == stats["train"]["documents"] - stats["train"]["without_spans"]

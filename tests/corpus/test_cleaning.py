@@ -8,12 +8,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-pytest.importorskip("pypdfium2", reason="needs the extra 'corpus'")
-pytest.importorskip("pycld2", reason="needs the extra 'corpus'")
-pytest.importorskip("sklearn", reason="needs the extra 'corpus'")
-
-from pii_components.cli.app import app  # noqa: E402
-from pii_components.corpus.clean import (  # noqa: E402
+from pii_components.cli.app import app
+from pii_components.corpus.clean import (
     STEPS,
     CleaningOptions,
     character_counts,
@@ -22,13 +18,13 @@ from pii_components.corpus.clean import (  # noqa: E402
     choose_submissions,
     find_anomalies,
 )
-from pii_components.errors import PiiError  # noqa: E402
-from pii_components.files.record import Record  # noqa: E402
-from scripts.common import make_pdf  # noqa: E402
+from pii_components.errors import PiiError
+from pii_components.files.record import Record
+from scripts.common import make_pdf
+from tests.cli.conftest import put_texts, rows_of
+from tests.tiny import cases
 
-CASES = json.loads(
-    (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")
-)
+CASES = cases("corpus")
 PARTS = CASES["words of essays"]
 SPANISH = "Este ensayo describe cómo nuestro equipo preparó la reunión y qué aprendimos. " * 8
 
@@ -45,21 +41,11 @@ def write_pdf(path: Path, text: str, *, pages: int = 1) -> Path:
     return path
 
 
-def put_jsonl(path: Path, texts: list[str]) -> Path:
-    rows = [json.dumps({"id": f"e{i}", "text": text}) + "\n" for i, text in enumerate(texts)]
-    path.write_text("".join(rows), "utf8")
-    return path
-
-
 def run(source: Path, out: Path, *settings: str, overwrite: bool = False):
     config = [word for setting in settings for word in ("--config", setting)]
     more = ["--overwrite"] if overwrite else []
     command = ["corpus", "clean", str(source), "--out", str(out), *config, *more]
     return CliRunner().invoke(app, command)
-
-
-def lines(path: Path) -> list[dict]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def report_of(path: Path) -> tuple[dict, dict]:
@@ -108,17 +94,17 @@ def test_bad_thresholds():
 
 def test_table_counts_every_record_once(tmp_path):
     texts = [essay(i) for i in range(30)] + [essay(3), SPANISH, "short", essay(4) + " Twice."]
-    path, out = put_jsonl(tmp_path / "in.jsonl", texts), tmp_path / "o.jsonl"
+    path, out = put_texts(tmp_path / "in.jsonl", texts), tmp_path / "o.jsonl"
     path.write_text(path.read_text("utf8") + "{broken\n", "utf8")
     run(path, out, "contamination=0")
     _, table = report_of(out)
     assert list(table) == [name for name, *_ in STEPS]
     assert table["records"] == (0, 35) and table["text"] == (1, 34) and table["language"] == (2, 32)
     assert table["duplicates"] == (4, 28) and table["anomalies"] == (0, 28)
-    assert len(lines(out)) == 28
-    once, first = put_jsonl(path, [essay(n) for n in (1, 2, 1, 1)]), tmp_path / "first.jsonl"
+    assert len(rows_of(out)) == 28
+    once, first = put_texts(path, [essay(n) for n in (1, 2, 1, 1)]), tmp_path / "first.jsonl"
     run(once, first, "contamination=0", "keep=first")
-    assert [row["text"] for row in lines(first)] == [essay(1), essay(2)]
+    assert [row["text"] for row in rows_of(first)] == [essay(1), essay(2)]
 
 
 @pytest.mark.parametrize(("name", "times", "how", "expected"), CASES["submissions of a student"])
@@ -181,8 +167,8 @@ def test_clean_a_folder_of_pdf(tmp_path):
     (folder / "broken.pdf").write_bytes(b"nothing")
     result = run(folder, out)
     assert result.exit_code == 1, result.output
-    assert [row["id"] for row in lines(out)] == ["0.pdf", "1.pdf", "2.pdf", "3.pdf"]
-    assert lines(out)[0].keys() == {"id", "text", "pages"}
+    assert [row["id"] for row in rows_of(out)] == ["0.pdf", "1.pdf", "2.pdf", "3.pdf"]
+    assert rows_of(out)[0].keys() == {"id", "text", "pages"}
     report, table = report_of(out)
     counts = [(0, 10)] * 3 + [(1, 9), (1, 8), (1, 7), (1, 6), (2, 4), (0, 4)]
     assert table == dict(zip([name for name, *_ in STEPS], counts, strict=True))
@@ -203,7 +189,7 @@ def test_clean_a_table_by_student(tmp_path):
     path.write_text("\n".join([*rows, '7,s1,2024,"open']), encoding="utf-8")
     result = run(path, out, "student_column=student", "time_column=when", "id_column=number")
     assert result.exit_code == 1, result.output
-    found = [(row["number"], row["student"], row["note"]) for row in lines(out)]
+    found = [(row["number"], row["student"], row["note"]) for row in rows_of(out)]
     assert found == [("1", "s1", "n1"), ("2", "s2", "n2"), ("3", "s0", "n3")]
 
 
@@ -219,7 +205,7 @@ def test_a_json_object_becomes_a_line(tmp_path):
 
 @pytest.mark.parametrize(("args", "code"), CASES["cleaning that is refused"])
 def test_refused_before_anything_is_written(tmp_path, args, code):
-    path = put_jsonl(tmp_path / "in.jsonl", [essay(1)])
+    path = put_texts(tmp_path / "in.jsonl", [essay(1)])
     result = run(path, tmp_path / "o.jsonl", *args[1::2])
     assert result.exit_code == 2 and code in result.output
     assert [p.name for p in tmp_path.iterdir()] == ["in.jsonl"]
@@ -227,7 +213,7 @@ def test_refused_before_anything_is_written(tmp_path, args, code):
 
 def test_an_interrupted_run_leaves_nothing_and_the_next_is_whole(tmp_path, monkeypatch):
     texts = [essay(i % 12) if i != 5 else "short" for i in range(14)]
-    path = put_jsonl(tmp_path / "in.jsonl", texts)
+    path = put_texts(tmp_path / "in.jsonl", texts)
     assert run(path, tmp_path / "whole.jsonl").exit_code == 0
     calls, out = [], tmp_path / "o.jsonl"
 
@@ -247,7 +233,7 @@ def test_an_interrupted_run_leaves_nothing_and_the_next_is_whole(tmp_path, monke
 
 
 def test_places_that_are_taken(tmp_path):
-    path, out = put_jsonl(tmp_path / "in.jsonl", [essay(1)]), tmp_path / "o.jsonl"
+    path, out = put_texts(tmp_path / "in.jsonl", [essay(1)]), tmp_path / "o.jsonl"
     assert "E472" in run(path, path).output
     out.write_text("mine")
     assert "E510" in run(path, out).output

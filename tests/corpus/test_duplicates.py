@@ -12,10 +12,7 @@ from pii_components.corpus.clean import (
     connected,
     content_words,
     duplicates_of,
-    stop_words,
 )
-
-pytest.importorskip("scipy")
 
 WORDS = [
     a + b for a, b in product("bra cle dro fni gru hol".split(), "ban cot dim fek gul".split())
@@ -137,8 +134,3 @@ def test_curve_ends_at_one_and_never_falls():
     curve = find_duplicates([BASE, BASE, essay(2), essay(3), ""]).curve(10)
     shares = [share for _, share in curve]
     assert shares == sorted(shares) and shares[-1] == 1.0 and shares[-2] == 0.6
-
-
-def test_stop_words_are_folded_already():
-    assert {"the", "don't", "wouldn't", "they're", "herself"} <= stop_words()
-    assert all(word.isascii() and word == word.lower() for word in stop_words())

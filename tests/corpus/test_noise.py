@@ -1,6 +1,5 @@
 """Noise: offsets stay exact, the seed decides, nothing tells whose name it is."""
 
-import json
 import random
 import re
 import unicodedata
@@ -34,10 +33,9 @@ from pii_components.names import resource
 from pii_components.names.table import name_table
 from pii_components.ruler.tokenizer import make_student_tokenizer
 from scripts.perturbations import perturbations
+from tests.tiny import cases
 
-CASES = json.loads(
-    (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")
-)
+CASES = cases("corpus")
 ALL = {one.name: one for one in perturbations()}
 ESSAY = Filled("").with_pieces(map(tuple, CASES["text to perturb"]))
 

@@ -20,10 +20,10 @@ from pii_components.corpus.split import (
     stratified_folds,
 )
 from pii_components.errors import PiiError
+from tests.cli.conftest import put_rows, rows_of
+from tests.tiny import cases
 
-CASES = json.loads(
-    (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")
-)
+CASES = cases("corpus")
 
 
 def test_counts_of_the_paper():
@@ -118,15 +118,6 @@ def run(source: Path, out: Path, *settings: str, more: tuple[str, ...] = ()):
     return CliRunner().invoke(app, ["corpus", "split", str(source), "-o", str(out), *config, *more])
 
 
-def lines(path: Path) -> list[dict]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def put_jsonl(path: Path, rows: list[dict]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 def words(seed: int, n: int = 60) -> str:
     rng = random.Random(seed)
     return " ".join("".join(rng.choices("bdfgklmnprstaeiou", k=6)) for _ in range(n))
@@ -139,15 +130,14 @@ def labelled(tmp_path) -> Path:
         text = f"Ina Vell wrote this. {words(i if i != 30 else 12)}"
         spans = [[0, 8, "NAME_STUDENT"]] if i % 3 == 0 else []
         rows.append({"id": f"e{i}", "text": text, "spans": spans, "student": f"s{i // 2}"})
-    return put_jsonl(tmp_path / "in.jsonl", rows)
+    return put_rows(tmp_path / "in.jsonl", rows)
 
 
 def test_folds_of_a_labelled_corpus(labelled, tmp_path):
-    pytest.importorskip("scipy", reason="needs the extra 'corpus'")
     out = tmp_path / "folds.jsonl"
     result = run(labelled, out, "folds=4", "student_column=student")
     assert result.exit_code == 0, result.output
-    fold = {row["id"]: row["fold"] for row in lines(out)}
+    fold = {row["id"]: row["fold"] for row in rows_of(out)}
     assert list(fold) == [f"e{i}" for i in range(40)] and set(fold.values()) == {0, 1, 2, 3}
     assert all(fold[f"e{i}"] == fold[f"e{i + 1}"] for i in range(0, 40, 2))
     assert fold["e12"] == fold["e30"]
@@ -165,7 +155,7 @@ def test_the_split_of_the_paper_for_a_table(tmp_path):
     result = run(path, out, "method=paper", "id_column=number")
     assert result.exit_code == 0, result.output
     expected = {f"n{i}": name for name, part in paper_split(40).items() for i in part}
-    assert {row["id"]: row["split"] for row in lines(out)} == expected
+    assert {row["id"]: row["split"] for row in rows_of(out)} == expected
     first = (out.read_bytes(), (tmp_path / "split.split.json").read_bytes())
     assert run(path, out, "method=paper", "id_column=number", more=("--overwrite",)).exit_code == 0
     assert (out.read_bytes(), (tmp_path / "split.split.json").read_bytes()) == first
@@ -184,11 +174,11 @@ def test_refused_before_anything_is_written(labelled, tmp_path, monkeypatch, arg
 
 def test_records_that_cannot_be_read_are_counted_and_equal_ids_refused(tmp_path):
     rows = [{"id": i, "text": words(i), "spans": []} for i in range(8)]
-    path, out = put_jsonl(tmp_path / "in.jsonl", rows), tmp_path / "o.jsonl"
+    path, out = put_rows(tmp_path / "in.jsonl", rows), tmp_path / "o.jsonl"
     written = path.read_text("utf8").splitlines(keepends=True)
     path.write_text("".join([*written[:4], "{broken\n", *written[4:]]), "utf8")
-    assert run(path, out, "folds=2", "similarity=0").exit_code == 1 and len(lines(out)) == 8
+    assert run(path, out, "folds=2", "similarity=0").exit_code == 1 and len(rows_of(out)) == 8
     skipped = json.loads((tmp_path / "o.split.json").read_text())["skipped"]
     assert skipped == {"count": 1, "records": [{"record": 5, "code": "E521"}]}
-    result = run(put_jsonl(path, [*rows[:7], {**rows[7], "id": 0}]), tmp_path / "p.jsonl")
+    result = run(put_rows(path, [*rows[:7], {**rows[7], "id": 0}]), tmp_path / "p.jsonl")
     assert result.exit_code == 2 and "E627" in result.output and "Record 8" in result.output

@@ -1,8 +1,6 @@
 """Filling, cutting, layout noise: offsets always say what they say."""
 
-import json
 import random
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -20,10 +18,9 @@ from pii_components.corpus.build import (
 from pii_components.corpus.people import Person, plain
 from pii_components.corpus.templates import NAME_FORMS, Slot, parse_parts
 from pii_components.names.table import name_table
+from tests.tiny import cases
 
-CASES = json.loads(
-    (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")
-)
+CASES = cases("corpus")
 ANA = Person("Ana María", "B.", "López Núñez")
 ESSAY = (
     "Reflection\n{{student.full}}\n\nMy friend {{friend.first}} likes it.We met Dr. {{instructor.last}}. {{cited.last}} (2014) says so. "

@@ -1,6 +1,5 @@
 """Slots and essays: the format, and that what ships keeps to it."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -15,14 +14,10 @@ from pii_components.corpus.templates import (
 )
 from pii_components.errors import PiiError
 from pii_components.labels import LABELS, ROLES
+from tests.tiny import cases
 
-CASES = json.loads(
-    (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")
-)
+CASES = cases("corpus")
 ASSETS = Path(__file__).parents[2] / "assets"
-needs_assets = pytest.mark.skipif(
-    not ASSETS.is_dir(), reason="assets/ is not in an installed wheel"
-)
 
 
 @pytest.mark.parametrize("text, slot, label, role", CASES["slots"])
@@ -48,8 +43,6 @@ def test_front_matter_must_name_the_file(tmp_path):
 
 @pytest.fixture(scope="module")
 def shipped():
-    if not ASSETS.is_dir():
-        pytest.skip("assets/ is not in an installed wheel")
     return read_templates(ASSETS), read_fragments(ASSETS)
 
 

@@ -4,7 +4,6 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from invented import CASES
 
 from pii_components.evaluate.metrics import (
     ALARMS,
@@ -16,14 +15,6 @@ from pii_components.evaluate.metrics import (
     resample,
     score,
 )
-
-
-def test_measures_give_the_published_numbers():
-    """The overall rows of Table 7 of the JEDM paper: counts, then P, R, F1, F5 as printed there."""
-    for counts, printed in CASES["table_7"]:
-        values = measures(numpy.asarray(counts))
-        names = ("precision", "recall", "f1", "f5")
-        assert [round(float(values[name]), 4) for name in names] == printed
 
 
 @settings(max_examples=40, deadline=None)

@@ -29,23 +29,6 @@ def report(runs, gold):
     return data | score_report(runs, gold, profile=KAGGLE, resamples=50)
 
 
-def test_the_numbers_of_a_baseline(report):
-    """It finds two names of three entities and a cited author."""
-    view = report["systems"]["spacy_ner"]["views"]["all"]
-    assert [view["bag"][kind] for kind in ("tp", "fp", "fn", "support")] == [2, 1, 1, 3]
-    assert view["bag"]["precision"] == view["bag"]["recall"] == pytest.approx(0.6667)
-    assert (view["tokens"]["tp"], view["tokens"]["fn"]) == (4, 1)
-    coverage = view["coverage"]
-    assert (coverage["incompletely_covered"], coverage["clean_touched"]) == (1, 1)
-    assert view["per_label"]["PHONE_NUM"]["bag"] == {"support": 0, "tp": 0, "fp": 0, "fn": 0}
-
-
-def test_the_first_system_is_compared_with_the_others(report):
-    gain = report["differences"]["perfect - spacy_ner"]["all"]["bag"]
-    assert gain["recall"] == pytest.approx(1 / 3, abs=1e-4)
-    assert 0 <= gain["recall_95"][0] <= gain["recall"] <= gain["recall_95"][1]
-
-
 def test_a_report_holds_no_text(report, gold, tmp_path, capsys):
     write_report(report, tmp_path / "metrics" / "m.json")
     print_score(json.loads((tmp_path / "metrics" / "m.json").read_text()))

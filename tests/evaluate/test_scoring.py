@@ -15,6 +15,7 @@ from pii_components.evaluate.systems import parse_spec, run_spec
 from pii_components.files.formats.base import ReadStats
 from pii_components.files.labelled import convert
 from pii_components.profiles import Profile
+from tests.cli.conftest import put_rows
 from tests.tiny import TOKENIZER
 
 KAGGLE = Profile.load("kaggle")
@@ -34,18 +35,15 @@ FOUND = [
 ]
 
 
-def lines(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf8")
-    return path
-
-
 def corpus(path, spans):
-    return lines(path, [{"id": i, "text": t, "spans": spans.get(i, [])} for i, t in TEXTS.items()])
+    return put_rows(
+        path, [{"id": i, "text": t, "spans": spans.get(i, [])} for i, t in TEXTS.items()]
+    )
 
 
 def detected(path, found):
     names = ("document", "start_char", "end_char", "label")
-    return lines(path, [dict(zip(names, row, strict=True)) for row in found])
+    return put_rows(path, [dict(zip(names, row, strict=True)) for row in found])
 
 
 @pytest.fixture
@@ -121,7 +119,7 @@ BAD_CORPORA = [
 @pytest.mark.parametrize(("rows", "code"), BAD_CORPORA)
 def test_a_corpus_of_predictions_must_be_that_of_the_gold(rows, code, gold, tmp_path):
     with pytest.raises(PiiError, match=rf"\[{code}\]"):
-        read(gold, lines(tmp_path / "found.jsonl", rows))
+        read(gold, put_rows(tmp_path / "found.jsonl", rows))
 
 
 def test_gold_that_cannot_be_used_is_passed_over_and_told(tmp_path):
@@ -165,7 +163,7 @@ IN_MANY = {
 def gate(tmp_path, first, second, *settings):
     """RETURNS (tuple): Exit code, and what was said; predictions are gold's spans with these labels, by document."""
     rows = [{"id": i, "text": text, "spans": IN_MANY[i]} for i, text in MANY.items()]
-    gold, paths = lines(tmp_path / "many.jsonl", rows), []
+    gold, paths = put_rows(tmp_path / "many.jsonl", rows), []
     for name, labels in (("first", first), ("second", second)):
         found = [
             (ident, start, end, label)
@@ -178,7 +176,7 @@ def gate(tmp_path, first, second, *settings):
         ]
         keys = ("document", "start_char", "end_char", "label")
         made = [dict(zip(keys, row, strict=True)) for row in found]
-        paths.append(f"{name}=stored:{lines(tmp_path / f'{name}.jsonl', made)}")
+        paths.append(f"{name}=stored:{put_rows(tmp_path / f'{name}.jsonl', made)}")
     words = ["evaluate", "run", str(gold), "--systems", ",".join(paths)]
     words += [word for one in ("gate=true", *settings) for word in ("--config", one)]
     done = CliRunner().invoke(app, words)

@@ -56,7 +56,6 @@ def test_our_pipeline_gives_its_own_labels(ours, gold):
 
 
 def test_presidio_finds_more_with_the_wide_set_and_the_same_besides():
-    pytest.importorskip("presidio_analyzer")
     text = "Write to dana.vell@uni.com or www.example.com, driver license H12234567."
     nlp = spacy.blank("en")
     four, wide = (
@@ -68,7 +67,6 @@ def test_presidio_finds_more_with_the_wide_set_and_the_same_besides():
 
 
 def test_presidio_needs_no_network_and_is_missed_by_a_code(nlp, monkeypatch):
-    pytest.importorskip("presidio_analyzer")
 
     def refuse(*_args, **_kwargs):
         raise AssertionError("the network was looked up")
@@ -143,7 +141,6 @@ def test_a_system_that_lacks_something_says_what(spec, code, monkeypatch):
 
 @pytest.mark.parametrize("spec", ["presidio-lg-four:", "presidio:"])
 def test_presidio_runs_around_a_folder(spec, folder, gold):
-    pytest.importorskip("presidio_analyzer")
     system = make_system(f"{spec}{folder}")
     found = offsets(run_system(system, gold).entities)
     assert [one for one in found if one[3] == "NAME_STUDENT"] == PERSONS
@@ -284,8 +281,6 @@ def test_rows_that_cannot_be_used_are_errors_without_their_words(csv_run, rows, 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    if not CONFIG.is_file():
-        pytest.skip("configs/ is not in an installed wheel")
     folder = tmp_path_factory.mktemp("tok2vec")
     nlp = spacy.blank("en")
     texts = {

@@ -12,6 +12,7 @@ from pii_components.files.formats.base import ReadStats
 from pii_components.files.formats.spans import EntityRow, occurrences, place, read_entities
 from pii_components.files.labelled import read_corpus
 from pii_components.files.record import Skip
+from tests.cli.conftest import put
 
 TEXT = "I am Ina Sorel."
 GOLD = ((5, 14, "NAME_STUDENT"),)
@@ -24,12 +25,6 @@ KAGGLE = {
 }
 LINE = {"id": "7", "text": TEXT, "spans": [[5, 14, "NAME_STUDENT"]]}
 HALF = "half \ud83d"
-
-
-def put(path, content):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
-    return path
 
 
 def read(path, form="", **options):
@@ -81,23 +76,15 @@ def test_fault_in_json_is_a_coded_skip_between_good_records(tmp_path, form, chan
 @pytest.mark.parametrize(
     ("form", "content", "skips"),
     [
-        ("jsonl", f"{json.dumps(LINE)}\n{{broken\n{json.dumps(LINE)}\n", [(2, "E521")]),
-        ("jsonl", f"{json.dumps(LINE)}\n[1]\n{json.dumps(LINE)}\n", [(2, "E521")]),
         ("jsonl", f'{json.dumps(LINE)}\n{{"text": "x"}}\n{json.dumps(LINE)}\n', [(2, "E522")]),
         ("jsonl", f'{json.dumps(LINE)}\n{{"spans": []}}\n{json.dumps(LINE)}\n', [(2, "E522")]),
         ("jsonl", json.dumps([LINE, 5, LINE]), [(2, "E521")]),
         ("kaggle", json.dumps([KAGGLE, {"full_text": "x"}, KAGGLE]), [(2, "E522")]),
         (
             "csv",
-            'id,text,spans\n7,x,[]\n8,"a"b,[]\n9,x,[]\n',
-            [(1, "E524"), (2, "E524"), (3, "E524")],
-        ),
-        (
-            "csv",
             "id,text,spans\n7,x,[]\n8,a, b,[]\n9,x,[]\n",
             [(1, "E524"), (2, "E524"), (3, "E524")],
         ),
-        ("csv", b"id,text,spans\n7,x,[]\n8,\xff,[]\n9,x,[]\n", [(2, "E520")]),
         ("csv", "id,text,spans\n7,x,[]\n8,x,\n9,x,[]\n", [(2, "E624")]),
         ("csv", "id,text,spans\n7,x,[]\n8,x,nan\n9,x,[]\n", [(2, "E624")]),
         ("csv", "id,text,spans\n7,x,[]\n8,x,\"[(0, 1, 'X')]\"\n9,x,[]\n", [(2, "E624")]),
@@ -120,11 +107,8 @@ def test_fault_in_a_file_is_a_coded_skip(tmp_path, form, content, skips):
 @pytest.mark.parametrize(
     ("form", "content", "code"),
     [
-        ("jsonl", "", "E503"),
         ("jsonl", '{"words": "x", "spans": []}', "E652"),
-        ("jsonl", json.dumps([LINE, LINE])[:-20], "E521"),
         ("kaggle", json.dumps([KAGGLE, KAGGLE])[:-1], "E521"),
-        ("csv", "", "E503"),
         ("csv", "id,text\n1,x\n", "E652"),
         ("csv", "id,text,spans,spans\n1,x,[],[]\n", "E652"),
         ("csv", "id,words,spans\n1,x,[]\n", "E506"),

@@ -47,7 +47,12 @@ PIECES = (
 ANY = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 TEXTS = st.lists(st.sampled_from(PIECES) | ANY, max_size=14).map("".join)
 META = st.dictionaries(
-    st.sampled_from(["author", "course", "é"]), ANY | st.integers() | st.none(), max_size=2
+    st.sampled_from(["author", "course", "é"]),
+    ANY
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.lists(st.none() | st.dictionaries(ANY, ANY)),
+    max_size=2,
 )
 SETTINGS = settings(max_examples=15, deadline=None)
 

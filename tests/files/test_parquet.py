@@ -3,15 +3,14 @@
 import datetime
 import random
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
-pa = pytest.importorskip("pyarrow", reason="needs pyarrow, of the extra 'documents'")
-from pyarrow import parquet  # noqa: E402
-
-from pii_components.errors import PiiError  # noqa: E402
-from pii_components.files.record import Record, Skip  # noqa: E402
-from pii_components.files.sources import open_source  # noqa: E402
-from pii_components.files.writers import as_line, open_writer, renamed, value_of  # noqa: E402
+from pii_components.errors import PiiError
+from pii_components.files.record import Record, Skip
+from pii_components.files.sources import open_source
+from pii_components.files.writers import as_line, open_writer, renamed, value_of
 
 DAY = datetime.date(2024, 5, 1)
 

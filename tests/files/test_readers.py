@@ -15,12 +15,7 @@ from pii_components.files.record import Record, Skip, detect_encoding, show_fiel
 from pii_components.files.sources import open_source
 from pii_components.files.tables import parse_object, plain_cell, safe_cell
 from pii_components.files.writers import open_writer, partial_path
-
-
-def put(path: Path, content: str | bytes) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
-    return path
+from tests.cli.conftest import put
 
 
 def copy(source_path: Path, out: Path, change=lambda text: text, **options) -> list[Skip]:
@@ -128,23 +123,6 @@ def test_bad_record_is_skipped_and_the_others_are_read(tmp_path, name, content, 
     assert good and {item.text for item in good} == {"fine"}
     for item in items:
         assert not isinstance(item, Skip) or "bra" not in str(item.error)
-
-
-def test_folder_skips_files_that_are_empty_or_broken(tmp_path):
-    put(tmp_path / "in/a.txt", "fine")
-    put(tmp_path / "in/b.txt", "")
-    put(tmp_path / "in/c/d.txt", b"ze\xffbra")
-    put(tmp_path / "in/c/e.TXT", "fine")
-    put(tmp_path / "in/c/f.doc", "no text")
-    put(tmp_path / "in/report.json", "{}")
-    items = list(open_source(tmp_path / "in"))
-    assert [(item.number, getattr(item, "code", "")) for item in items] == [
-        (1, ""),
-        (2, "E530"),
-        (3, "E520"),
-        (4, ""),
-        (5, "E551"),
-    ]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])

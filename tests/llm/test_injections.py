@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 import spacy
 
-pytest.importorskip("spacy_llm")
-
 from pii_components.labels import EMAIL, NAME_STUDENT
 from pii_components.llm.marker import make_marker_task
 from pii_components.llm.verifier import make_verifier_task

@@ -3,8 +3,6 @@
 import pytest
 import spacy
 
-pytest.importorskip("spacy_llm")
-
 from pii_components.errors import PiiError
 from pii_components.labels import NAME_CITED
 from pii_components.llm import Reply, read_toml

@@ -4,9 +4,6 @@ import json
 
 import pytest
 
-pytest.importorskip("spacy_llm")
-pytest.importorskip("openai")
-
 from pii_components.errors import PiiError
 from pii_components.llm import Prompt, Reply
 from pii_components.llm.models import (

@@ -8,9 +8,6 @@ from pathlib import Path
 import pytest
 import spacy
 
-pytest.importorskip("spacy_llm")
-pytest.importorskip("openai")
-
 from pii_components.errors import PiiError
 from pii_components.llm.models import Prices
 from pii_components.llm.pipeline import add_components, llm_parts

@@ -3,8 +3,6 @@
 import pytest
 import spacy
 
-pytest.importorskip("spacy_llm")
-
 from pii_components.errors import PiiError
 from pii_components.labels import EMAIL, NAME_CITED, NAME_STUDENT
 from pii_components.llm import Reply

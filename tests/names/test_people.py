@@ -11,6 +11,7 @@ from pii_components.names import people
 from pii_components.names.people import identify, people_of
 from pii_components.spans import Candidate, read_spans, write_spans
 from tests.surrogates.conftest import make_doc, unmark
+from tests.tiny import TOKENIZER
 
 ESSAY = "I am {NAME_STUDENT|Ilse Okoro}. My friend {NAME_CONNECTED|Tom} and {NAME_STUDENT|Ilse}, of the {NAME_CONNECTED|Parkers}"
 
@@ -111,9 +112,7 @@ def test_no_word_is_stored():
 
 
 def test_people_go_through_processes(monkeypatch):
-    nlp = spacy.blank(
-        "en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
-    )
+    nlp = spacy.blank("en", config=TOKENIZER)
     hips = nlp.add_pipe("hips_surrogate")
     hips.set_key(b"a key for tests, 32 bytes long..")
     docs = [make_doc(ESSAY) for _ in range(2)]

@@ -19,16 +19,15 @@ import spacy
 from fastapi import FastAPI
 from presidio_anonymizer.entities import RecognizerResult
 from spacy.language import Language
-from spacy.tokens import Doc
 
 from pii_components.corpus.build import Filled, TemplateFiller
 from pii_components.corpus.templates import read_templates
 from pii_components.labels import PRESIDIO_ENTITIES
 from pii_components.names.table import name_table
 from pii_components.spans import Candidate, write_spans
+from tests.tiny import TOKENIZER
 
 ROOT = Path(__file__).parents[2]
-TOKENIZER = {"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
 ESSAY = "Name: Ana Lopez\n\nAs Buzan (2006) says, a map helps. Write to ana.lopez@gmail.com or call (212) 555-0123."
 # What `presidio_test_names` finds: label, score, probability of each role, reason.
 SIGNS = (0.9, 0.02, 0.02, 0.05, 0.01)
@@ -90,7 +89,6 @@ def found(results, text):
 
 
 KEY = b"a key for tests, 32 bytes long.."
-_NLP = spacy.blank("en")
 
 
 @cache
@@ -102,20 +100,6 @@ def essays(n: int = 200) -> tuple[Filled, ...]:
         for i, one in templates
     )
     return tuple(islice((essay for essay in filled if len(essay.spans) > 1), n))
-
-
-def as_doc(filled: Filled) -> Doc:
-    """RETURNS (Doc): Tokens cut at the spans, and `doc.spans["pii"]`."""
-    text = filled.text
-    cuts = sorted({0, len(text), *(x for a, b, _ in filled.spans for x in (a, b))})
-    words = [
-        w for a, b in zip(cuts, cuts[1:], strict=False) for w in re.findall(r"\s+|\S+", text[a:b])
-    ]
-    doc = Doc(_NLP.vocab, words=words, spaces=[False] * len(words))
-    found = [doc.char_span(a, b) for a, b, _ in filled.spans]
-    pairs = zip(found, filled.spans, strict=True)
-    write_spans(doc, [Candidate(s.start, s.end, label) for s, (_, _, label) in pairs])
-    return doc
 
 
 def as_results(filled: Filled, *, presidio: bool = False) -> list[RecognizerResult]:

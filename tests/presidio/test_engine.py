@@ -3,9 +3,6 @@
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("presidio_analyzer")
-
 import spacy
 from presidio_analyzer import AnalyzerEngine, RecognizerRegistry
 from presidio_analyzer.nlp_engine import NerModelConfiguration, NlpEngineProvider
@@ -18,7 +15,6 @@ from pii_components.presidio.recognizer import (
     check_source,
     open_pipeline,
 )
-from pii_components.release.engine import memory_zone
 
 from .common import ESSAY, KNOWN, found, names_pipeline, small_pipeline
 
@@ -45,14 +41,6 @@ def test_pipeline_that_cannot_be_had(source, options, code, tmp_path):
         check_source(given, options.get("language", "en"))
         open_pipeline(given)
     assert str(tmp_path) not in str(error.value)
-
-
-def test_memory_zone_frees_words():
-    nlp = open_pipeline(names_pipeline())
-    with memory_zone(nlp):
-        nlp("Quibbleton Zanderfruss")
-        assert "Quibbleton" in nlp.vocab.strings
-    assert "Quibbleton" not in nlp.vocab.strings
 
 
 TEXT = "Ana Lopez told Ms. Roe what Buzan wrote of Zed."

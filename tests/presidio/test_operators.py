@@ -3,9 +3,6 @@
 import re
 
 import pytest
-
-pytest.importorskip("presidio_analyzer")
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from presidio_anonymizer import (
@@ -32,8 +29,8 @@ from pii_components.surrogates.component import HipsSurrogate
 from pii_components.vault.keys import VaultKey
 from pii_components.vault.vault import Hidden, Release, Vault
 
-from ..surrogates.conftest import INDIRECT_TOO, unmark
-from .common import KEY, as_doc, as_results, essays
+from ..surrogates.conftest import INDIRECT_TOO, doc_of, unmark
+from .common import KEY, as_results, essays
 
 PARAMS = {"key": KEY.decode()}
 ANA = [RecognizerResult("PERSON", 0, 9, 1.0)]  # of "Ana Lopez"
@@ -57,15 +54,10 @@ def engine():
     ("text", "entity", "pattern"),
     [
         ("Ana Lopez", "PERSON", r"[A-Z]\w+ [A-Z]\w+"),
-        ("LOPEZ, Ana", "NAME_STUDENT", r"[A-Z]{2,}, [A-Z]\w+"),
-        ("Ana Lopez's", "PERSON", r"[A-Z]\w+ [A-Z]\w+'s"),
         ("ana7@stateu.edu", "EMAIL_ADDRESS", r"[\w.]+@example\.edu"),
-        ("(312) 867-5309", "PHONE_NUMBER", r"\(\d{3}\) 555-01\d\d"),
         ("AB-2047", "ID", r"[A-Z]{2}-\d{4}"),
         ("536-22-8741", "US_SSN", r"\d{3}-\d\d-\d{4}"),
-        ("Dayton", "LOCATION", "[A-Z][a-z]+"),
         ("May 3, 1999", "DATE_TIME", r"[A-Z][a-z]+ \d+, 19\d\d"),
-        ("Dr. Hartwell", "NAME_INSTRUCTOR", r"Dr\. (?!Hartwell)[A-Z]\w+"),
         ("Garcia", "CITED_PERSON", "Garcia"),
         ("whatever it is", "A_TYPE_OF_OUR_OWN", r"\[A_TYPE_OF_OUR_OWN\]"),
         ("", "PERSON", ""),
@@ -231,7 +223,7 @@ def differing(
     return [
         i
         for i, (essay, new) in enumerate(zip(texts, made, strict=True))
-        if new != hips(as_doc(essay))._.deidentified
+        if new != hips(doc_of(essay.text, essay.spans))._.deidentified
     ]
 
 
@@ -260,7 +252,7 @@ def test_one_text_two_people():
     marked = "Ms. {NAME_CONNECTED|Priya Nair} came. {NAME_CONNECTED|Priya} sat. Then {NAME_CONNECTED|Priya Shah} came, and {NAME_CONNECTED|Priya} left."
     essay = filled(marked)
     got = PiiEduAnonymizer(key=KEY).anonymize(essay.text, as_results(essay)).text
-    assert got == component()(as_doc(essay))._.deidentified
+    assert got == component()(doc_of(essay.text, essay.spans))._.deidentified
     first, second = got.split(" came.")[0].split()[1], got.split("Then ")[1].split()[0]
     assert first != second
     assert got.endswith(f"{second} left.")
@@ -302,7 +294,7 @@ def test_headers_go_and_come_back(tmp_path):
             essay.text, as_results(essay), document_id="7"
         )
         assert got.text.startswith("The Ferry")
-        assert got.text == component("ets")(as_doc(essay))._.deidentified
+        assert got.text == component("ets")(doc_of(essay.text, essay.spans))._.deidentified
     with Vault.open(tmp_path / "v", key) as vault:
         back = PiiEduDeanonymizer(vault=vault).deanonymize(got.text, got.items)
         assert back.text == essay.text

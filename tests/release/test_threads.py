@@ -12,7 +12,7 @@ from pii_components.errors import PiiError
 from pii_components.files.record import Record
 from pii_components.files.tables import ParquetSource
 from pii_components.labels import NAME_CITED, NAME_INSTRUCTOR, NAME_STUDENT, USERNAME
-from pii_components.names.link import Person, fits, link_people, nicknames_of
+from pii_components.names.link import Person, fits, link_people
 from pii_components.profiles import Profile
 from pii_components.release.columns import ThreadOf
 from pii_components.release.engine import load_engine
@@ -115,92 +115,49 @@ def test_a_parquet_column_that_is_dropped_tells_no_thread():
         ThreadOf(source, "topic")
 
 
-# --- an authored forum: {who:part name}, {=who is cited}; part: g, f, gf, fg (given, family), n (nickname), h (handle), i (number)
+# --- an authored forum: {who:part name}, {=who is cited}
 
-
-# --- an authored forum: {who:part name}, {=who is cited}; part: g, f, gf, fg (given, family), n (nickname), h (handle), i (number)
-
-MARK = re.compile(r"\{(?:=([^}]+)|(\w+):(\w+) ([^}]+))\}")
+MARK = re.compile(r"\{(?:=([^}]+)|\w+:\w+ ([^}]+))\}")
 
 
 def read_forum():
+    """YIELDS (tuple): Thread, text, and of each name its place and whether it is private."""
     for line in (Path(__file__).parents[1] / "data" / "forum.jsonl").read_text("utf8").splitlines():
         row, text, at, marks = json.loads(line), "", 0, []
         for mark in MARK.finditer(row["text"]):
             text += row["text"][at : mark.start()]
-            name, at = mark[1] or mark[4], mark.end()
-            marks.append((len(text), len(text) + len(name), mark[2] or "", mark[3] or ""))
+            name, at = mark[1] or mark[2], mark.end()
+            marks.append((len(text), len(text) + len(name), not mark[1]))
             text += name
         yield row["thread"], text + row["text"][at:], marks
 
 
-def is_alike(part, words, given, family):
-    """Whether a surrogate is that of its person."""
-    match part:
-        case "gf" | "fg":
-            return (words[0], words[-1]) == ((given, family) if part == "gf" else (family, given))
-        case "g" | "f":
-            return words[0] == (given if part == "g" else family)
-        case "n":
-            return words[0] in (given, *nicknames_of(given))
-    return part == "i" or any(name and name[:4] in "".join(words) for name in (given, family))
-
-
-def counts(scope: str) -> dict[str, int]:
-    engine, posts = (
-        load_engine("en_pii_edu", profile="ferpa_strict", key=KEY, scope=scope),
-        list(read_forum()),
-    )
+def counts(scope: str) -> Counter:
+    engine = load_engine("en_pii_edu", profile="ferpa_strict", key=KEY, scope=scope)
+    posts = list(read_forum())
+    threads = [thread if scope == "thread" else "" for thread, *_ in posts]
     records = [
-        Record(n, str(n), text, thread=thread if scope == "thread" else "")
-        for n, (thread, text, _) in enumerate(posts, 1)
+        Record(n, str(n), text, thread=thread)
+        for n, (thread, (_, text, _)) in enumerate(zip(threads, posts, strict=True), 1)
     ]
     if scope == "thread":
         engine.learn(records)
         engine.surnames = None
-    found, seen = Counter(), {}
-    for (thread, text, marks), result in zip(posts, engine.results(records), strict=True):
-        hidden = {
-            i
-            for span in result.spans
-            if span.action != "keep"
-            for i in range(span.start_char, span.end_char)
-        }
-        olds, shift = [], 0
-        for row in result.hidden:
-            olds.append((row.start - shift, row.start - shift + len(row.old), row.new))
-            shift += len(row.new) - len(row.old)
-        for a, b, who, part in marks:
-            if not who:
-                found["kept"] += hidden.isdisjoint(range(a, b))
-            elif all(i in hidden or not text[i].isalnum() for i in range(a, b)):
-                new = " ".join(new for start, end, new in olds if start < b and a < end)
-                seen.setdefault((thread, who), []).append(
-                    (part, re.findall(r"[^\W\d_]+", new.lower()))
-                )
-    for rows in seen.values():
-        given = Counter(
-            words[-1 if part == "fg" else 0] for part, words in rows if part in ("g", "gf", "fg")
-        ).most_common(1)
-        family = Counter(
-            words[0 if part in ("f", "fg") else -1]
-            for part, words in rows
-            if part in ("f", "gf", "fg")
-        ).most_common(1)
-        found["hidden"] += len(rows)
-        found["alike"] += sum(
-            is_alike(part, words, *(best[0][0] if best else "" for best in (given, family)))
-            for part, words in rows
-        )
-    return dict(found)
+    found = Counter()
+    for (_, text, marks), result in zip(posts, engine.results(records), strict=True):
+        gone = [range(s.start_char, s.end_char) for s in result.spans if s.action != "keep"]
+        hidden = {i for span in gone for i in span}
+        for a, b, private in marks:
+            letters = {i for i in range(a, b) if text[i].isalnum()}
+            found["hidden" if private else "kept"] += (
+                letters <= hidden if private else letters.isdisjoint(hidden)
+            )
+    return found
 
 
 @pytest.mark.slow
 def test_an_authored_forum():
     before, after = counts("document"), counts("thread")
     print(before, after)  # of 112 planted strings and 17 names that stay
-    assert (
-        after["hidden"] >= max(105, before["hidden"])
-        and after["alike"] >= before["alike"] + 60
-        and after["kept"] >= before["kept"] - 1  # unsure means protect
-    )
+    assert after["hidden"] >= max(105, before["hidden"])
+    assert after["kept"] >= before["kept"] - 1  # unsure means protect

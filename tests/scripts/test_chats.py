@@ -1,7 +1,7 @@
 """Chats: placeholders, people per group, reading, and that the authored set keeps to its own rules."""
 
-import json
 import re
+from collections import Counter
 from itertools import combinations
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from pii_components.names.letters import fold
 from scripts import chats
 from scripts.chats import Chat, Placeholders, assign_groups, fill_chat, parse_chat, read_chats
 from scripts.cultures import GROUPS, given_names, surnames
+from tests.tiny import cases
 
 ASSETS = Path(__file__).parents[2] / "assets" / "chats"
 TABLE = Placeholders()
@@ -21,10 +22,7 @@ TALK = """teacher: Hi there <STUDENT>, I'm <TEACHER FULL NAME>. Is that <STUDENT
 student: hi <TEACHER>, its <STUDENT FULL NAME>, not <STUDENT MISHEARD>, <AGE>, from <CITY>, now <CITY 2>
 student: <FRIEND> and <FRIEND 2> say hi, <FRIEND 2 SURNAME> is at <SCHOOL>. write to <EMAIL ADDRESS>
 """
-CASES = json.loads(
-    (Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8")
-)
-needs_assets = pytest.mark.skipif(not ASSETS.is_dir(), reason="assets are not in a wheel")
+CASES = cases("corpus")
 
 
 def fill(text, gender="F", culture="Asia", seed=1, **options):
@@ -68,7 +66,6 @@ def test_forms_of_a_name_agree():
     assert full["STUDENT"] == full["STUDENT FULL NAME"]
 
 
-@needs_assets
 def test_authored_chats_give_sure_labels():
     for chat in read_chats(ASSETS, table=TABLE)[::8]:
         filled = fill_chat(chat, gender="M", culture="Europe", seed=3, table=TABLE)
@@ -80,14 +77,13 @@ def test_authored_chats_give_sure_labels():
         assert not any(len(w) > 1 for a, b in combinations(people.values(), 2) for w in a & b)
 
 
-@pytest.mark.parametrize("n, per_group, size", [(84, None, 8), (3, None, 1), (3, 5, 5)])
-def test_every_group_has_as_many_chats(n, per_group, size):
+@pytest.mark.parametrize("n, size", [(84, 8), (3, 1)])
+def test_every_group_has_as_many_chats(n, size):
     made = [Chat(str(i), (("teacher", "Hi"),)) for i in range(n)]
-    found = assign_groups(made, seed=1, per_group=per_group)
-    assert found == assign_groups(made[::-1], seed=1, per_group=per_group)
-    for group in GROUPS:
-        mine = [(chat.id, number) for chat, one, number in found if one == group]
-        assert len(mine) == len(set(mine)) == size
+    found = assign_groups(made, seed=1)
+    assert found == assign_groups(made[::-1], seed=1)
+    assert Counter(group for _, group in found) == dict.fromkeys(GROUPS, size)
+    assert n < 10 or len({chat.id for chat, _ in found}) == len(found)
 
 
 def test_front_matter_and_lines_that_go_on():
@@ -113,12 +109,11 @@ def test_a_table_is_a_chat(tmp_path):
         read_chats(path, table=TABLE)
 
 
-@needs_assets
 def test_the_command_writes_a_labelled_corpus(command, tmp_path):
     out = tmp_path / "out.jsonl"
-    done = command(chats.main, "--input", ASSETS, "--out", out, "--per-group", 1)
+    done = command(chats.main, "--input", ASSETS, "--out", out)
     assert done.exit_code == 0, done.output
     essays = list(read_corpus(out))
-    assert len(essays) == 10 and any(essay.spans for essay in essays)
+    assert len(essays) >= 10 and any(essay.spans for essay in essays)
     refused = command(chats.main, "--input", ASSETS, "--out", out, "--called", "sir")
     assert refused.exit_code == 2 and "E519" in refused.output

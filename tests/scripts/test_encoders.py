@@ -115,7 +115,6 @@ def test_every_encoder_has_a_config_with_the_same_head(encoder):
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     """A BERT of width 16, as an encoder of the registry."""
-    pytest.importorskip("torch")
     root = tmp_path_factory.mktemp("encoders")
     extract(tiny_pipeline(tmp_path_factory.mktemp("tiny")), root / "tiny")
     shape = {

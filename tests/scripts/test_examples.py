@@ -80,13 +80,13 @@ def test_a_persons_words_are_known_by_kind():
 
 @pytest.fixture
 def exporter(tmp_path):
-    pytest.importorskip("torch")
     tiny_pipeline(tmp_path).to_disk(tmp_path / "nlp")
     return examples.Exporter(str(tmp_path / "nlp"), "none")
 
 
 def test_examples_are_what_training_reads(exporter):
-    two_heads = pytest.importorskip("scripts.two_heads")
+    from scripts import two_heads
+
     text = "My name is Ana Lopez.\n\u200b I am 12 years old."
     made = filled(text, ("Ana Lopez", "NAME_STUDENT"), ("12 years old", "AGE"))
     exporter.add(examples.Text("new", 1, made, True), exporter.general(text), random.Random(1))
@@ -103,7 +103,8 @@ def test_examples_are_what_training_reads(exporter):
 
 
 def test_upstreams_encoder_becomes_arrays(tmp_path):
-    torch, safetensors = map(pytest.importorskip, ("torch", "safetensors.torch"))
+    from safetensors import torch as safetensors
+
     encoder = tiny_pipeline(tmp_path).get_pipe("transformer").model.get_ref("transformer")
     first = encoder.shims[0]._model.state_dict()
     state = {

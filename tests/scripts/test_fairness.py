@@ -13,10 +13,9 @@ from pii_components.evaluate.metrics import NameGroup
 from pii_components.labels import NAME_STUDENT
 from scripts.cultures import GROUPS, given_names, surnames
 from scripts.fairness import GroupTable, GroupText, found_names, main, measure_fairness
+from tests.tiny import cases
 
-CASES = json.loads(
-    (Path(__file__).parents[1] / "data/regression_cases/studies.json").read_text("utf8")
-)
+CASES = cases("studies")
 ASSETS = Path(__file__).parents[2] / "assets"
 
 
@@ -99,7 +98,6 @@ def test_a_group_table_draws_from_its_culture():
     assert all(table.sample_surname(rng, "ES") in surnames("Africa") for _ in range(20))
 
 
-@pytest.mark.skipif(not (ASSETS / "chats").is_dir(), reason="assets are not in an installed wheel")
 def test_command_writes_numbers_and_no_names(command, tmp_path):
     nlp = spacy.blank("en")
     person = {"label": "PERSON", "pattern": [{"IS_TITLE": True, "OP": "+"}]}

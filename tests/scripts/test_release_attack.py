@@ -2,7 +2,6 @@
 
 import json
 import random
-from pathlib import Path
 
 import pytest
 
@@ -10,10 +9,9 @@ from pii_components.errors import PiiError
 from pii_components.labels import EMAIL, NAME_STUDENT
 from scripts import release_attack as study
 from scripts.release_attack import Document, release_report
+from tests.tiny import cases
 
-CASES = json.loads(
-    (Path(__file__).parents[1] / "data/regression_cases/studies.json").read_text("utf8")
-)
+CASES = cases("studies")
 NAME = NAME_STUDENT
 SYLLABLES = "ba den fi gor hal jo kel lu mir na pol ri sa tun ves wil".split()
 USUAL = (

@@ -3,7 +3,6 @@
 import json
 import random
 import re
-from pathlib import Path
 
 import pytest
 
@@ -26,10 +25,9 @@ from scripts.robustness import (
     prose_of,
     take,
 )
+from tests.tiny import cases
 
-CASES = json.loads(
-    (Path(__file__).parents[1] / "data/regression_cases/studies.json").read_text("utf8")
-)
+CASES = cases("studies")
 CRAPII = Profile.load("crapii").protects
 # Finds two names and a town where they are written so; "BUDI" in part.
 PATTERN = "Ana Roe|Budi|Paris|BUD(?=I)"

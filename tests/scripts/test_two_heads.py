@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip("torch")
 from scripts import examples, two_heads
 
 LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=60)

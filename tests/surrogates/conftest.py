@@ -1,6 +1,7 @@
 """Documents made by hand: a text with its spans marked in place, `{NAME_STUDENT|Ana Lopez}`."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -44,7 +45,11 @@ def unmark(marked: str) -> tuple[str, list[tuple[int, int, str]]]:
 
 def make_doc(marked: str) -> Doc:
     """RETURNS (Doc): Tokens cut at the marks, and `doc.spans["pii"]`."""
-    text, spans = unmark(marked)
+    return doc_of(*unmark(marked))
+
+
+def doc_of(text: str, spans: Iterable[tuple[int, int, str]]) -> Doc:
+    """RETURNS (Doc): Tokens cut at the spans, and `doc.spans["pii"]`."""
     cuts = sorted({0, len(text), *(start for start, _, _ in spans), *(end for _, end, _ in spans)})
     words = []
     for start, end in zip(cuts, cuts[1:], strict=False):

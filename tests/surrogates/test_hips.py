@@ -5,9 +5,7 @@ import warnings
 
 import pytest
 import spacy
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc, DocBin, Span
 
 from pii_components.errors import PiiError, PiiWarning
 from pii_components.labels import INDIRECT_LABELS
@@ -15,7 +13,7 @@ from pii_components.profiles import Profile
 from pii_components.surrogates import dates, values
 from pii_components.surrogates.component import HipsSurrogate
 
-from .conftest import INDIRECT_TOO, KEY, hide, make_doc, surrogates_of
+from .conftest import INDIRECT_TOO, KEY, hide, make_doc
 
 ESSAY = (
     "Reflection by {NAME_STUDENT|Ana Lopez}\n\nI am {NAME_STUDENT|Ana}, and Dr. {NAME_INSTRUCTOR|Hartwell} and my friend "
@@ -54,17 +52,6 @@ def test_indirect_identifiers_if_asked(hips):
     assert not re.search(r"Dayton|Ridgeview|1999|\[", text)
     where = r"in [A-Z]\w+, at ([A-Z]\w+) College\. My \1 College! Born [A-Z]\w+ \d+, 19\d\d, 2\d\."
     assert re.search(where, text)
-
-
-def test_ets_pseudonyms_are_fixed(hips):
-    text = essay_with(hips, "ets")
-    number = text[text.index("ID ") + 3 :][:7]
-    assert text == (
-        "Reflection by Sam Doe\n\nI am Sam, and Dr. Smith and my friend Riley Johnson helped me. Garcia (2019) says so. "
-        f"Write to samdoe@uni.edu or (555) 555-5555, www.linkedin.com/in/sam-doe, ID {number}.\n"
-        "123 Main Street Anytown, NJ USA 12345 in Anytown, at the college. My college! "
-        "Born February 29, 2017, [AGE].\nS. Doe / DOE, Sam"
-    )
 
 
 STUDENTS = (
@@ -124,14 +111,6 @@ def test_actions(hips, action, expected):
     assert [e.text for e in doc.ents] == ([] if action == "keep" else ["Ana Lopez"])
 
 
-def test_label_without_generator_gets_tag(hips):
-    hips.profile = surrogates_of("OTHER")
-    with pytest.warns(PiiWarning, match="W402.* 1 values"):
-        doc = hips(make_doc("in {OTHER|the twins}"))
-    assert doc._.deidentified == "in [OTHER]"
-    assert {r["note"] for r in doc._.surrogate_spans} == {"no surrogate"}
-
-
 def test_document_stays_as_it_was(hips):
     doc = make_doc(ESSAY)
     text, spans = doc.text, [(s.start, s.end, s.label_) for s in doc.spans["pii"]]
@@ -140,6 +119,23 @@ def test_document_stays_as_it_was(hips):
     assert [(s.start, s.end, s.label_) for s in doc.spans["pii"]] == spans
     assert [e.text for e in doc.ents if e.label_ == "NAME_STUDENT"][:2] == ["Ana Lopez", "Ana"]
     assert not {e.label_ for e in doc.ents} & {"NAME_CITED", *INDIRECT_LABELS}
+
+
+def test_groups_may_overlap_and_change(hips):
+    doc = make_doc("{NAME_STUDENT|Ana Lopez} met Bo")
+    student, part, friend = (
+        Span(doc, a, b, label=label)
+        for a, b, label in (
+            (0, 3, "NAME_STUDENT"),
+            (2, 3, "NAME_STUDENT"),
+            (6, 7, "NAME_CONNECTED"),
+        )
+    )
+    doc.spans["pii"] = [friend, part, student]
+    assert re.fullmatch(r"(?!Ana)\w+ (?!Lopez)\w+ met (?!Bo)\w+", hips(doc)._.deidentified)
+    assert [ent.text for ent in doc.ents] == ["Ana Lopez", "Bo"]
+    hips.profile = Profile("other", actions={"NAME_STUDENT": "keep"})
+    assert [ent.text for ent in hips(doc).ents] == ["Bo"]
 
 
 def test_empty_documents(hips):
@@ -218,15 +214,6 @@ def test_scopes(hips):
     assert (hips.profile.name, hips.scope, hips.thread) == ("crapii", "thread", None)
 
 
-def test_wrong_settings(hips):
-    with pytest.raises(PiiError, match="E422"):
-        hips.scope = "world"
-    with pytest.raises(PiiError, match="E422"):
-        HipsSurrogate(strategy="markov")
-    with pytest.raises(PiiError, match="E402"):
-        hips.set_key(b"short")
-
-
 def test_random_key_is_told_once(monkeypatch):
     monkeypatch.delenv("PII_EDU_KEY", raising=False)
     one, two = HipsSurrogate(), HipsSurrogate()
@@ -293,24 +280,3 @@ def test_round_trips(hips, tmp_path):
         copy.set_key(KEY)
         assert first_line(copy, ONE) == "Axx Lxxxx"
     assert HipsSurrogate().from_bytes(data, exclude=["profile"]).profile.name == "crapii"
-
-
-def test_pipeline_with_factory(tmp_path):
-    nlp = spacy.blank("en")
-    nlp.add_pipe("hips_surrogate", config={"profile": "tags_only"}).set_key(KEY)
-    nlp.to_disk(tmp_path)
-    again = spacy.load(tmp_path)
-    assert again.get_pipe("hips_surrogate").profile.name == "tags_only"
-    assert KEY.decode() not in (tmp_path / "config.cfg").read_text(encoding="utf8")
-
-
-@settings(max_examples=10, deadline=None)
-@given(
-    st.permutations([ONE, TWO, ESSAY, "{NAME_STUDENT|Tom Baker} {NAME_STUDENT|Ana}"]),
-    st.integers(1, 4),
-)
-def test_order_and_batches_do_not_matter(texts, batch_size):
-    hips = HipsSurrogate(profile=INDIRECT_TOO, scope="corpus")
-    hips.set_key(KEY)
-    docs = hips.pipe((make_doc(text) for text in texts), batch_size=batch_size)
-    assert [doc._.deidentified for doc in docs] == [hide(hips, text) for text in texts]

@@ -96,21 +96,6 @@ def test_names_from_elsewhere_say_so():
     assert norm(named.surrogates[0]) not in spanish
 
 
-def test_no_surrogate_is_none():
-    table = name_table()
-    every = {norm(name) for kind in (table._given, table._surnames) for name in kind.names}
-    assert (
-        render(read_mention("Maria Lopez"), surrogates("Maria Lopez", every), SurrogateKey(KEY))
-        is None
-    )
-
-
-def test_no_surrogate_is_forbidden():
-    first = replace_all(["Maria Lopez"])[0]
-    second = replace_all(["Maria Lopez"], forbidden=frozenset(norm(w) for w in first.split()))[0]
-    assert not set(first.split()) & set(second.split())
-
-
 names = st.builds("{} {}".format, st.sampled_from(GIVEN), st.sampled_from(SURNAMES))
 
 

@@ -2,8 +2,6 @@
 
 import pickle
 import re
-import subprocess
-import sys
 
 import pytest
 import spacy
@@ -15,6 +13,7 @@ from pii_components.surrogates.component import HipsSurrogate
 from pii_components.surrogates.keys import pick
 from pii_components.surrogates.style import randomize_same_shape
 from pii_components.surrogates.values import canonical, surrogates
+from tests.fresh import fresh
 
 from .conftest import KEY, hide, make_doc
 
@@ -154,14 +153,7 @@ if __name__ == "__main__":
     print(*(doc._.deidentified for doc in nlp.pipe([{text!r}] * 2, n_process=2)), sep="\\n")
 """
     (tmp_path / "main.py").write_text(code)
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "main.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout.splitlines() == [here, here], done.stderr[-2000:]
+    assert fresh("main", how="-m", cwd=tmp_path).stdout.splitlines() == [here, here]
 
 
 GIVEN = " ".join(f"{a}{b}qqi" for a in "BDFGKL" for b in "aeiou")

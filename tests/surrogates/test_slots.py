@@ -4,16 +4,13 @@ import re
 import statistics
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from pii_components.names.letters import norm
 from pii_components.names.link import link
 from pii_components.names.parse import read_mention
-from pii_components.names.table import REGIONS, name_table
+from pii_components.names.table import name_table
 from pii_components.profiles import Profile
 from pii_components.surrogates.keys import SurrogateKey
-from pii_components.surrogates.person_names import Forbidden, _neutral, name_people
+from pii_components.surrogates.person_names import Forbidden, name_people
 from pii_components.surrogates.plan import ScopePeople, plan
 from pii_components.surrogates.values import Item
 
@@ -23,23 +20,6 @@ from .conftest import KEY, hide, make_doc, surrogates_of
 @pytest.mark.parametrize("word", ["lopez", "cafe", "obrien", "brien", "met", "zoe", "quoc", "a"])
 def test_words_of_the_text_are_forbidden(word):
     assert word in Forbidden({"lopez"}, text="We met at a Café near O'Brien's with ZOË, and Quốc.")
-
-
-@pytest.mark.parametrize("word", ["ear", "fé", "", "lopezz", "wemet"])
-def test_parts_of_words_are_not(word):
-    assert word not in Forbidden({"lopez"}, text="We met at a Café near O'Brien's with ZOË.")
-
-
-def test_more_words():
-    words = Forbidden(text="Zoe")
-    more = Forbidden({"ana"}, words)
-    assert "ana" in more and "zoe" in more and "ana" not in words
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.text(alphabet="abÀé ß'’.-\u00ad", max_size=30))
-def test_every_word_is_forbidden(text):
-    assert all(norm(word) in Forbidden(text=text) for word in text.split() if word.isalpha())
 
 
 # People of a scope
@@ -76,13 +56,6 @@ def test_unknown_gender_says_so(name):
         named = surrogate(name, n)
         assert "gender unknown" in named.note
         assert name_table().gender(named.surrogates[0]) is None
-
-
-def test_names_of_both_are_of_both():
-    for region, pool in _neutral().items():
-        assert region in ("", *REGIONS)
-        assert len(pool.names) >= 8
-        assert [n for n in pool.names if name_table().gender(n)] == []
 
 
 # Length

@@ -5,7 +5,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,19 +15,14 @@ import yaml
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from pii_components import __version__
 from pii_components.cli.app import app as pii_edu
 from pii_components.training.encoder import extract
 from scripts.annotated import app as annotated_app
 from scripts.examples import app as examples_app
 from scripts.train import app as train_app
+from tests.fresh import ROOT, fresh
 from tests.tiny import tiny_pipeline
 
-pytest.importorskip("torch")
-pytest.importorskip("weasel")
-ROOT = Path(__file__).parents[2]
-SHIPPED = ROOT / f"en_pii_edu/en_pii_edu-{__version__}"
-needs_weights = pytest.mark.skipif(not SHIPPED.is_dir(), reason="no pipeline is packaged")
 PIPES = "transformer pii_ner pii_ruler pii_context hips_surrogate pii_cleaner"
 
 
@@ -37,8 +31,6 @@ OWN = '{"id": "a", "text": "By Ana Lopez", "spans": [{"start": 3, "end": 12, "la
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    if not (ROOT / "project.yml").is_file():
-        pytest.skip("project.yml is not in an installed wheel")
     folder = tmp_path_factory.mktemp("project")
     shutil.copy(ROOT / "project.yml", folder)
     tiny = tiny_pipeline(folder)
@@ -72,12 +64,9 @@ def project(tmp_path_factory):
 
 def weasel(project, workflow, **settings):
     """Run a workflow or a command with these vars."""
-    command = [sys.executable, "-m", "weasel", "run", workflow, "."]
-    for key, value in settings.items():
-        command += [f"--vars.{key}", str(value)]
-    env = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    out = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, check=False)
-    assert out.returncode == 0, (out.stdout + out.stderr)[-3000:]
+    settings = [word for key, value in settings.items() for word in (f"--vars.{key}", value)]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    fresh("weasel", "run", workflow, ".", *settings, how="-m", cwd=project, PATH=path)
 
 
 @pytest.mark.slow
@@ -114,7 +103,6 @@ def test_train_ner_measures_and_packages(project):
 
 
 @pytest.mark.slow
-@needs_weights
 def test_train_packages_and_looks_count(project):
     texts = "assets/annotations/new.jsonl --texts assets/annotations/new.jsonl"  # in one setting
     made = {"real_essays": texts, "package_dir": "training/heads"}
@@ -130,22 +118,6 @@ def test_train_packages_and_looks_count(project):
         found = json.loads((project / f"metrics/{part}.json").read_text("utf8"))
         assert found["sources"]["all"]["names"]["documents"] > 0
         assert len(looks.read_text("utf8").splitlines() if looks.exists() else []) == n
-
-
-def test_workflows_that_pages_name_exist():
-    names = set()
-    for path in (ROOT / "project.yml", *ROOT.glob("pii_components/resources/*/project.yml")):
-        project = yaml.safe_load(path.read_text("utf8"))
-        names |= {command["name"] for command in project["commands"]} | {*project["workflows"]}
-    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*/*.md"), ROOT / "pii_components/errors.py"]
-    pages += [*ROOT.glob("configs/*.cfg"), *ROOT.glob("assets/*.md")]
-    named = {
-        (path.name, name)
-        for path in pages
-        if path.name != "CHANGELOG.md"
-        for name in re.findall(r"weasel run ([\w-]+)", path.read_text("utf8"))
-    }
-    assert len(named) > 20 and {name for _, name in named} <= names, named
 
 
 def test_the_end_of_training_is_scored():

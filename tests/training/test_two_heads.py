@@ -5,26 +5,20 @@ from pathlib import Path
 import numpy
 import pytest
 import spacy
+import torch
 from typer.testing import CliRunner
 
-import en_pii_edu
-from pii_components import __version__
 from pii_components.context.heads import OWNED
 from pii_components.ner.graph import encoder_graph
 from pii_components.ner.layers import CASE_STEP
 from pii_components.ner.onnx import OnnxShim
 from pii_components.training import package as training
+from scripts import two_heads
 from scripts.train import app
 from tests.tiny import vocabulary
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("onnx")
-pytest.importorskip("onnxruntime")
-from scripts import two_heads  # noqa: E402
-
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "configs/two_heads.cfg"
-SHIPPED = Path(en_pii_edu.__file__).parent / f"en_pii_edu-{__version__}"
 TEXT = "My name is Ana Lopez.\n\nBY ANA of McKay, 2014 ( \u200b said ) thank you"
 
 
@@ -131,19 +125,7 @@ def test_labels_stand_in_the_trainers_order(made):
     assert made.get_pipe("pii_ner").labels == training.LABELS and OWNED[1:] == training.LABELS[1:6]
 
 
-def test_a_saved_pipeline_says_the_same(made, tmp_path):
-    made.to_disk(tmp_path)
-    (one,), (two,) = (
-        nlp.get_pipe("pii_ner").predict(
-            list(nlp.get_pipe("transformer").pipe([nlp.make_doc(TEXT)]))
-        )
-        for nlp in (made, spacy.load(tmp_path))
-    )
-    assert numpy.array_equal(one, two)
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(not SHIPPED.is_dir(), reason="no pipeline is packaged")
 def test_training_starts_from_what_ships(tmp_path):
     """The encoder of the shipped pipeline, through the trainer, unchanged, and back into a pipeline by the commands."""
     numpy.savez(tmp_path / "start.npz", **training.shipped_start())

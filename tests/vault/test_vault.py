@@ -1,9 +1,7 @@
 """The vault: it gives back what was put in, byte for byte, and refuses everything else. All texts are invented."""
 
 import pickle
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import spacy
@@ -26,14 +24,13 @@ from pii_components.vault.vault import (
     verify,
 )
 
+from ..fresh import fresh
 from ..tiny import cases
 
-pytest.importorskip("cryptography")
 CASES = cases("vault")
 KEY = VaultKey(b"a key for tests, of no other use")
 OTHER = VaultKey(b"another key for tests, of no use")
 CHEAP = 1 << 4
-ROOT = Path(__file__).parents[2]
 
 
 def release(
@@ -406,10 +403,7 @@ def test_a_missing_package_is_told(monkeypatch, path):
 def test_a_vault_is_opened_without_the_pipeline():
     heavy = "[m for m in ('spacy', 'torch', 'cryptography') if m in sys.modules]"
     script = f"import sys, pii_components.vault.vault; print({heavy})"
-    out = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert out.stdout.strip() == "[]"
+    assert fresh(script).stdout.strip() == "[]"
 
 
 TOKENS = st.tuples(
