@@ -17,23 +17,6 @@ def _log() -> None:
 
 
 @app.command()
-def encoder(
-    out: Annotated[Path, typer.Option(help="Folder for the weights.")] = Path("assets/encoder"),
-    pipeline: Annotated[
-        str,
-        typer.Option(
-            help="Name or path of the pipeline to take it from; takes the place of an earlier encoder.pt."
-        ),
-    ] = "",
-) -> None:
-    """Put an encoder where training looks for it: upstream's if it is there, else that of a pipeline [en_pii_edu]."""
-    from pii_components.training.encoder import ensure_encoder
-
-    with guard(debug=True):
-        ensure_encoder(out, pipeline)
-
-
-@app.command()
 def package(
     weights: Annotated[
         list[Path] | None,

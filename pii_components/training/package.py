@@ -1,13 +1,12 @@
 """From what training wrote to a package, over an encoder that runs without torch.
 
     nlp = make_pipeline(read_weights(start, model), shipped_vocabulary(), config)   # of scripts/two_heads.py
-    nlp = assemble("training/model-best")                                           # of `spacy train`
+    nlp = assemble("training/model-best")                                           # of `spacy train` with configs/pii_ner.cfg
     package(nlp, Path("training/en_pii_edu"))
 
 `make_pipeline` makes an ONNX graph of the encoder, the softmax of `pii_ner` of head A, the `Heads` of `pii_context` of head B.
-Of what `spacy train` wrote three things change: the rules are added behind the trained components, the encoder becomes an ONNX
-graph, and the vocabulary is made anew: spaCy keeps every string that a pipeline has seen, and what `pii_ner` has seen in
-training is students' words.
+Of what `spacy train` wrote two things change: the rules are added behind the trained components, and the vocabulary is made anew:
+spaCy keeps every string that a pipeline has seen, and what `pii_ner` has seen in training is students' words.
 """
 
 import logging
@@ -20,6 +19,7 @@ import numpy
 import spacy
 import srsly
 from spacy.language import Language
+from thinc.api import Model
 
 from .. import __version__
 from ..context.classifier import PersonModel
@@ -44,10 +44,10 @@ from ..ner.graph import CASES, PLACES, PREFIX, SEGMENTS, WORDS, encoder_graph, q
 from ..ner.graph import encoder_state as graph_state
 from ..ner.layers import WordPieces
 from ..ner.onnx import OnnxShim
-from .encoder import ENCODER, encoder_shim, renew, with_onnx_encoder
 
 logger = logging.getLogger(__name__)
 
+ENCODER = "transformer"
 RULES = ("pii_ruler", "pii_context", "hips_surrogate")
 CLEANER = "pii_cleaner"
 MAX_BYTES = 26_000_000  # of what ships
@@ -193,19 +193,24 @@ def make_pipeline(
     return cast(Language, nlp)
 
 
+def encoder_shim(model: Model) -> Any:
+    """RETURNS (Shim): What runs the encoder of a component `transformer`."""
+    return model.get_ref("transformer").shims[0]
+
+
 def assemble(model: Path | str) -> Language:
     """Add the rules behind components that `spacy train` trained, over an encoder that onnxruntime runs.
 
     model (Path | str): The pipeline, by path or name.
     RETURNS (Language): The whole pipeline, not yet saved.
-    RAISES (PiiError): E110 without a transformer.
+    RAISES (PiiError): E110 without a transformer, or with one that needs torch.
     """
-    nlp = spacy.load(str(model), exclude=[*RULES, CLEANER])
+    nlp: Any = spacy.load(str(model), exclude=[*RULES, CLEANER])
     if ENCODER not in nlp.pipe_names:
         raise PiiError(Errors.E110, problem=f"no component '{ENCODER}'")
+    if not isinstance(encoder_shim(nlp.get_pipe(ENCODER).model), OnnxShim):
+        raise PiiError(Errors.E110, problem="a transformer of another kind")
     fresh = without_words(nlp)
-    if not isinstance(encoder_shim(cast(Any, fresh.get_pipe(ENCODER)).model), OnnxShim):
-        fresh = with_onnx_encoder(fresh)
     for rule in (*RULES, CLEANER):
         fresh.add_pipe(rule)
     return fresh
@@ -216,7 +221,14 @@ def without_words(nlp: Language) -> Language:
     config = nlp.config.copy()
     # Where it was trained is nobody's business; spaCy checks the whole config, so a path may not become null either.
     config["paths"] = {key: value and Path(value).name for key, value in config["paths"].items()}
-    return renew(nlp, config)
+    fresh = spacy.util.get_lang_class(nlp.lang or "en").from_config(config)
+    for name, source in nlp.pipeline:
+        target: Any = fresh.get_pipe(name)
+        if hasattr(source, "to_bytes"):  # pii_cleaner is a function
+            target.from_bytes(source.to_bytes(exclude=["vocab"]), exclude=["vocab"])
+        for label in getattr(source, "labels", ()):
+            fresh.vocab.strings.add(label)
+    return fresh
 
 
 def make_without_words() -> Callable[[Language], Language]:
