@@ -12,9 +12,10 @@ import typer
 from typer import Argument, Option
 
 from ..errors import Errors, PiiError, reason_of
+from ..options import ABOVE_0, Settings, key, need, read_settings
 from ..release.engine import load_code
 from .common import ConfigOpt, console, global_option, guard, progress, say, tell
-from .settings import ABOVE_0, MODEL, Settings, key, need, read_settings
+from .settings import MODEL
 
 # Spans of a label below which a difference says little.
 ENOUGH = 20

@@ -13,10 +13,10 @@ from pathlib import Path
 from typer import Option
 
 from ..errors import Errors, PiiError
+from ..options import key, need, read_settings
 from ..presidio.settings import ANALYZER, ServeSettings
 from ..vault.vault import Vault
 from .common import ConfigOpt, Key, guard, load_key, open_for_run, say, vault_key
-from .settings import need, read_settings
 
 EPILOG = (
     "Settings for --config: service (both, analyzer or anonymizer), model, profile, vault, vault_key_file, cited, "
@@ -41,15 +41,14 @@ class ServerSettings(ServeSettings):
     vault_key_file (str): Its key.
     """
 
-    host: str = "127.0.0.1"
-    port: int = 3000
-    key_file: str = ""
-    vault: str = ""
-    vault_key_file: str = ""
+    host: str = key("127.0.0.1")
+    port: int = key(3000)
+    key_file: str = key("")
+    vault: str = key("")
+    vault_key_file: str = key("", needs="vault")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        need(self.vault_key_file, "vault_key_file", self.vault, "vault")
         need(self.vault, "vault", self.service != ANALYZER, "service both or anonymizer")
 
 
