@@ -41,22 +41,17 @@ def package(
     ] = None,
 ) -> None:
     """Write a whole pipeline, rules and all, beside the one that ships."""
-    from pii_components.training.package import (
-        assemble,
-        make_pipeline,
-        read_weights,
-        shipped_vocabulary,
-    )
-    from pii_components.training.package import package as write
+    from scripts import shipped
 
     with guard(debug=True):
         if model:
-            write(assemble(model), out, metrics=metrics)
+            shipped.package(shipped.assemble(model), out, metrics=metrics)
             return
-        read = read_weights(*(weights or ()))
+        read = shipped.read_weights(*(weights or ()))
         chosen = classifier.read_bytes() if classifier else b""
-        nlp = make_pipeline(read, shipped_vocabulary(), config, classifier=chosen)
-        write(nlp, out, metrics=metrics)
+        vocabulary = shipped.shipped_vocabulary()
+        nlp = shipped.make_pipeline(read, vocabulary, config, classifier=chosen)
+        shipped.package(nlp, out, metrics=metrics)
 
 
 @app.command()
@@ -69,7 +64,7 @@ def ship(
     ] = Path("en_pii_edu"),
 ) -> None:
     """Put a packaged pipeline in the place of the one that ships."""
-    from pii_components.training.package import ship as put
+    from scripts.shipped import ship as put
 
     with guard(debug=True):
         put(packaged, out)

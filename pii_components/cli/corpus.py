@@ -158,17 +158,12 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 def _as_report(tally: ReadStats, skips: list[Skip]) -> dict[str, Any]:
     """Counts, and numbers of records with codes, offsets, labels and reasons; no text."""
-    reasons = Counter((masked.reason, masked.label) for masked in tally.masked)
     return {
         "documents": tally.documents,
         "labels": {label: n for label, n in sorted(tally.labels.items()) if n},
         "skipped": _listed(skips),
         "masked": {
-            "count": len(tally.masked),
-            "by_reason": [
-                {"reason": reason, "label": label, "count": n}
-                for (reason, label), n in sorted(reasons.items())
-            ],
+            **tally.masked_in_short(),
             "where": [
                 {
                     "record": m.number,

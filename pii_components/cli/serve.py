@@ -7,12 +7,12 @@ Nothing is imported before the options are read: FastAPI, uvicorn, Presidio and 
 """
 
 from dataclasses import dataclass, replace
-from ipaddress import ip_address
 from pathlib import Path
 
 from typer import Option
 
 from ..errors import Errors, PiiError
+from ..llm.models import is_local
 from ..options import key, need, read_settings
 from ..presidio.settings import ANALYZER, ServeSettings
 from ..vault.vault import Vault
@@ -81,7 +81,7 @@ def _serve(asked: ServerSettings, secret: Key) -> None:
         ) from err
     if asked.service != ANALYZER and not secret.kept:
         say(secret.note)
-    if not _is_loopback(asked.host):
+    if not is_local(asked.host):
         say("listening beyond this machine, without a password or encryption: put both before it")
         asked = replace(asked, allowed_hosts="*")
     # Says where it listens, when it does, and ends with SIGINT or SIGTERM.
@@ -95,13 +95,6 @@ def _serve(asked: ServerSettings, secret: Key) -> None:
         limit_concurrency=MOST_REQUESTS,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _vault(asked: ServerSettings, secret: Key) -> Vault | None:

@@ -20,24 +20,24 @@ def page(request, chromium, folder, model):  # noqa: F811
     """The page, open in a window; what it asks for elsewhere, and what goes wrong in it, fails the test."""
     import uvicorn
 
-    from pii_components.release.day_page import create_app
+    from pii_components.release.day_page import Desk, create_app
 
     put(folder / "essays.csv", table(5))
     put(folder / "run.toml", f'model = {json.dumps(model)}\nid_column = "id"\n')
     day = Day(folder / "private")
     with socket.create_server(("127.0.0.1", 0)) as sock:
         host = f"127.0.0.1:{sock.getsockname()[1]}"
-        app, desk = create_app(
+        desk = Desk(
             day,
-            "secret",
-            host,
-            lock=lambda path: nullcontext(),
-            key=lambda day: put(day.place("key"), "0123456789abcdef" * 4),
+            lambda path: nullcontext(),
+            lambda day: put(day.place("key"), "0123456789abcdef" * 4),
         )
         desk.examples = [
             {"name": "crapii", "about": "hides", "before": "I am Ina", "after": "I am Mia"}
         ]
-        config = uvicorn.Config(app, log_config=None, ws="none", lifespan="off")
+        config = uvicorn.Config(
+            create_app(desk, "secret", host), log_config=None, ws="none", lifespan="off"
+        )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
         thread.start()
