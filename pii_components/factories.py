@@ -16,8 +16,9 @@ from thinc.api import Config, Model
 from thinc.types import Floats2d
 
 from .errors import Errors, PiiError
+from .labels import INDIRECT_LABELS
 from .profiles import Profile
-from .spans import SPANS_KEY, EntsFilter
+from .spans import SPANS_KEY, EntsFilter, read_gold
 
 KEY_ENV = "PII_EDU_KEY"
 # What is assigned, for nlp.analyze_pipes.
@@ -274,28 +275,41 @@ def make_essay_corpus(
     path: str | Path,
     *,
     shuffle: bool = False,
+    clean_share: float = 1.0,
     seed: int = 0,
     limit: int = 0,
 ) -> Callable[[Language], Iterator[Example]]:
     """RETURNS (Callable[[Language], Iterator[Example]]): The reader of a .spacy file, called once per epoch.
 
-    path (str | Path): The file. shuffle (bool): Another order in each epoch. seed (int): Of the order.
-    limit (int): Documents at most; 0 for all. RAISES (PiiError): E604.
+    path (str | Path): The file. shuffle (bool): Another order in each epoch.
+    clean_share (float): Share of the documents without spans that an epoch sees, 0 to 1.
+    seed (int): Of the order and of that choice. limit (int): Documents at most; 0 for all. RAISES (PiiError): E604, E650.
     """
     path = Path(path)
+    if not 0 <= clean_share <= 1:
+        raise PiiError(
+            Errors.E650, name="clean_share", value=clean_share, allowed="a number from 0 to 1"
+        )
     epoch = 0
 
     def read(nlp: Language) -> Iterator[Example]:
         nonlocal epoch
         if not path.is_file():
             raise PiiError(Errors.E604, path=str(path), what="corpus", task="fill-slots")
+        rng = random.Random(f"{seed}|{epoch}")
+        epoch += 1
         examples = list(Corpus(path, limit=limit)(nlp))
         if shuffle:
-            random.Random(f"{seed}|{epoch}").shuffle(examples)
-        epoch += 1
-        yield from examples
+            rng.shuffle(examples)
+        for eg in examples:
+            if _has_direct(eg.reference) or rng.random() < clean_share:
+                yield eg
 
     return read
+
+
+def _has_direct(doc: Doc) -> bool:
+    return any(span.label_ not in INDIRECT_LABELS for span in read_gold(doc) or ())
 
 
 def _get_people(doc: Doc) -> dict[str, Any]:

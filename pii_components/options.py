@@ -142,8 +142,11 @@ def checked(record: Any, values: Mapping[str, Any], where: str) -> dict[str, Any
         if kind is tuple and isinstance(value, list) and all(isinstance(v, str) for v in value):
             value = tuple(value)
         if type(value) is not kind:
-            given = f"of type {type(value).__name__}"
-            what = f"'{name}' of {where}"
-            raise PiiError(Errors.E650, name=what, value=given, allowed=_KINDS[kind])
+            raise PiiError(
+                Errors.E650,
+                name=f"'{name}' of {where}",
+                value=f"of type {type(value).__name__}",
+                allowed=_KINDS[kind],
+            )
         found[name] = value
     return found

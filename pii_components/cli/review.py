@@ -113,8 +113,11 @@ def show_page(
         print(address, flush=True)
         if browser:
             replace_file(page, f'<meta http-equiv="refresh" content="0;url={address}">')
-        ready = partial(webbrowser.open, page.resolve().as_uri()) if browser else None
-        answer(app, sock, ready=ready or (lambda: None))
+        answer(
+            app,
+            sock,
+            ready=lambda: webbrowser.open(page.resolve().as_uri()) if browser else None,
+        )
     finally:
         page.unlink(missing_ok=True)
 
