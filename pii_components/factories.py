@@ -10,8 +10,8 @@ from typing import Any
 import numpy
 from spacy.language import Language
 from spacy.pipeline import Pipe
-from spacy.tokens import Doc, DocBin
-from spacy.training import Example
+from spacy.tokens import Doc
+from spacy.training import Corpus, Example
 from thinc.api import Config, Model
 from thinc.types import Floats2d
 
@@ -298,13 +298,12 @@ def make_essay_corpus(
             raise PiiError(Errors.E604, path=str(path), what="corpus", task="fill-slots")
         rng = random.Random(f"{seed}|{epoch}")
         epoch += 1
-        docs = list(DocBin().from_disk(path).get_docs(nlp.vocab))
-        docs = docs[:limit] if limit else docs
+        examples = list(Corpus(path, limit=limit)(nlp))
         if shuffle:
-            rng.shuffle(docs)
-        for doc in docs:
-            if len(doc) and (_has_direct(doc) or rng.random() < clean_share):
-                yield Example(nlp.make_doc(doc.text), doc)
+            rng.shuffle(examples)
+        for eg in examples:
+            if _has_direct(eg.reference) or rng.random() < clean_share:
+                yield eg
 
     return read
 

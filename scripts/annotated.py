@@ -22,7 +22,6 @@ from pii_components.cli.common import guard
 from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import load_pipeline
 from pii_components.labels import INDIRECT_LABELS, LABELS, is_name
-from pii_components.training.package import make_pipeline, read_weights, shipped_vocabulary
 from scripts import common
 from scripts.annotations import FIRST, ORGANISATION, SEALED, SECOND, AnnotatedText, read_annotated
 from scripts.classifier import (
@@ -36,6 +35,7 @@ from scripts.classifier import (
     fit_things,
     tally,
 )
+from scripts.shipped import make_pipeline, read_weights, shipped_vocabulary
 from scripts.totals import (
     KEPT,
     PRIVATE,

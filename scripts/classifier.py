@@ -13,20 +13,21 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy
 from spacy.language import Language
-from spacy.tokens import Span
 
-from pii_components.context.classifier import CLASSES, NOT_NAME, PersonModel
+from pii_components.context.classifier import CLASSES, PersonModel
 from pii_components.context.component import PRIVATE, PiiContext
 from pii_components.context.heads import OWNED
+from pii_components.context.learn import Gold
 from pii_components.errors import Errors, PiiError
-from pii_components.files.formats.base import LabelledText
-from pii_components.labels import DETAIL_LABELS, is_name, role_of
-from pii_components.spans import read_spans
+from pii_components.files.formats.base import LabelledText, ReadStats
+from pii_components.files.formats.tokens import to_doc
+from pii_components.labels import is_name
+from pii_components.spans import SPANS_KEY, read_spans
 
 CONTEXT = "pii_context"
 FOLDS = 5
@@ -62,26 +63,16 @@ def collect(nlp: Language, texts: Sequence[LabelledText]) -> list[PersonExample]
             people, _ = component.people(doc)
             if people is None or not people.cands:
                 continue
-            classes = _classes(text, [doc[c.start : c.end] for c in people.cands])
+            gold = Gold(to_doc(replace(text, meta={}), number=1, tally=ReadStats()), SPANS_KEY)
+            classes = [gold.classes(doc[c.start : c.end]) for c in people.cands]
             rows = component.rows(doc, people)
             for person, row in zip(people.persons, rows, strict=True):
-                counts = Counter(classes[i] for i in person if classes[i])
+                counts = Counter(one for i in person for one in classes[i])
                 found += [
                     PersonExample(text.id, row, gold_class, n, n / counts.total())
                     for gold_class, n in counts.items()
                 ]
     return found
-
-
-def _classes(text: LabelledText, names: Sequence[Span]) -> list[str]:
-    """Of each name its role, or that it is none; empty within a user name or an e-mail address, where it is neither."""
-    gold = [(a, b, role_of(label)) for a, b, label in text.spans if is_name(label)]
-    details = ((a, b) for a, b, label in text.spans if label in DETAIL_LABELS)
-    gold += [(a, b, "") for a, b in (*text.masked, *details)]
-    return [
-        next((role for a, b, role in gold if a < s.end_char and b > s.start_char), NOT_NAME)
-        for s in names
-    ]
 
 
 @dataclass(frozen=True, slots=True)

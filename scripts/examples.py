@@ -41,10 +41,10 @@ from pii_components.names.parse import read_tokens
 from pii_components.names.table import name_table
 from pii_components.names.wordlists import words
 from pii_components.ner.layers import CASE_STEP, case_of, encoded_data
-from pii_components.training.package import shipped_start
 from scripts import common
 from scripts.annotations import FIRST, SECOND, read_annotated
 from scripts.cultures import given_names, surnames
+from scripts.shipped import shipped_start
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 SOURCES = (

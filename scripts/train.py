@@ -17,23 +17,6 @@ def _log() -> None:
 
 
 @app.command()
-def encoder(
-    out: Annotated[Path, typer.Option(help="Folder for the weights.")] = Path("assets/encoder"),
-    pipeline: Annotated[
-        str,
-        typer.Option(
-            help="Name or path of the pipeline to take it from; takes the place of an earlier encoder.pt."
-        ),
-    ] = "",
-) -> None:
-    """Put an encoder where training looks for it: upstream's if it is there, else that of a pipeline [en_pii_edu]."""
-    from pii_components.training.encoder import ensure_encoder
-
-    with guard(debug=True):
-        ensure_encoder(out, pipeline)
-
-
-@app.command()
 def package(
     weights: Annotated[
         list[Path] | None,
@@ -58,22 +41,17 @@ def package(
     ] = None,
 ) -> None:
     """Write a whole pipeline, rules and all, beside the one that ships."""
-    from pii_components.training.package import (
-        assemble,
-        make_pipeline,
-        read_weights,
-        shipped_vocabulary,
-    )
-    from pii_components.training.package import package as write
+    from scripts import shipped
 
     with guard(debug=True):
         if model:
-            write(assemble(model), out, metrics=metrics)
+            shipped.package(shipped.assemble(model), out, metrics=metrics)
             return
-        read = read_weights(*(weights or ()))
+        read = shipped.read_weights(*(weights or ()))
         chosen = classifier.read_bytes() if classifier else b""
-        nlp = make_pipeline(read, shipped_vocabulary(), config, classifier=chosen)
-        write(nlp, out, metrics=metrics)
+        vocabulary = shipped.shipped_vocabulary()
+        nlp = shipped.make_pipeline(read, vocabulary, config, classifier=chosen)
+        shipped.package(nlp, out, metrics=metrics)
 
 
 @app.command()
@@ -86,7 +64,7 @@ def ship(
     ] = Path("en_pii_edu"),
 ) -> None:
     """Put a packaged pipeline in the place of the one that ships."""
-    from pii_components.training.package import ship as put
+    from scripts.shipped import ship as put
 
     with guard(debug=True):
         put(packaged, out)

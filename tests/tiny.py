@@ -11,6 +11,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from pii_components.labels import NAME_STUDENT, is_name
+from pii_components.ner.graph import encoder_graph
 
 WORDS = "my name is ana lopez by submitted reflection the a of and thank you name : mail write to in said".split()
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789.,:;!?'\"()-_@/&"
@@ -82,6 +83,35 @@ def tiny_pipeline(folder: Path) -> Language:
     spacy.util.fix_random_seed(0)
     nlp.initialize(lambda: [gold(nlp, text, spans) for text, spans in TRAIN])
     return nlp
+
+
+def tiny_onnx_pipeline(folder: Path) -> Language:
+    """RETURNS (Language): The same over an encoder of random weights that onnxruntime runs, and that learns in torch."""
+    nlp: Any = tiny_pipeline(folder)
+    curated = nlp.get_pipe("transformer").model
+    config = nlp.config.copy()
+    settings = config["components"]["transformer"]["model"]
+    kept = {name: settings[name] for name in ("piece_encoder", "with_spans")}
+    onnx = {"@architectures": "pii_edu.OnnxEncoder.v1", "hidden_width": settings["hidden_width"]}
+    onnx["pooling"] = {"@layers": "reduce_mean.v1"}
+    config["components"]["transformer"] = {"factory": "tok2vec", "model": onnx | kept}
+    config["components"]["pii_ner"]["model"]["tok2vec"] = {
+        "@architectures": "pii_edu.EncoderVectors.v1",
+        "width": settings["hidden_width"],
+        "upstream": "transformer",
+    }
+    del config["initialize"]["components"]["transformer"]
+    fresh: Any = spacy.util.load_model_from_config(config)
+    encoder = fresh.get_pipe("transformer").model
+    pieces = encoder.get_ref("piece_encoder").attrs
+    pieces.update(curated.get_ref("piece_encoder").attrs)
+    state = curated.get_ref("transformer").shims[0]._model.state_dict()
+    graph = encoder_graph({name: value.numpy() for name, value in state.items()}, heads=2)
+    encoder.get_ref("transformer").shims[0].from_bytes(graph)
+    spacy.util.fix_random_seed(0)
+    with fresh.select_pipes(disable="transformer"):
+        fresh.initialize(lambda: [gold(fresh, text, spans) for text, spans in TRAIN])
+    return fresh
 
 
 UPSTREAM = {

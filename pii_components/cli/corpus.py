@@ -29,8 +29,8 @@ from ..files.labelled import convert as convert_corpus
 from ..files.record import Record, Skip, Source, show_fields
 from ..files.sources import FolderSource, open_source, open_submissions
 from ..files.writers import Output, as_line, check_column, replace_file, value_of
+from ..options import ABOVE_0, Limit, Settings, key, read_settings
 from . import common
-from .settings import ABOVE_0, Limit, Settings, key, read_settings
 
 _READING = "text_column, id_column, encoding, text_source (texts of entities with offsets alone; joined by id)"
 _BUILD_EPILOG = (
@@ -158,17 +158,12 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 def _as_report(tally: ReadStats, skips: list[Skip]) -> dict[str, Any]:
     """Counts, and numbers of records with codes, offsets, labels and reasons; no text."""
-    reasons = Counter((masked.reason, masked.label) for masked in tally.masked)
     return {
         "documents": tally.documents,
         "labels": {label: n for label, n in sorted(tally.labels.items()) if n},
         "skipped": _listed(skips),
         "masked": {
-            "count": len(tally.masked),
-            "by_reason": [
-                {"reason": reason, "label": label, "count": n}
-                for (reason, label), n in sorted(reasons.items())
-            ],
+            **tally.masked_in_short(),
             "where": [
                 {
                     "record": m.number,
@@ -191,7 +186,7 @@ def _listed(skips: list[Skip]) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CleanSettings(steps.CleaningOptions):
     """The thresholds, and the columns that are read.
 
@@ -202,11 +197,11 @@ class CleanSettings(steps.CleaningOptions):
     encoding (str): Of text files that are not Unicode; often cp1252.
     """
 
-    text_column: str = ""
-    id_column: str = ""
-    student_column: str = ""
-    time_column: str = ""
-    encoding: str = "utf-8"
+    text_column: str = key("")
+    id_column: str = key("")
+    student_column: str = key("")
+    time_column: str = key("")
+    encoding: str = key("utf-8")
 
 
 class Cleaning:

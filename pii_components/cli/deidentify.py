@@ -33,6 +33,7 @@ from ..llm import CODES
 from ..llm.models import Prices
 from ..llm.pipeline import add_components, read_config
 from ..llm.pipeline import report as llm_report
+from ..options import need, read_settings
 from ..profiles import CORPUS, HEADERS, KEEP, Profile
 from ..release import CPU, KEEP_IDS, LOCAL, PSEUDONYM
 from ..release.columns import (
@@ -74,7 +75,7 @@ from ..vault.keys import VaultKey
 from ..vault.vault import Vault
 from . import common
 from .common import tell
-from .settings import HIDE, OFF, RunSettings, need, read_settings
+from .settings import HIDE, OFF, RunSettings
 
 if TYPE_CHECKING:
     from ..ruler.roster import Roster

@@ -18,11 +18,12 @@ from ..files.record import Record, Skip, Source
 from ..files.sources import open_source
 from ..files.writers import Output
 from ..labels import DETAIL_LABELS, LABELS
+from ..options import read_settings
 from ..release.engine import Engine, Found, Result, load_engine, read_roster, use_roster
 from ..release.run import batches
 from . import common
 from .deidentify import INPUT_HELP, tell_roster
-from .settings import RunSettings, read_settings
+from .settings import RunSettings
 
 # Everyone may know what the people in our own essay become.
 DEMO_KEY = b"everyone may know this key"

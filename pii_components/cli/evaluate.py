@@ -12,9 +12,10 @@ import typer
 from typer import Argument, Option
 
 from ..errors import Errors, PiiError, reason_of
+from ..options import ABOVE_0, Settings, key, need, read_settings
 from ..release.engine import load_code
 from .common import ConfigOpt, console, global_option, guard, progress, say, tell
-from .settings import ABOVE_0, MODEL, Settings, key, need, read_settings
+from .settings import MODEL
 
 # Spans of a label below which a difference says little.
 ENOUGH = 20
@@ -98,7 +99,7 @@ def run(
         documents = golds.choose_splits(documents, settings.splits)
         digest = golds.file_sha256(path)
         runs = _run_systems(systems, documents, profile.protects, digest, save)
-        masked, names = reports.check_gold(tally), ",".join(one.name for one in runs)
+        masked, names = tally.masked_in_short(), ",".join(one.name for one in runs)
         report: dict[str, Any] = {
             "command": f"pii-edu evaluate run {path.name} --systems {names} --config profile={profile.name}",
             "data": reports.describe_data(documents, file=path.name, sha256=digest),

@@ -20,10 +20,11 @@ from ..files.writers import replace_file
 from ..labels import LABELS
 from ..llm.models import Prices
 from ..llm.models import estimate as tokens_of
+from ..options import Settings, key, need, read_settings
 from ..profiles import Profile
 from ..release.engine import load_engine, surrogate_pipes
 from . import common
-from .settings import MODEL, RunSettings, Settings, key, need, read_settings
+from .settings import MODEL, RunSettings
 
 EPILOG = "Exit codes: 0 all done; 1 done, but records were skipped; 2 refused, nothing was written or sent; 130 interrupted."
 EXPORT_EPILOG = (

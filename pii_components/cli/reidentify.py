@@ -15,11 +15,12 @@ from ..files.sources import open_source
 from ..files.tables import TOKEN_FIELDS, JsonBody
 from ..files.writers import Writer, open_writer, partial_path, renamed, value_of
 from ..offsets import OffsetMap
+from ..options import need, read_settings
 from ..vault import vault as vault_tools
 from ..vault.keys import VaultKey
 from ..vault.vault import Entry, Order, Vault, offsets_of, unpack_tokens
 from . import common
-from .settings import RunSettings, need, read_settings
+from .settings import RunSettings
 
 EPILOG = "Exit codes: 0 every text restored and proved; 2 refused, nothing was written; 3 unexpected error; 130 interrupted."
 

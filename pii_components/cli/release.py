@@ -4,11 +4,11 @@ pii-edu release                          # opens the page; what is private goes 
 pii-edu release private --no-browser     # asks here; private/release.toml answers what it has
 """
 
-import secrets
 import subprocess
 import sys
-import webbrowser
+from contextlib import closing
 from dataclasses import asdict, fields
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -16,11 +16,10 @@ import typer
 from typer import Argument, Option
 
 from ..errors import Errors, PiiError
-from ..files.writers import replace_file
 from ..profiles import shipped_profiles
 from ..release.day import AGAIN, DONE, ESTIMATE, REHEARSE, REVIEW, STOPPED, Choices, Day
 from . import common
-from .review import listen
+from .review import listen, show_page
 
 EPILOG = "Exit codes: 0 ended by a signal, or all done; 1 done, but records were skipped; 2 refused; 3 stopped by an error."
 _ASKED = {
@@ -55,26 +54,14 @@ def release(
 
 def _serve(day: Day) -> None:
     try:
-        from ..release.day_page import create_app
-        from ..release.review_page import answer
+        from ..release.day_page import Desk, create_app
     except ImportError as err:
         raise PiiError(
             Errors.E005, package=err.name, what="pii-edu release", extra="presidio"
         ) from err
-    with listen(0) as sock:
-        host, token = f"127.0.0.1:{sock.getsockname()[1]}", secrets.token_urlsafe(32)
-        app, desk = create_app(day, token, host, lock=common.locked, key=_make_key)
-        # The address has a secret in it, and the arguments of a browser's process are for all to see.
-        page = day.folder / "open.html"
-        address = f"http://{host}/{token}/"
-        replace_file(page, f'<meta http-equiv="refresh" content="0;url={address}">')
+    with listen(0) as sock, closing(Desk(day, common.locked, _make_key)) as desk:
         common.say("The page shows students' texts; Ctrl+C ends it:")
-        print(address, flush=True)
-        try:
-            answer(app, sock, ready=lambda: webbrowser.open(page.resolve().as_uri()))
-        finally:
-            desk.close()
-            page.unlink(missing_ok=True)
+        show_page(partial(create_app, desk), sock, day.folder / "open.html")
 
 
 def _make_key(day: Day) -> None:

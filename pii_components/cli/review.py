@@ -12,7 +12,9 @@ FastAPI and uvicorn are imported when the page is asked for, and not before.
 import secrets
 import socket
 import webbrowser
-from contextlib import ExitStack, closing
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -73,38 +75,51 @@ def review(
 
 def _serve(path: Path, kept: Path, port: int, *, browser: bool) -> None:
     try:
-        from ..release.review_page import answer, create_app
+        from ..release.review_page import create_app
     except ImportError as err:
         raise PiiError(
             Errors.E005, package=err.name, what="pii-edu review", extra="presidio"
         ) from err
     with locked(kept), listen(port) as sock:
         say("reading INPUT and OUTPUT once")
-        # The address has a secret in it, and the arguments of a browser's process are for all to see.
-        page = path.with_name(path.name + ".open.html")
-        with ExitStack() as stack:
-            opened = stack.enter_context(closing(Review.open(path, kept)))
-            stack.callback(page.unlink, missing_ok=True)
+        with closing(Review.open(path, kept)) as opened:
             if opened.decisions.torn:
                 say("the last decision was cut off when the page was killed; make it again")
             if not opened.report:
                 say(
                     "the report of this run is gone, or is another run's by now: what its sweep found is not shown"
                 )
-            host = f"127.0.0.1:{sock.getsockname()[1]}"
-            token = secrets.token_urlsafe(32)
-            address = f"http://{host}/{token}/"
             say(
                 f"{len(opened.entries)} documents; decisions go to '{kept}'. The page shows students' texts; Ctrl+C ends it:"
             )
-            print(address, flush=True)
-            if browser:
-                replace_file(page, f'<meta http-equiv="refresh" content="0;url={address}">')
-            answer(
-                create_app(opened, token, host),
-                sock,
-                ready=lambda: webbrowser.open(page.resolve().as_uri()) if browser else None,
-            )
+            page = path.with_name(path.name + ".open.html")
+            show_page(partial(create_app, opened), sock, page, browser=browser)
+
+
+def show_page(
+    make: Callable[[str, str], Any], sock: socket.socket, page: Path, *, browser: bool = True
+) -> None:
+    """Print the address of an application, open it, and answer until a signal comes.
+
+    make (Callable): The application, for a token that its address begins with, and for host and port.
+    page (Path): A file that leads there while it answers: the address has a secret in it, and the arguments of a browser's process are
+        for all to see.
+    """
+    from ..release.review_page import answer
+
+    host, token = f"127.0.0.1:{sock.getsockname()[1]}", secrets.token_urlsafe(32)
+    app, address = make(token, host), f"http://{host}/{token}/"
+    try:
+        print(address, flush=True)
+        if browser:
+            replace_file(page, f'<meta http-equiv="refresh" content="0;url={address}">')
+        answer(
+            app,
+            sock,
+            ready=lambda: webbrowser.open(page.resolve().as_uri()) if browser else None,
+        )
+    finally:
+        page.unlink(missing_ok=True)
 
 
 def listen(port: int) -> socket.socket:

@@ -7,16 +7,16 @@ Nothing is imported before the options are read: FastAPI, uvicorn, Presidio and 
 """
 
 from dataclasses import dataclass, replace
-from ipaddress import ip_address
 from pathlib import Path
 
 from typer import Option
 
 from ..errors import Errors, PiiError
+from ..llm.models import is_local
+from ..options import key, need, read_settings
 from ..presidio.settings import ANALYZER, ServeSettings
 from ..vault.vault import Vault
 from .common import ConfigOpt, Key, guard, load_key, open_for_run, say, vault_key
-from .settings import need, read_settings
 
 EPILOG = (
     "Settings for --config: service (both, analyzer or anonymizer), model, profile, vault, vault_key_file, cited, "
@@ -41,15 +41,14 @@ class ServerSettings(ServeSettings):
     vault_key_file (str): Its key.
     """
 
-    host: str = "127.0.0.1"
-    port: int = 3000
-    key_file: str = ""
-    vault: str = ""
-    vault_key_file: str = ""
+    host: str = key("127.0.0.1")
+    port: int = key(3000)
+    key_file: str = key("")
+    vault: str = key("")
+    vault_key_file: str = key("", needs="vault")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        need(self.vault_key_file, "vault_key_file", self.vault, "vault")
         need(self.vault, "vault", self.service != ANALYZER, "service both or anonymizer")
 
 
@@ -82,7 +81,7 @@ def _serve(asked: ServerSettings, secret: Key) -> None:
         ) from err
     if asked.service != ANALYZER and not secret.kept:
         say(secret.note)
-    if not _is_loopback(asked.host):
+    if not is_local(asked.host):
         say("listening beyond this machine, without a password or encryption: put both before it")
         asked = replace(asked, allowed_hosts="*")
     # Says where it listens, when it does, and ends with SIGINT or SIGTERM.
@@ -96,13 +95,6 @@ def _serve(asked: ServerSettings, secret: Key) -> None:
         limit_concurrency=MOST_REQUESTS,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _vault(asked: ServerSettings, secret: Key) -> Vault | None:

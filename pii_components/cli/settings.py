@@ -1,21 +1,18 @@
-"""Settings of a command: its run file, then `--config KEY=VALUE`, then its own options; checked once, then frozen.
+"""Settings of a run: the run file, then `--config KEY=VALUE`, then options of the command.
 
     pii-edu init run.toml
     pii-edu deidentify essays.csv --config run.toml --config engine=ray
 
-A key means the same in every command that takes `--config`. A key that no setting has is an error, so that
-a slip of the pen ("profil") never releases a text under another profile.
+A key means the same in every command that takes `--config`.
 """
 
 import json
-import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+from dataclasses import dataclass, fields
+from typing import Any
 
-from ..errors import Errors, PiiError, reason_of
+from ..errors import Errors, PiiError
 from ..labels import POINTS
+from ..options import ABOVE_0, FROM_0, Settings, key
 from ..profiles import HEADERS, SCOPES
 from ..release import CPU, DEVICES, ENGINES, LOCAL, NAMINGS
 
@@ -23,58 +20,6 @@ MODEL = "en_pii_edu"
 # What happens to surnames that were hidden in one text and stand in clear in another.
 SWEEPS = REPORT, HIDE, OFF = ("report", "hide", "off")
 NOT_IN_WORKERS = ("llm", "roster", "operating_point", "decisions", "code")
-_KINDS = {
-    str: "a text",
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    tuple: "a list of texts",
-}
-# A test that a number passes, and how an error calls it.
-Limit = tuple[Callable[[float], bool], str]
-ABOVE_0: Limit = (lambda value: value > 0, "a number above 0")
-FROM_0: Limit = (lambda value: value >= 0, "0 or more")
-Record = TypeVar("Record")
-
-
-def key(
-    default: Any,
-    about: str = "",
-    *,
-    section: str = "",
-    allowed: Sequence[str] = (),
-    limit: Limit | None = None,
-    needs: str = "",
-) -> Any:
-    """A setting.
-
-    about (str): What `pii-edu init` writes above it. Without it the setting is for one call, not for a run file.
-    section (str): Heading before it in the run file.
-    allowed (Sequence[str]): The texts that it may be, where they are listed.
-    limit (Limit | None): What a number must be.
-    needs (str): Another setting that must be given with it.
-    """
-    rules = {"allowed": allowed, "limit": limit, "needs": needs}
-    return field(default=default, metadata={"about": about, "section": section, **rules})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """The base of the settings of a command: they check themselves.
-
-    RAISES (PiiError): E473, E519, E650, if a value is not allowed.
-    """
-
-    def __post_init__(self) -> None:
-        for setting in fields(self):
-            name, value, rules = setting.name, getattr(self, setting.name), setting.metadata
-            if value and rules["allowed"] and value not in rules["allowed"]:
-                allowed = ", ".join(rules["allowed"])
-                raise PiiError(Errors.E519, value=value, what=name, allowed=allowed)
-            if rules["limit"] and not rules["limit"][0](value):
-                raise PiiError(Errors.E650, name=name, value=value, allowed=rules["limit"][1])
-            if rules["needs"]:
-                need(value, name, getattr(self, rules["needs"]), rules["needs"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,74 +141,6 @@ class RunSettings(Settings):
             "encoding": self.encoding,
             "spreadsheet_safe": self.spreadsheet_safe,
         }
-
-
-def need(given: object, name: str, other: object, needed: str) -> None:
-    """RAISES (PiiError): E473, if a setting was given without the one that it needs."""
-    if given and not other:
-        raise PiiError(Errors.E473, option=name, needed=needed)
-
-
-def read_settings(record: type[Record], configs: Iterable[str] | None, **options: Any) -> Record:
-    """The settings of one call.
-
-    configs (Iterable[str] | None): Run files, or KEY=VALUE; a later one wins.
-    options (Any): From the command line; None, False and "" mean that an option was not given.
-    RAISES (PiiError): E501, E546, E650; what the record raises.
-    """
-    defaults = {setting.name: setting.default for setting in fields(record)}  # type: ignore[arg-type]
-    values: dict[str, Any] = {}
-    for config in configs or ():
-        where, found = _read_config(config, defaults)
-        for name, value in found.items():
-            values[name] = _checked(name, value, defaults, where)
-    for name, value in options.items():
-        if value is not None and value is not False and value != "":
-            values[name] = tuple(value) if isinstance(value, list) else value
-    return record(**values)
-
-
-def _read_config(config: str, defaults: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """RETURNS (tuple): How an error calls it, and what it says."""
-    name, equals, text = config.partition("=")
-    if equals:
-        name = name.strip().replace("-", "_")
-        return "--config", {name: _parse(text.strip(), defaults.get(name))}
-    try:
-        with open(config, "rb") as file:
-            return f"'{config}'", tomllib.load(file)
-    except OSError as err:
-        raise PiiError(Errors.E501, what=f"'{config}'", reason=reason_of(err)) from None
-    except ValueError:
-        raise PiiError(Errors.E501, what=f"'{config}'", reason="it is no TOML in UTF-8") from None
-
-
-def _parse(text: str, default: Any) -> Any:
-    """The value of KEY=VALUE: a text as it is, a list with commas, else as TOML writes it."""
-    if isinstance(default, tuple):
-        return text.split(",")
-    if isinstance(default, bool | int | float):
-        with suppress(ValueError):  # of the wrong type, which `_checked` tells
-            return tomllib.loads(f"value = {text}")["value"]
-    return text
-
-
-def _checked(name: str, value: Any, defaults: Mapping[str, Any], where: str) -> Any:
-    if name not in defaults:
-        raise PiiError(Errors.E546, key=name, where=where, allowed=", ".join(defaults))
-    kind = type(defaults[name])
-    if kind is float and type(value) is int:
-        return float(value)
-    if kind is tuple and isinstance(value, list) and all(isinstance(one, str) for one in value):
-        return tuple(value)
-    if type(value) is not kind:
-        raise PiiError(
-            Errors.E650,
-            name=f"'{name}' of {where}",
-            value=f"of type {type(value).__name__}",
-            allowed=_KINDS[kind],
-        )
-    return value
 
 
 def run_file() -> str:

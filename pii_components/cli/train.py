@@ -19,12 +19,12 @@ from ..errors import Errors, PiiError
 from ..files.formats.base import LabelledText, ReadStats, show_label
 from ..files.labelled import read_corpus
 from ..labels import LABELS, check_label
+from ..options import key, read_settings
 from ..release.review import Review
 from . import common
 from .corpus import Documents, GroupSettings
 from .deidentify import review_file
 from .evaluate import ENOUGH
-from .settings import key, read_settings
 
 if TYPE_CHECKING:
     from ..training.project import Project

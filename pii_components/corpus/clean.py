@@ -27,6 +27,7 @@ import numpy as np
 from ..errors import Errors, PiiError, imported
 from ..files.record import Record, Skip
 from ..names import resource_lines
+from ..options import Limit, Settings, key
 
 # Texts with an anomalous distribution of characters: mostly PDF that was parsed wrongly (CRAPII paper, section 2.1).
 
@@ -274,10 +275,9 @@ def detect_language(text: str) -> str:
     return str(details[0][1])
 
 
-@cache
-def language_codes() -> frozenset[str]:
-    """RETURNS (frozenset[str]): The codes that the detector knows."""
-    return frozenset(code for _, code in _cld2().LANGUAGES)
+def _is_language(code: str) -> bool:
+    """Whether it is empty, or a code that the detector knows."""
+    return not code or code in (known for _, known in _cld2().LANGUAGES)
 
 
 # The steps.
@@ -299,8 +299,11 @@ STEPS = (
 _STEP_OF = {"E654": "size", "E655": "pages"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CleaningOptions:
+_FROM_0: Limit = (lambda value: value >= 0, "a number from 0; 0 leaves the step out")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleaningOptions(Settings):
     """The thresholds. Where 0 is allowed, it leaves the step out.
 
     max_bytes (int): Most bytes of a file, or of a text in a table. max_pages (int): Most pages of a PDF.
@@ -313,42 +316,22 @@ class CleaningOptions:
     RAISES (PiiError): E650.
     """
 
-    max_bytes: int = 10_000_000
-    max_pages: int = 5
-    language: str = "en"
-    min_words: int = 50
-    similarity: float = 0.9
-    keep: str = "none"
-    contamination: float = 0.03
-    pool_below: float = 0.5
-    per_student: str = "latest"
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        known = not self.language or self.language in language_codes()
-        rules = [
-            (n, getattr(self, n) >= 0, "a number from 0; 0 leaves the step out")
-            for n in ("max_bytes", "max_pages", "min_words")
-        ]
-        rules += [
-            (
-                "similarity",
-                0 <= self.similarity < 1,
-                "a number from 0, below 1; 0 leaves the step out",
-            ),
-            (
-                "contamination",
-                0 <= self.contamination <= 0.5,
-                "a number from 0 to .5; 0 leaves the step out",
-            ),
-            ("pool_below", 0 <= self.pool_below <= 1, "a number from 0 to 1"),
-            ("keep", self.keep in KEEP, " or ".join(KEEP)),
-            ("per_student", self.per_student in PER_STUDENT, ", ".join(PER_STUDENT)),
-            ("language", known, "a code of CLD2, such as en, es, zh, or nothing"),
-        ]
-        for name, fits, allowed in rules:
-            if not fits:
-                raise PiiError(Errors.E650, name=name, value=getattr(self, name), allowed=allowed)
+    max_bytes: int = key(10_000_000, limit=_FROM_0)
+    max_pages: int = key(5, limit=_FROM_0)
+    language: str = key(
+        "en", limit=(_is_language, "a code of CLD2, such as en, es, zh, or nothing")
+    )
+    min_words: int = key(50, limit=_FROM_0)
+    similarity: float = key(
+        0.9, limit=(lambda value: 0 <= value < 1, "a number from 0, below 1; 0 leaves the step out")
+    )
+    keep: str = key("none", limit=(KEEP.__contains__, " or ".join(KEEP)))
+    contamination: float = key(
+        0.03, limit=(lambda v: 0 <= v <= 0.5, "a number from 0 to .5; 0 leaves the step out")
+    )
+    pool_below: float = key(0.5, limit=(lambda v: 0 <= v <= 1, "a number from 0 to 1"))
+    per_student: str = key("latest", limit=(PER_STUDENT.__contains__, ", ".join(PER_STUDENT)))
+    seed: int = key(0)
 
 
 @dataclass(frozen=True, slots=True)

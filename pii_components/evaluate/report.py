@@ -24,7 +24,6 @@ from rich.table import Table
 
 from .. import __version__
 from ..errors import Errors, PiiError
-from ..files.formats.base import ReadStats
 from ..files.writers import writing
 from ..labels import LABELS, NAME_STUDENT, ROLES
 from ..profiles import Profile
@@ -387,16 +386,6 @@ def write_report(report: Mapping[str, Any], path: Path) -> None:
     with writing(path.name):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf8")
-
-
-def check_gold(tally: ReadStats) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): What of the gold could not be used, by reason and label.
-
-    tally (ReadStats): From `read_gold`.
-    """
-    counts = sorted(Counter((masked.reason, masked.label) for masked in tally.masked).items())
-    by_reason = [{"reason": reason, "label": label, "count": n} for (reason, label), n in counts]
-    return {"count": len(tally.masked), "by_reason": by_reason}
 
 
 # --- tables on the terminal

@@ -62,24 +62,6 @@ class Usage:
     guessed: bool = False
     errors: Counter[str] = field(default_factory=Counter)
 
-    def add(
-        self,
-        *,
-        tokens_in: int,
-        tokens_out: int,
-        characters: int,
-        guessed: bool = False,
-        error: str = "",
-    ) -> None:
-        """Count one call. characters (int): Of the prompt."""
-        self.calls += 1
-        self.tokens_in += tokens_in
-        self.tokens_out += tokens_out
-        self.characters += characters
-        self.guessed |= guessed
-        if error:
-            self.errors[error] += 1
-
 
 @dataclass(frozen=True, slots=True)
 class Prices:
@@ -202,13 +184,13 @@ class ChatModel:
         if is_guessed:
             length = len(reply) if expected is None else expected
             tokens = [estimate(len(prompt)), estimate(length)]
-        self.usage.add(
-            tokens_in=tokens[0],
-            tokens_out=tokens[1],
-            characters=len(prompt),
-            guessed=is_guessed,
-            error="" if self.dry else reply.code,
-        )
+        self.usage.calls += 1
+        self.usage.tokens_in += tokens[0]
+        self.usage.tokens_out += tokens[1]
+        self.usage.characters += len(prompt)
+        self.usage.guessed |= is_guessed
+        if reply.code and not self.dry:
+            self.usage.errors[reply.code] += 1
         return reply
 
 

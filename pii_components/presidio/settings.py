@@ -34,6 +34,7 @@ from ..labels import (
     is_name,
     is_own,
 )
+from ..options import ABOVE_0, Settings, key
 
 # What a recognizer of ours says of a result beside its type: several of our labels are one of Presidio's types.
 LABEL_KEY = "pii_label"
@@ -182,7 +183,7 @@ class Naming:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServeSettings:
+class ServeSettings(Settings):
     """What the REST server is asked for; it checks itself.
 
     service (str): "both" of Presidio's services, "analyzer" or "anonymizer".
@@ -198,26 +199,16 @@ class ServeSettings:
     RAISES (PiiError): E519, E650 for a value that is not allowed.
     """
 
-    service: str = BOTH
-    model: str = "en_pii_edu"
-    analyzer_conf_file: str = ""
-    recognizers: str = ""
-    cited: str = OMIT
-    ad_hoc: bool = True
-    profile: str = ""
-    max_bytes: int = 200_000
-    batch_size: int = 16
-    allowed_hosts: str = ""
-
-    def __post_init__(self) -> None:
-        for name, allowed in (("service", SERVICES), ("cited", CITED)):
-            value = getattr(self, name)
-            if value not in allowed:
-                raise PiiError(Errors.E519, value=value, what=name, allowed=", ".join(allowed))
-        for name in ("max_bytes", "batch_size"):
-            value = getattr(self, name)
-            if value <= 0:
-                raise PiiError(Errors.E650, name=name, value=value, allowed="a number above 0")
+    service: str = key(BOTH, allowed=SERVICES)
+    model: str = key("en_pii_edu")
+    analyzer_conf_file: str = key("")
+    recognizers: str = key("")
+    cited: str = key(OMIT, allowed=CITED)
+    ad_hoc: bool = key(True)
+    profile: str = key("")
+    max_bytes: int = key(200_000, limit=ABOVE_0)
+    batch_size: int = key(16, limit=ABOVE_0)
+    allowed_hosts: str = key("")
 
     @classmethod
     def from_env(cls) -> "ServeSettings":

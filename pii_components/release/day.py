@@ -18,18 +18,18 @@ import signal
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from ..errors import Errors, PiiError, reason_of
+from ..errors import Errors, PiiError
 from ..files.sources import suffix_of_output
 from ..files.writers import replace_file
 from ..labels import POINTS
+from ..options import Settings, checked, key, read_toml
 from ..profiles import HEADERS, Profile
 from .review import VERDICTS, Decisions, decisions_path
 from .run import load_state, state_path
@@ -64,8 +64,8 @@ _HELD = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
+@dataclass(frozen=True, kw_only=True)
+class Choices(Settings):
     """What a person chooses.
 
     input (str): The texts: a table, a folder, a .zip or a document. roster (str): The class list (CSV); empty for none.
@@ -73,43 +73,17 @@ class Choices:
     profile (str): A name, or a TOML file. operating_point (str): "recall" hides more, "precision" less; empty: as the pipeline has it.
     run_file (str): Further settings, as `pii-edu init` writes them; empty for none."""
 
-    input: str = ""
-    roster: str = ""
-    out: str = ""
-    profile: str = "ferpa_strict"
-    operating_point: str = "recall"
-    run_file: str = ""
+    input: str = key("")
+    roster: str = key("")
+    out: str = key("")
+    profile: str = key("ferpa_strict")
+    operating_point: str = key("recall", allowed=("", *POINTS))
+    run_file: str = key("")
 
     @classmethod
     def read(cls, path: Path) -> "Choices":
-        """RETURNS (Choices): Those of a file; the defaults, if there is none. RAISES (PiiError): E501, E546, E650."""
-        if not path.exists():
-            return cls()
-        try:
-            return cls.of(tomllib.loads(path.read_text("utf8")), f"'{path}'")
-        except (OSError, ValueError) as err:
-            reason = reason_of(err) if isinstance(err, OSError) else "it is no TOML in UTF-8"
-            raise PiiError(Errors.E501, what=f"'{path}'", reason=reason) from None
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any], where: str) -> "Choices":
-        """RETURNS (Choices): Checked. RAISES (PiiError): E546 for a key that there is none of, E650 for what is no text, E519."""
-        for name, value in given.items():
-            if name not in cls.__dataclass_fields__:
-                allowed = ", ".join(cls.__dataclass_fields__)
-                raise PiiError(Errors.E546, key=name, where=where, allowed=allowed)
-            if not isinstance(value, str):
-                kind = f"of type {type(value).__name__}"
-                raise PiiError(
-                    Errors.E650, name=f"'{name}' of {where}", value=kind, allowed="a text"
-                )
-        made = cls(**given)
-        if made.operating_point and made.operating_point not in POINTS:
-            allowed = ", ".join(POINTS)
-            raise PiiError(
-                Errors.E519, value=made.operating_point, what="operating_point", allowed=allowed
-            )
-        return made
+        """RETURNS (Choices): Those of a file; the defaults, if there is none. RAISES (PiiError): E501, E519, E546, E650."""
+        return cls(**checked(cls, read_toml(path), f"'{path}'")) if path.exists() else cls()
 
 
 @dataclass(slots=True)
@@ -129,7 +103,7 @@ class Day:
 
     def choose(self, given: Mapping[str, Any]) -> None:
         """Take choices, and keep them. RAISES (PiiError): E501 for a place that is not there; E519, E546, E650; E512; what a profile raises."""
-        made = Choices.of({**asdict(self.choices), **given}, CHOICES)
+        made = replace(self.choices, **checked(Choices, given, CHOICES))
         for what, place in (
             ("input", made.input),
             ("roster", made.roster),
@@ -141,7 +115,7 @@ class Day:
         # Other texts are another release, unless they were given a place of their own.
         moved = made.input != self.choices.input and made.out == self.choices.out
         if moved or not made.out:
-            made = Choices(**asdict(made) | {"out": str(self._out_for(Path(made.input)))})
+            made = replace(made, out=str(self._out_for(Path(made.input))))
         self.folder.mkdir(parents=True, exist_ok=True)
         lines = [
             f"{name} = {json.dumps(value, ensure_ascii=False)}"

@@ -1,6 +1,7 @@
 """The page of `pii-edu release`: the steps of `day.Day`, and the review of release/review_page.py among them.
 
-    app, desk = create_app(day, token, "127.0.0.1:41234", lock=locked, key=make_key)
+    with closing(Desk(day, locked, make_key)) as desk:
+        app = create_app(desk, token, "127.0.0.1:41234")
 
 Guarded as the review is: one person on this machine, an address with a secret in it, nothing fetched from elsewhere, nothing uploaded.
 """
@@ -37,7 +38,9 @@ Step = Literal["rehearse", "run", "again", "estimate"]
 
 
 class Desk:
-    """What is open: a step that runs, or a review. lock: Of the decisions, while the review is open."""
+    """What is open: a step that runs, or a review.
+
+    lock (Callable): Keeps others off the decisions while the review is open. key (Callable): Makes the secret key, where there is none."""
 
     def __init__(self, day: Day, lock: Lock, key: Callable[[Day], None]) -> None:
         self.day, self.lock, self.key = day, lock, key
@@ -146,15 +149,11 @@ def list_folder(path: str) -> dict[str, Any]:
     }
 
 
-def create_app(
-    day: Day, token: str, host: str, *, lock: Lock, key: Callable[[Day], None]
-) -> tuple[FastAPI, Desk]:
-    """RETURNS (tuple[FastAPI, Desk]): The application, and what is to be closed behind it. lock (Callable): Keeps others off a file.
-    key (Callable): Makes the secret key, where there is none."""
-    desk = Desk(day, lock, key)
+def create_app(desk: Desk, token: str, host: str) -> FastAPI:
+    """RETURNS (FastAPI): The application. token (str): What the address begins with. host (str): Address and port that it is asked under."""
     app = guarded(_routes(desk), token, host)
     app.mount(f"/{token}/review", desk)
-    return app, desk
+    return app
 
 
 def _resource(name: str) -> str:

@@ -35,7 +35,6 @@ from ..labels import (
 )
 from ..ner.loss import ANNOTATED
 from ..spans import SPANS_KEY
-from .package import CLEANER
 
 DEPTHS = HEADS, ENCODER = ("heads", "encoder")
 # The pipeline to begin with.
@@ -44,7 +43,8 @@ SOURCE = "en_pii_edu"
 FEW = 30
 # Seconds to load, score and package; how much longer than it reads an encoder takes to learn, in torch.
 _START, _BACK = 30, 12
-_FROZEN = ("pii_ruler", "hips_surrogate", "pii_cleaner")
+CLEANER = "pii_cleaner"
+_FROZEN = ("pii_ruler", "hips_surrogate", CLEANER)
 WHAT = {HEADS: "the two heads over the encoder as it ships", ENCODER: "the encoder and both heads"}
 
 

@@ -2,7 +2,7 @@
 
 import json
 import time
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 
 import pytest
 
@@ -147,15 +147,14 @@ def test_the_whole_way_in_the_terminal(day):
 def client(day):
     from fastapi.testclient import TestClient
 
-    from pii_components.release.day_page import create_app
+    from pii_components.release.day_page import Desk, create_app
 
     def key(day: Day) -> None:
         put(day.place("key"), "0123456789abcdef" * 4)
 
-    app, desk = create_app(day, "secret", "testserver", lock=lambda path: nullcontext(), key=key)
-    with TestClient(app) as made:
+    desk = Desk(day, lambda path: nullcontext(), key)
+    with closing(desk), TestClient(create_app(desk, "secret", "testserver")) as made:
         yield made
-    desk.close()
 
 
 def wait_for(client, step: str) -> dict:

@@ -16,26 +16,26 @@ NAMES = """() => [...document.querySelectorAll("button, input, select, a, summar
 @pytest.fixture(params=[1280, 400])
 def page(request, chromium, folder, model):  # noqa: F811
     """The page of a release."""
-    from pii_components.release.day_page import create_app
+    from pii_components.release.day_page import Desk, create_app
 
     put(folder / "essays.csv", table(5))
     put(folder / "run.toml", f'model = {json.dumps(model)}\nid_column = "id"\n')
-    day, desks = Day(folder / "private"), []
+    day = Day(folder / "private")
 
     def key(day: Day) -> None:
         put(day.place("key"), "0123456789abcdef" * 4)
 
+    desk = Desk(day, lambda path: nullcontext(), key)
+    about = {"about": "hides", "before": "I am Ina", "after": "I am Mia"}
+    desk.examples = [{"name": "crapii", **about}]
+
     def make(host):
-        app, desk = create_app(day, "secret", host, lock=lambda path: nullcontext(), key=key)
-        about = {"about": "hides", "before": "I am Ina", "after": "I am Mia"}
-        desk.examples = [{"name": "crapii", **about}]
-        desks.append(desk)
-        return app
+        return create_app(desk, "secret", host)
 
     with tab_of(chromium, make, request.param, ".example", fails=500) as tab:
         tab.day, tab.width = day, request.param
         yield tab
-    desks[0].close()
+    desk.close()
 
 
 def press(tab, selector: str) -> None:

@@ -6,7 +6,8 @@ import pytest
 import typer.main
 
 from pii_components.cli.app import app
-from pii_components.cli.settings import RunSettings, read_settings, run_file
+from pii_components.cli.settings import RunSettings, run_file
+from pii_components.options import read_settings
 from tests.cli.conftest import files_in, put, table
 
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from pii_components.cli.app import app
 from pii_components.errors import PiiError
 from pii_components.evaluate.gold import file_sha256, read_gold, read_predictions
-from pii_components.evaluate.report import check_gold, score_report
+from pii_components.evaluate.report import score_report
 from pii_components.evaluate.systems import parse_spec, run_spec
 from pii_components.files.formats.base import ReadStats
 from pii_components.files.labelled import convert
@@ -126,7 +126,7 @@ def test_gold_that_cannot_be_used_is_passed_over_and_told(tmp_path):
     spans = GOLD | {"a2": [[11, 21, "NAME_STUDENT"], [16, 99, "EMAIL"]]}
     gold, tally = corpus(tmp_path / "gold.jsonl", spans), ReadStats()
     assert [len(doc.masked) for doc in read_gold(gold, tally=tally)] == [0, 1, 0]
-    assert check_gold(tally)["count"] == 2
+    assert tally.masked_in_short()["count"] == 2
     view = score(gold, as_detected(tmp_path / "found"))["systems"]["found"]["views"]["all"]
     # Nothing in the second document counts: neither the miss nor the prediction.
     assert [view["bag"][n] for n in ("tp", "fp", "fn")] == [1, 1, 1]

@@ -1,6 +1,7 @@
 """Models: a server that misbehaves spoils no other document; nothing leaves unasked; what was sent is counted."""
 
 import json
+from collections import Counter
 
 import pytest
 
@@ -161,10 +162,8 @@ def test_prices_and_the_sum_of_a_run(tmp_path):
     prices = Prices.load()
     for name in ("gpt-4o-mini", "gpt-4o-mini-2024-07-18"):
         assert prices.cost(name, 1_000_000, 500_000) == pytest.approx(0.15 + 0.30)
-    usage = Usage("gpt-4o-mini", "api.openai.com", False)
-    usage.add(tokens_in=1_000_000, tokens_out=0, characters=4_000_000)
-    local = Usage("any", "this machine", True)
-    local.add(tokens_in=5, tokens_out=5, characters=20, error="E914")
+    usage = Usage("gpt-4o-mini", "api.openai.com", False, calls=1, tokens_in=1_000_000)
+    local = Usage("any", "this machine", True, calls=1, errors=Counter(("E914",)))
     report = total([usage, local], prices, words=750_000)
     assert report["usd"] == report["usd_per_million_tokens"] == pytest.approx(0.15)
     assert [row["left_this_machine"] for row in report["models"]] == [True, False]

@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from pii_components.errors import PiiError
 from pii_components.ner.onnx import OnnxShim, build_encoder_vectors, threads_at_hand
 
-from ..tiny import TRAIN, WITHOUT_TORCH, as_read, gold
+from ..tiny import TRAIN, WITHOUT_TORCH, as_read, gold, tiny_onnx_pipeline
 
 pytest.importorskip("torch")
 pytest.importorskip("onnx")
@@ -23,10 +23,21 @@ TEXTS += ["", " \n ", "Write to ana@lopez.org", "ａｎａ l\u200bopez"]
 
 
 @pytest.fixture(scope="module")
-def converted(trained):
-    from pii_components.training.encoder import with_onnx_encoder
+def learning(tmp_path_factory):
+    """A pipeline whose encoder is in torch, since it has learned."""
+    nlp = tiny_onnx_pipeline(tmp_path_factory.mktemp("tiny"))
+    sgd = nlp.create_optimizer()
+    sgd.learn_rate = 0.01
+    for _ in range(60):
+        examples = [gold(nlp, text, spans) for text, spans in TRAIN]
+        nlp.update(examples, sgd=sgd, annotates=["transformer"])
+    return nlp
 
-    return with_onnx_encoder(trained)
+
+@pytest.fixture(scope="module")
+def converted(learning):
+    """The same, saved and loaded: onnxruntime runs its encoder."""
+    return spacy.blank("en").from_config(learning.config).from_bytes(learning.to_bytes())
 
 
 def shim_of(nlp):
@@ -49,15 +60,10 @@ def differ(nlp, other):
     return max(float(numpy.abs(one - two).max(initial=0)) for one, two in pairs)
 
 
-def test_it_says_what_torch_says(trained, converted):
-    new = converted
-    assert differ(trained, new) < 0.03
-    assert new.pipe_names == trained.pipe_names
-    one, two = (nlp.config["components"]["transformer"]["model"] for nlp in (new, trained))
-    assert one["with_spans"] == two["with_spans"]
-    assert new.get_pipe("pii_ner").labels == trained.get_pipe("pii_ner").labels
+def test_it_says_what_torch_says(learning, converted):
+    assert differ(learning, converted) < 0.03
     for text, spans in TRAIN:
-        doc = new(text)
+        doc = converted(text)
         assert found(doc) == as_read(spans)
 
 
@@ -107,16 +113,15 @@ def test_several_processes_after_a_session(converted):
     assert [found(doc) for doc in docs] == [as_read(spans) for _, spans in TRAIN]
 
 
-def test_head_trains_encoder_stays(trained):
-    from pii_components.training.encoder import with_onnx_encoder
-
-    nlp = with_onnx_encoder(trained)
+def test_head_trains_encoder_stays(converted):
+    nlp = spacy.blank("en").from_config(converted.config).from_bytes(converted.to_bytes())
     shim = shim_of(nlp)
     graph, head = shim.graph, nlp.get_pipe("pii_ner").model.get_ref("output_layer")
     before = head.get_param("W").copy()
     example = gold(nlp, "Ana Lopez said so.", [(0, 9, "NAME_CITED")])
-    nlp.update([example], sgd=nlp.create_optimizer(), annotates=["transformer"])
-    assert shim.graph is graph
+    how = {"annotates": ["transformer"], "exclude": ["transformer"]}
+    nlp.update([example], sgd=nlp.create_optimizer(), **how)
+    assert shim.to_bytes() is graph
     assert not numpy.array_equal(before, head.get_param("W"))
 
 
@@ -130,20 +135,6 @@ def test_no_encoder_is_a_coded_error(converted):
         build_encoder_vectors(width=4).predict([doc])
     with pytest.raises(PiiError, match="E109"):
         OnnxShim().run([numpy.zeros(3, dtype="i4")])
-
-
-WITH_SPANS = {"@architectures": "spacy-curated-transformers.WithStridedSpans.v1"}
-ALBERT = "spacy-curated-transformers.AlbertTransformer.v1"
-OTHERS = {"hidden_act": "relu", "@architectures": ALBERT, "with_spans": WITH_SPANS}
-
-
-@pytest.mark.parametrize("key", OTHERS)
-def test_other_encoders_are_coded_errors(trained, key):
-    from pii_components.training.encoder import check_settings
-
-    settings = {**trained.config["components"]["transformer"]["model"], key: OTHERS[key]}
-    with pytest.raises(PiiError, match="E110"):
-        check_settings(settings)
 
 
 def test_threads_are_as_for_torch(monkeypatch):

@@ -1,6 +1,7 @@
 """The registry of encoders, their files, their configs, and a comparison. Texts are invented."""
 
 import json
+import shutil
 import string
 import struct
 import zipfile
@@ -12,12 +13,12 @@ import spacy
 from spacy.tokens import DocBin
 
 from pii_components.errors import PiiError
-from pii_components.training.encoder import extract, make_sentencepiece_loader
+from pii_components.training.encoder import make_sentencepiece_loader
 from scripts import encoder_files
 from scripts.encoder_files import CNN, NONE, WORDPIECE, Encoder
 from scripts.encoder_files import main as files_main
 from scripts.encoders import Settings, as_gold, compare, encoder_config, main, prepare
-from tests.tiny import TOKENIZER, tiny_pipeline, vocabulary
+from tests.tiny import TOKENIZER, tiny_pipeline, upstream_names, vocabulary
 
 TEXTS = [
     ("My name is Ana Lopez.\nThank you.\n", [(11, 20, "NAME_STUDENT")]),
@@ -115,8 +116,13 @@ def test_every_encoder_has_a_config_with_the_same_head(encoder):
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     """A BERT of width 16, as an encoder of the registry."""
+    from safetensors import torch as safetensors
+
     root = tmp_path_factory.mktemp("encoders")
-    extract(tiny_pipeline(tmp_path_factory.mktemp("tiny")), root / "tiny")
+    (root / "tiny").mkdir()
+    model = tiny_pipeline(root / "tiny").get_pipe("transformer").model  # and writes vocab.txt
+    weights = upstream_names(model.get_ref("transformer").shims[0]._model.state_dict())
+    safetensors.save_file(weights, root / "tiny/model.safetensors")
     shape = {
         "vocab_size": len(vocabulary()),
         "hidden_width": 16,
@@ -147,7 +153,7 @@ def test_an_encoder_with_sentencepiece_is_trained(tiny, corpus, tmp_path):
     encoder, root = tiny
     folder = root / "pieces"
     folder.mkdir()
-    (folder / "encoder.pt").write_bytes((root / "tiny/encoder.pt").read_bytes())
+    shutil.copy(root / "tiny/model.safetensors", folder)
     (folder / "sentencepiece.bpe.model").write_bytes(
         sentencepiece_model(["\u2581", *string.ascii_letters[:20]])
     )
@@ -182,14 +188,13 @@ def test_an_encoder_is_trained_by_epoch_before_and_after_fine_tuning(tiny, corpu
     assert all(scores <= set(row["position"]) for row in found["rows"])
     assert set(found["test"]) == {"frozen", "tuned"}
     # A frozen encoder stays as it comes; a tuned one does not.
-    import torch
+    from safetensors.torch import load_file
 
-    weights = torch.load(root / "tiny/encoder.pt", weights_only=True)
-    first = {name: value.float() for name, value in weights.items()}
+    first = load_file(root / "tiny/model.safetensors")
 
     def saved(phase):
         pipe = spacy.load(tmp_path / "tiny" / phase / "model-best").get_pipe("transformer")
-        return pipe.model.get_ref("transformer").shims[0]._model.state_dict()
+        return upstream_names(pipe.model.get_ref("transformer").shims[0]._model.state_dict())
 
     frozen, tuned = saved("frozen"), saved("tuned")
     assert all((first[name] == value).all() for name, value in frozen.items())

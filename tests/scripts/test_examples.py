@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 from pii_components.corpus.build import to_doc
 from pii_components.corpus.templates import Filled
 from pii_components.ner.graph import CASES
-from pii_components.training.package import encoder_state, read_weights
 from scripts import examples
 from scripts.examples import NO_PERSON, NOBODY_KNOWS, SOMEBODYS, TYPES, UNKNOWN, WORLDS, Marks
+from scripts.shipped import encoder_state, read_weights
 from tests.tiny import TOKENIZER, tiny_pipeline, upstream_names
 
 NLP = spacy.blank("en", config=TOKENIZER)

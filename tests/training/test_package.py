@@ -14,17 +14,12 @@ from typer.testing import CliRunner
 import en_pii_edu
 from pii_components import __version__
 from pii_components.errors import PiiError
-from pii_components.ner.graph import CASES, PLACES, encoder_graph
-from pii_components.training import package as packaging
-from pii_components.training.encoder import (
-    encoder_shim,
-    extract,
-    find_weights,
-    make_encoder_loader,
-)
-from pii_components.training.package import assemble, package, ship
+from pii_components.training.encoder import make_encoder_loader
+from pii_components.training.package import make_without_words
+from scripts import shipped as packaging
+from scripts.shipped import assemble, package, ship
 from scripts.train import app
-from tests.tiny import TOKENIZER, gold, tiny_pipeline, upstream_names
+from tests.tiny import TOKENIZER, gold, tiny_onnx_pipeline, tiny_pipeline, upstream_names
 
 SHIPPED = Path(en_pii_edu.__file__).parent / f"en_pii_edu-{__version__}"
 PIPES = ["transformer", "pii_ner", "pii_ruler", "pii_context", "hips_surrogate", "pii_cleaner"]
@@ -33,27 +28,14 @@ PIPES = ["transformer", "pii_ner", "pii_ruler", "pii_context", "hips_surrogate",
 @pytest.fixture(scope="module")
 def packaged(tmp_path_factory):
     folder = tmp_path_factory.mktemp("package")
-    nlp = tiny_pipeline(folder)
+    nlp = tiny_onnx_pipeline(folder)
     example = gold(nlp, "Zebulon Quartermain wrote this.", [(0, 19, "NAME_STUDENT")])
-    nlp.update([example], sgd=nlp.create_optimizer())
+    nlp.update([example], sgd=nlp.create_optimizer(), annotates=["transformer"])
     nlp.to_disk(folder / "trained")
     # what is to be kept out
     assert "Zebulon" in (folder / "trained/vocab/strings.json").read_text("utf8")
     out = folder / "en_pii_edu"
     return nlp, package(assemble(folder / "trained"), out), out
-
-
-def weights(nlp):
-    return nlp.get_pipe("transformer").model.get_ref("transformer").shims[0]._model.state_dict()
-
-
-def restarted(nlp, folder):
-    """The weights of another pipeline that starts from the encoder of this one."""
-    assert extract(nlp, folder / "encoder") == find_weights(folder / "encoder")
-    other = tiny_pipeline(folder)
-    encoder = other.get_pipe("transformer").model.get_ref("transformer")
-    make_encoder_loader(path=folder / "encoder")(encoder)
-    return weights(other)
 
 
 def holds_words(folder):
@@ -68,69 +50,35 @@ def test_packaged_rules_and_no_words(packaged):
     assert not holds_words(target)
 
 
-def test_an_encoder_starts_another(packaged, tmp_path):
-    nlp, target, _ = packaged
-    true = weights(nlp)
-    for source, least in ((nlp, 2e-3), (spacy.load(target), 0.02)):
-        found = restarted(source, tmp_path)
-        assert found.keys() == true.keys()
-        for name, value in found.items():
-            if "position" not in name and "token_type" not in name:  # only their sum is kept
-                assert float((value - true[name]).abs().max()) < least, name
-
-
-def test_an_encoder_without_case_reads_small_letters(packaged, tmp_path):
-    nlp = spacy.load(packaged[1])
-    shim, state = encoder_shim(nlp.get_pipe("transformer").model), weights(packaged[0])
-    arrays = {name: value.numpy() for name, value in state.items()}
-    cases = numpy.arange(7 * 16, dtype="f4").reshape(7, 16)
-    plain = restarted(nlp, tmp_path)
-    shim.from_bytes(encoder_graph(arrays | {CASES: cases}, heads=2))
-    found = restarted(nlp, tmp_path)
-    assert found.keys() == plain.keys()
-    moved = found[PLACES] - plain[PLACES]
-    assert numpy.abs(moved.numpy() - cases[0]).max() < 0.1
-
-
-def test_layers_that_are_not_there_are_left_out(packaged, tmp_path):
+def test_layers_that_are_not_there_are_left_out(tmp_path):
     import safetensors.torch as safetensors
 
-    extract(packaged[0], tmp_path)
-    state = torch.load(tmp_path / "encoder.pt", weights_only=True)
-    more = {
-        n.replace(".layers.0.", ".layers.1."): v + 1 for n, v in state.items() if ".layers." in n
-    }
     encoder = tiny_pipeline(tmp_path).get_pipe("transformer").model.get_ref("transformer")
-    for name, kept, write in (
-        ("encoder.pt", state | more, torch.save),
-        ("model.safetensors", upstream_names(state | more), safetensors.save_file),
-    ):
-        write(kept, tmp_path / name)
-        make_encoder_loader(path=tmp_path)(encoder)
-        found = encoder.shims[0]._model.state_dict()
-        assert found.keys() == state.keys()
-        assert all(torch.allclose(found[n], value.float(), atol=1e-3) for n, value in state.items())
-
-
-def test_encoder_command_keeps_upstreams_weights(packaged, tmp_path, monkeypatch):
-    monkeypatch.setattr(spacy, "load", lambda name: packaged[0])
-    args = ["encoder", "--out", str(tmp_path), "--pipeline", "mine"]
-    for name in ("encoder.pt", "vocab.txt"):
-        (tmp_path / name).write_text("old", "utf8")
-    assert CliRunner().invoke(app, args).exit_code == 0
-    assert (tmp_path / "encoder.pt").stat().st_size > 1000
-    assert (tmp_path / "vocab.txt").read_text("utf8") != "old"
-    (tmp_path / "model.safetensors").write_bytes(b"upstream's")
-    result = CliRunner().invoke(app, args)
-    assert result.exit_code == 2 and "E510" in result.output
-    assert CliRunner().invoke(app, args[:3]).exit_code == 0  # there already
-    assert (tmp_path / "model.safetensors").read_bytes() == b"upstream's"
+    state = encoder.shims[0]._model.state_dict()
+    known = {name: value + 1 for name, value in state.items()}
+    more = {
+        n.replace(".layers.0.", ".layers.1."): v + 1 for n, v in known.items() if ".layers." in n
+    }
+    load = make_encoder_loader(path=tmp_path)
+    with pytest.raises(PiiError, match=r"\[E604\].*model.safetensors"):
+        load(encoder)
+    safetensors.save_file(upstream_names(known | more), tmp_path / "model.safetensors")
+    load(encoder)
+    found = encoder.shims[0]._model.state_dict()
+    assert found.keys() == state.keys()
+    assert all(torch.allclose(found[n], value, atol=1e-3) for n, value in known.items())
 
 
 def test_a_pipeline_without_transformer_is_refused(tmp_path):
     spacy.blank("en").to_disk(tmp_path)
     with pytest.raises(PiiError, match=r"\[E110\].*no component 'transformer'"):
         assemble(tmp_path)
+
+
+def test_a_transformer_that_needs_torch_is_refused(tmp_path):
+    tiny_pipeline(tmp_path).to_disk(tmp_path / "curated")
+    with pytest.raises(PiiError, match=r"\[E110\].*another kind"):
+        assemble(tmp_path / "curated")
 
 
 def probabilities(nlp):
@@ -164,17 +112,13 @@ def test_spacy_info_tells_what_ships():
 
 
 def test_meta_has_measured_performance(tmp_path):
-    scores = {"precision": 0.5, "recall": 1.0, "f1": 0.75, "f5": 0.875}
-    labels = {"EMAIL": {"position": {"support": 0}}, "NAME_STUDENT": {"position": scores}}
-    ours = {"views": {"all": {"position": scores, "per_label": labels}}}
-    report = {"data": {"documents": 3}, "systems": {"ours": ours}}
+    names = {"documents": 3} | dict.fromkeys(("protected", "kept_hidden", "precision"), 0.5)
+    names |= {f"{name}_95": [0.25, 0.75] for name in ("protected", "kept_hidden", "precision")}
+    report = {"part": "sealed", "sources": {"all": {"names": names}}}
     (tmp_path / "m.json").write_text(json.dumps(report), "utf8")
     made = packaging.meta_of(tmp_path / "m.json")
-    assert made["performance"] == {
-        **{"ents_p": 0.5, "ents_r": 1.0, "ents_f": 0.75, "ents_f5": 0.875},
-        "ents_per_type": {"NAME_STUDENT": {"p": 0.5, "r": 1.0, "f": 0.75, "f5": 0.875}},
-    }
-    assert "recall 1.000" in made["notes"] and made["version"] == __version__
+    assert made["performance"] == names and made["version"] == __version__
+    assert "On 3 sealed texts: 0.500" in made["notes"]
     assert packaging.meta_of()["performance"] == {}
 
 
@@ -199,7 +143,7 @@ def test_a_trained_pipeline_keeps_no_words():
     nlp.initialize()
     nlp.config["paths"]["train"] = "/home/somebody/essays/train.spacy"
     doc = nlp("Write to wren.abara@mail.example, says Wren Abara.")
-    made = packaging.make_without_words()(nlp)
+    made = make_without_words()(nlp)
     assert "Abara" in nlp.vocab.strings and "Abara" not in made.vocab.strings
     assert made.config["paths"]["train"] == "train.spacy"
     again = made(doc.text)

@@ -12,7 +12,7 @@ from pii_components.context.heads import OWNED
 from pii_components.ner.graph import encoder_graph
 from pii_components.ner.layers import CASE_STEP
 from pii_components.ner.onnx import OnnxShim
-from pii_components.training import package as training
+from scripts import shipped as training
 from scripts import two_heads
 from scripts.train import app
 from tests.tiny import vocabulary

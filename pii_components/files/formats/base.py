@@ -94,6 +94,14 @@ class ReadStats:
         self.documents += 1
         self.labels.update(show_label(label) for _, _, label in essay.spans)
 
+    def masked_in_short(self) -> dict[str, Any]:
+        """RETURNS (dict[str, Any]): For a report: how much was masked, by reason and label."""
+        counts = sorted(Counter((masked.reason, masked.label) for masked in self.masked).items())
+        by_reason = [
+            {"reason": reason, "label": label, "count": n} for (reason, label), n in counts
+        ]
+        return {"count": len(self.masked), "by_reason": by_reason}
+
     def mask(self, number: int, span: GoldSpan, reason: str) -> None:
         self.masked.append(Masked(number, span[0], span[1], show_label(span[2]), reason))
 
