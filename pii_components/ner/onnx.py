@@ -1,9 +1,9 @@
 """The encoder without torch: `pii_edu.OnnxEncoder.v1` stands in for the curated transformer when a trained pipeline is used.
 
-Same pieces, same windows, same pooling, and the same names in the config; only what runs a window is onnxruntime. A vector per token goes
-into `doc.tensor`, where `pii_edu.EncoderVectors.v1` and `pii_context` find it. `pii_components.training.package` makes it from a trained
-pipeline. Where `nlp.update` does not freeze it, it learns in torch from then on (torch_encoder.py), and is a graph again when it is saved.
-After `spacy.require_gpu()` or `prefer_gpu()` torch reads, too, on the GPU, and numbers of a window depend on its neighbours in the last digits.
+Same pieces, same windows, same pooling, and the same names in the config; only what runs a window is onnxruntime. A vector per token goes into
+`doc.tensor`, where `pii_edu.EncoderVectors.v1` and `pii_context` find it. `ner/graph.py` makes it from weights. Where `nlp.update` does not freeze
+it, it learns in torch from then on (torch_encoder.py), and is a graph again when it is saved. After `spacy.require_gpu()` or `prefer_gpu()` torch
+reads, too, on the GPU, and numbers of a window depend on its neighbours in the last digits.
 """
 
 import os
