@@ -44,9 +44,6 @@ def package(
     model: Annotated[
         str, typer.Option(help="Instead of weights: folder that `spacy train` wrote.")
     ] = "",
-    config: Annotated[Path, typer.Option(help="Pipeline for the weights.")] = Path(
-        "configs/two_heads.cfg"
-    ),
     classifier: Annotated[
         Path | None, typer.Option(help="classifier.npz of `scripts.annotated classifier`.")
     ] = None,
@@ -72,7 +69,9 @@ def package(
             return
         read = read_weights(*(weights or ()))
         chosen = classifier.read_bytes() if classifier else b""
-        nlp = make_pipeline(read, shipped_vocabulary(), config, classifier=chosen)
+        nlp = make_pipeline(
+            read, shipped_vocabulary(), Path("configs/two_heads.cfg"), classifier=chosen
+        )
         write(nlp, out, metrics=metrics)
 
 
