@@ -41,6 +41,7 @@ from scripts.totals import (
     PRIVATE,
     Totals,
     add_look,
+    add_table,
     cell,
     count,
     kind_of,
@@ -243,14 +244,6 @@ def _summary(rows: Sequence[Counter[str]]) -> dict[str, Any]:
     return {"names": plain(names), "labels": labels}
 
 
-@app.command(name="table")
-def print_table(
-    files: Annotated[list[Path], typer.Argument(help="Metrics files of `score`.")],
-) -> None:
-    """Print metrics files as Markdown, as docs/explanation/evaluation.md and MODEL_CARD.md have them."""
-    print("\n".join(table([json.loads(path.read_text("utf8")) for path in files])))
-
-
 def table(reports: Sequence[dict[str, Any]]) -> list[str]:
     """RETURNS (list[str]): A row for each source of each report; 95 % intervals in brackets."""
     heads = "pipeline, texts|documents|students protected|connected protected|both|cited, characters hidden|precision|left open"
@@ -280,5 +273,6 @@ def show(report: dict[str, Any], to: Any) -> None:
     )
 
 
+add_table(app, table)
 if __name__ == "__main__":
     app()

@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy
+import typer
 
 from pii_components.evaluate.metrics import rate, resample
 from pii_components.labels import is_name, role_of
@@ -114,6 +115,15 @@ def cell(row: Mapping[str, Any], key: str, support: str = "") -> str:
         return "–"
     interval = " ({:.3f} to {:.3f})".format(*row[f"{key}_95"]) if f"{key}_95" in row else ""
     return f"{row[key]:.3f}{interval}" + (f" of {row[support]}" if support in row else "")
+
+
+def add_table(app: typer.Typer, table: Callable[[Sequence[dict[str, Any]]], list[str]]) -> None:
+    """Add the command `table`."""
+
+    @app.command(name="table")
+    def _(files: Annotated[list[Path], typer.Argument(help="Metrics files of `score`.")]) -> None:
+        """Print metrics files as Markdown, as docs/explanation/evaluation.md and MODEL_CARD.md have them."""
+        print("\n".join(table([json.loads(path.read_text("utf8")) for path in files])))
 
 
 def add_look(pipeline: str, note: str, **about: Any) -> None:

@@ -27,9 +27,6 @@ def package(
     model: Annotated[
         str, typer.Option(help="Instead of weights: folder that `spacy train` wrote.")
     ] = "",
-    config: Annotated[Path, typer.Option(help="Pipeline for the weights.")] = Path(
-        "configs/two_heads.cfg"
-    ),
     classifier: Annotated[
         Path | None, typer.Option(help="classifier.npz of `scripts.annotated classifier`.")
     ] = None,
@@ -49,8 +46,8 @@ def package(
             return
         read = shipped.read_weights(*(weights or ()))
         chosen = classifier.read_bytes() if classifier else b""
-        vocabulary = shipped.shipped_vocabulary()
-        nlp = shipped.make_pipeline(read, vocabulary, config, classifier=chosen)
+        config = Path("configs/two_heads.cfg")
+        nlp = shipped.make_pipeline(read, shipped.shipped_vocabulary(), config, classifier=chosen)
         shipped.package(nlp, out, metrics=metrics)
 
 

@@ -38,6 +38,7 @@ CLS, SEP, MASK, HIDDEN = 101, 102, 103, 51  # HIDDEN is [unused50], the placehol
 # Times that a text is drawn, by its source; see `SOURCES` of scripts/examples.py.
 SOURCE_WEIGHTS = (2.0, 1.6, 1.2, 8.0, 1.0, 1.2, 3.0, 0.5, 0.8)
 SNIPPET, HIDE, RENAME = 0.4, 0.3, 0.65
+LOG = 200  # steps between two lines of progress
 HEAD_NAMES = ("what", "attend", "whose", "owned", "case")
 Example = dict[str, Any]
 Batch = dict[str, Any]
@@ -628,7 +629,7 @@ def train(args: argparse.Namespace) -> None:
     on_gpu = device == "cuda"
     torch.manual_seed(args.seed)
     if not on_gpu:
-        torch.set_num_threads(args.threads)
+        torch.set_num_threads(2)
     last, origin, run = args.out / "last.pt", origin_of(args), Run(args, device)
     state = torch.load(last, map_location="cpu", weights_only=True) if last.is_file() else {}
     if state.get("origin") != origin:
@@ -644,9 +645,7 @@ def train(args: argparse.Namespace) -> None:
     sampler = Sampler(
         Data(args.data), args.part, args.batch or (32768 if on_gpu else 4096), args.seed + run.step
     )
-    workers = args.workers
-    if workers is None:
-        workers = min(14, max(0, (os.cpu_count() or 1) - 2)) if on_gpu else 0
+    workers = min(14, max(0, (os.cpu_count() or 1) - 2)) if on_gpu else 0
     loader = torch.utils.data.DataLoader(sampler, batch_size=None, num_workers=workers)
     began, limit = time.monotonic() - run.seconds, 60 * args.minutes
     sums, saved = torch.zeros(3, device=device), run.seconds
@@ -658,8 +657,8 @@ def train(args: argparse.Namespace) -> None:
             saved = run.seconds
             put(last, lambda file: torch.save(run.to_dict() | {"origin": origin}, file))
         sums += run.update(on_device(batch, device), run.seconds / limit)
-        if run.step % args.log == 0:
-            what, role, owner = (sums / args.log).tolist()
+        if run.step % LOG == 0:
+            what, role, owner = (sums / LOG).tolist()
             sums.zero_()
             print(
                 f"{run.step} {run.seen / 1e6:.1f}M what {what:.4f} role {role:.4f} owner {owner:.4f} {run.seen / run.seconds:.0f}/s",
@@ -684,12 +683,9 @@ def main() -> None:
         ("minutes", float, 240, "of training"),
         ("part", int, 0, "1 or 2: the half of the annotations to learn from; 0 for both"),
         ("batch", int, None, "pieces of a batch; 4096, on a GPU 32768"),
-        ("workers", int, None, "processes that draw examples; 0, on a GPU as there are"),
-        ("threads", int, 2, "of the processor"),
         ("rate", float, 1.5e-4, "at which the encoder learns"),
         ("head_rate", float, 1e-3, "at which the heads learn"),
         ("seed", int, 1, "of everything that is drawn"),
-        ("log", int, 200, "steps between two lines of progress"),
     ):
         parser.add_argument(f"--{name}", type=kind, default=default, help=about)
     train(parser.parse_args())

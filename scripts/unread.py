@@ -34,7 +34,7 @@ from pii_components.labels import INDIRECT_LABELS, LABELS, is_name, role_of
 from pii_components.names.table import name_table
 from pii_components.profiles import Profile
 from scripts import common
-from scripts.totals import KEPT, PRIVATE, Mark, Totals, add_look, cell, count, marks_of
+from scripts.totals import KEPT, PRIVATE, Mark, Totals, add_look, add_table, cell, count, marks_of
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 SEALED = ("everyday", "tutoring")
@@ -238,12 +238,6 @@ def show(report: dict[str, Any], to: Any) -> None:
         common.show(to, f"{name}, {report['profile']}", groups, keys)
 
 
-@app.command(name="table")
-def print_table(files: Annotated[list[Path], typer.Argument(help="Metrics files.")]) -> None:
-    """Print metrics files as Markdown, as docs/explanation/evaluation.md has them."""
-    print("\n".join(table([json.loads(path.read_text("utf8")) for path in files])))
-
-
 def table(reports: Sequence[dict[str, Any]]) -> list[str]:
     """RETURNS (list[str]): A row for each set and group of each report; 95 % intervals in brackets."""
     heads = "pipeline, texts|number|private hidden|left open|cited, characters touched|precision|indirect, exact F1"
@@ -261,5 +255,6 @@ def table(reports: Sequence[dict[str, Any]]) -> list[str]:
     return common.lines_of(heads.split("|"), lines)
 
 
+add_table(app, table)
 if __name__ == "__main__":
     app()

@@ -111,17 +111,6 @@ def test_planted_details_are_hidden_and_others_stay(sample, docs):
     assert sum(len(spans) for _, _, spans in sample) > 7 * len(failures)
 
 
-def test_new_text_is_the_old_one_outside_the_surrogates(docs):
-    for doc in docs:
-        new, at_old, at_new = doc._.deidentified, 0, 0
-        surrogates = iter(doc._.surrogate_spans)
-        for ent in doc.ents:
-            surrogate = next(surrogates)
-            assert doc.text[at_old : ent.start_char] == new[at_new : surrogate["start_char"]]
-            at_old, at_new = ent.end_char, surrogate["end_char"]
-        assert doc.text[at_old:] == new[at_new:]
-
-
 def test_shapes_of_personal_data_are_gone_from_the_command_lines_output(sample, tmp_path):
     out = tmp_path / "safe.csv"
     line = ("deidentify", SAMPLE / "essays.csv", "--text-column", "text", "--out", out)

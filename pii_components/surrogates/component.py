@@ -43,7 +43,7 @@ from ..profiles import (
     Profile,
     shipped_profiles,
 )
-from ..spans import SPANS_KEY, EntsFilter, read_spans, resolve_overlaps, write_ents
+from ..spans import SPANS_KEY, EntsFilter, merge_found, read_spans, write_ents
 from .keys import KEY_ENV, Secret, SurrogateKey, load_key
 from .owners import set_detail_roles
 from .plan import EMPTY, NO_SURROGATE, ScopePeople, plan
@@ -78,9 +78,9 @@ def _modules() -> list[str]:
 
 
 def read_group(doc: Doc, key: str) -> list[Span]:
-    """RETURNS (list[Span]): The spans of a group, sorted; of several that overlap, the one that `spans.resolve_overlaps` keeps; empty for a
-    missing group. RAISES (PiiError): E001 for a span without a label."""
-    cands = resolve_overlaps(read_spans(doc, key))
+    """RETURNS (list[Span]): The spans of a group, sorted; where some overlap, as `spans.merge_found` has it; empty for a missing group.
+    RAISES (PiiError): E001 for a span without a label."""
+    cands = merge_found(doc, (), read_spans(doc, key))
     return [Span(doc, cand.start, cand.end, label=cand.label) for cand in cands]
 
 

@@ -67,18 +67,6 @@ def test_skipped_records_are_listed_and_some_of_them_shown(folder):
     assert len(list(read_corpus(folder / "a.spacy"))) == 3
 
 
-def test_entities_with_a_text_source(folder):
-    head = "file_idx,entity_text,type,positions\n"
-    rows = '7,Ina Sorel,NAME_STUDENT,"(3, 12)"\n12,Bo,X,"(0, 2)"\n'
-    (folder / "e.csv").write_text(head + rows)
-    run = convert("e.csv a.json --config text_source=in.jsonl")
-    assert run.exit_code == 1 and "Sorel" not in run.output, run.output
-    found = report(folder / "a.json.report.json")
-    assert found["from"] == "entities" and found["labels"] == {"NAME_STUDENT": 1}
-    assert found["notes"] == {"offset corrected by the words close by": 1}
-    assert found["skipped"]["records"] == [{"record": 2, "code": "E628"}]
-
-
 @pytest.mark.parametrize(
     ("code", "line"),
     [

@@ -8,8 +8,7 @@ import signal
 import pytest
 
 from pii_components.errors import PiiError
-from pii_components.profiles import shipped_profiles
-from pii_components.release.run import RunState, check_resume, load_state
+from pii_components.release.run import RunState, load_state
 from pii_components.surrogates.keys import key_fingerprint
 from tests.cli.conftest import ESSAY, files_in, put, report, rows_of, table, wait_for_items
 
@@ -25,17 +24,6 @@ def check(text: str) -> None:
     for part in STAYS:
         pos = text.index(part, pos) + len(part)
     assert text.endswith(" ")
-
-
-@pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
-def test_text_file(folder, pii_edu, bom):
-    put(folder / "essay.txt", bom + ESSAY.encode())
-    run = pii_edu("deidentify essay.txt --out clean.txt")
-    assert run.exit_code == 0, run.output
-    data = (folder / "clean.txt").read_bytes()
-    assert data.startswith(bom)
-    check(data[len(bom) :].decode())
-    assert files_in(folder) == ["clean.txt", "essay.txt", "report.html", "report.json"]
 
 
 def test_folder(folder, pii_edu):
@@ -54,36 +42,6 @@ def test_folder(folder, pii_edu):
     skipped = report(folder / "clean/report.json")["skipped"]["records"]
     assert [(row["record"], row["code"]) for row in skipped] == [(2, "E551"), (5, "E530")]
     assert "notes" not in str(skipped) and "(week 1/empty.txt)" in run.stderr
-
-
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_csv(folder, pii_edu, delimiter):
-    head, empty, nobody = ["id", "essay", "grade"], ["2", "", ""], ["3", "None.", "4"]
-    with open(folder / "essays.csv", "w", encoding="utf-8-sig", newline="") as file:
-        rows = [head, ["1", ESSAY, "a, b; c"], empty, nobody]
-        csv.writer(file, delimiter=delimiter).writerows(rows)
-    run = pii_edu("deidentify essays.csv --out clean.csv --text-column essay")
-    assert run.exit_code == 0, run.output
-    assert (folder / "clean.csv").read_bytes().startswith(b"\xef\xbb\xbf")
-    with open(folder / "clean.csv", encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.reader(file, delimiter=delimiter))
-    check(rows[1][1])
-    assert (rows[0], rows[1][2], rows[2:]) == (head, "a, b; c", [empty, nobody])
-
-
-@pytest.mark.parametrize("form", ["jsonl", "json"])
-def test_json(folder, pii_edu, form):
-    first = '{"n": 1.5, "full_text": ' + json.dumps(ESSAY) + ', "é": [1000.0]}'
-    others = ['{"full_text": null}', '{"full_text": "None \\u00e9."}']
-    begin, between, end = ("", "\n", "\n") if form == "jsonl" else ("[\n", ",\n", "\n]\n")
-    put(folder / f"in.{form}", begin + between.join([first, *others]) + end)
-    run = pii_edu(f"deidentify in.{form} --out clean.{form} --text-column full_text")
-    assert run.exit_code == 0, run.output
-    out = (folder / f"clean.{form}").read_text("utf8")
-    new, *rest = out.removeprefix(begin).removesuffix(end).split(between)
-    assert rest == others
-    assert new.startswith('{"n": 1.5, "full_text": "I am ') and new.endswith(', "é": [1000.0]}')
-    check(json.loads(new)["full_text"])
 
 
 def test_standard_input(folder, pii_edu):
@@ -128,21 +86,6 @@ def test_second_report_in_a_folder_has_another_name(folder, pii_edu):
         assert pii_edu(f"deidentify {name}.csv --out clean_{name}.csv").exit_code == 0
     assert report(folder / "report.json")["documents"] == 1
     assert report(folder / "clean_b.csv.report.json")["documents"] == 2
-
-
-@pytest.mark.parametrize("profile", [*shipped_profiles(), "mine.toml"])
-def test_profiles(folder, pii_edu, profile):
-    actions = '[actions]\nNAME_CITED = "redact"\nNAME_STUDENT = "keep"\n'
-    put(folder / "mine.toml", f'name = "mine"\n{actions}')
-    put(folder / "essay.txt", ESSAY + "and to Dr. Odile Prath.")
-    assert pii_edu("deidentify essay.txt --out clean.txt --profile", profile).exit_code == 0
-    text = (folder / "clean.txt").read_text()
-    assert ("Ina Sorel" in text) == (profile == "mine.toml")
-    assert ("Buzan" in text) == (profile != "mine.toml")
-    assert ("Odile Prath" in text) == (profile in ("crapii_strict", "kaggle"))
-    assert "and to Dr. " in text
-    if profile == "tags_only":
-        assert text.startswith("I am [NAME_STUDENT] ([ID_NUM]).")
 
 
 def test_keys(folder, pii_edu, monkeypatch):
@@ -250,25 +193,6 @@ def test_run_that_was_broken_off_and_taken_up_gives_the_same_output(
 
 
 SETTINGS = {"input": "csv:1:2", "profile": "crapii 0"}
-
-
-@pytest.mark.parametrize(
-    ("settings", "key", "code"),
-    [
-        (SETTINGS, "1", ""),
-        ({**SETTINGS, "input": "csv:1:3"}, "1", "E514"),
-        ({**SETTINGS, "profile": "ets 1"}, "1", "E514"),
-        (SETTINGS, "2", "E514"),
-        (SETTINGS, "", "E514"),
-    ],
-)
-def test_run_is_taken_up_only_with_the_same_settings_and_key(settings, key, code):
-    old, found = RunState(SETTINGS, key_fingerprint(b"1")), ""
-    try:
-        check_resume(old, settings, key_fingerprint(key.encode()) if key else "")
-    except PiiError as err:
-        found = err.code
-    assert found == code
 
 
 def test_state_holds_no_key(tmp_path):

@@ -103,6 +103,8 @@ def test_what_was_changed_since_the_run_broke_off_is_not_taken_up(folder, pii_ed
         assert run.exit_code in (2, 3) and code in run.stderr, (what, run.output)
         assert not (folder / "out.csv").exists() and path.read_bytes() == change(before), what
         path.write_bytes(before)
+    put(folder / "other.key", "another key, of no other use as well")
+    assert "[E514]" in pii_edu(f"{line} --resume --key-file other.key").stderr
     assert pii_edu(f"{line} --resume").exit_code == 0
     made = (folder / "out.csv").read_bytes()
     assert pii_edu(f"{line} --overwrite").exit_code == 0

@@ -108,10 +108,6 @@ def test_code_that_does_not_load(mine, pii_edu):
     for name in ("broken.py", "missing.py"):
         run = pii_edu(f"detect in.jsonl --config code={name}", model="mine")
         assert run.exit_code == 2 and f"[E743] '{name}'" in run.stderr
-    run = pii_edu(
-        "deidentify in.jsonl --config code=functions.py --config engine=ray", model="mine"
-    )
-    assert run.exit_code == 2 and "[E560]" in run.stderr
 
 
 def test_gold_with_an_own_label_is_scored(mine, pii_edu):

@@ -23,12 +23,6 @@ def test_init_writes_every_setting_under_a_comment(folder, pii_edu):
     assert "[E510]" in pii_edu("init run.toml").stderr
 
 
-def test_init_writes_the_file_for_presidio(folder, pii_edu):
-    run = pii_edu("init analyzer.yaml")
-    assert run.exit_code == 0 and "Presidio" in run.stdout
-    assert "nlp_engine_name: spacy" in (folder / "analyzer.yaml").read_text()
-
-
 def test_the_last_word_wins(folder):
     put(folder / "run.toml", 'profile = "ets"\nbatch_size = 4\ndrop = ["grade"]\n')
     configs = ["run.toml", "batch-size=8", "strict=true"]

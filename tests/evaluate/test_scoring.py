@@ -13,7 +13,6 @@ from pii_components.evaluate.gold import file_sha256, read_gold, read_prediction
 from pii_components.evaluate.report import score_report
 from pii_components.evaluate.systems import parse_spec, run_spec
 from pii_components.files.formats.base import ReadStats
-from pii_components.files.labelled import convert
 from pii_components.profiles import Profile
 from tests.cli.conftest import put_rows
 from tests.tiny import TOKENIZER
@@ -130,14 +129,6 @@ def test_gold_that_cannot_be_used_is_passed_over_and_told(tmp_path):
     view = score(gold, as_detected(tmp_path / "found"))["systems"]["found"]["views"]["all"]
     # Nothing in the second document counts: neither the miss nor the prediction.
     assert [view["bag"][n] for n in ("tp", "fp", "fn")] == [1, 1, 1]
-
-
-@pytest.mark.parametrize("suffix", [".json", ".csv", ".spacy"])
-def test_gold_is_read_in_other_forms(gold, tmp_path, suffix):
-    other = tmp_path / f"other{suffix}"
-    convert(gold, other)
-    assert [len(doc.entities) for doc in read_gold(other)] == [3, 1, 0]
-    assert all(doc.tokens for doc in read_gold(other))
 
 
 def test_roles_are_judged_as_the_pipeline_gives_them(tmp_path):

@@ -386,14 +386,3 @@ def test_character_that_the_encoding_lacks_is_a_coded_error(tmp_path):
         writer.write(next(iter(source)), "Łucja")
     writer.stop()
     assert err.value.code == "E538"
-
-
-@pytest.mark.parametrize(
-    ("name", "out"),
-    [("in.csv", "out.jsonl"), ("in.csv", "out"), ("in.txt", "out.csv"), ("in.csv", "folder")],
-)
-def test_output_of_another_form_is_refused(tmp_path, name, out):
-    (tmp_path / "folder").mkdir()
-    source = open_source(put(tmp_path / name, "text\nfine\n"))
-    with pytest.raises(PiiError, match="E511"):
-        open_writer(source, tmp_path / out)

@@ -8,7 +8,7 @@ import spacy
 from pii_components.errors import PiiError
 from pii_components.files.formats.base import LabelledText
 from pii_components.labels import NAME_STUDENT
-from pii_components.llm.finetune import detector_examples, part_of, reason, verifier_examples
+from pii_components.llm.finetune import detector_examples, reason, verifier_examples
 from pii_components.llm.marker import make_marker_task
 from pii_components.llm.verifier import make_verifier_task
 from pii_components.profiles import Profile
@@ -65,11 +65,3 @@ def test_reasoning_is_kept_if_it_ends_with_the_truth_and_else_t_after_six_attemp
     assert reason(made[0], "F", Fixed(said), counts) == (said, "F")
     with pytest.raises(PiiError, match="E473"):
         list(verifier_examples([ESSAY], detector(), task, counts, private=PRIVATE))
-
-
-def test_the_papers_split():
-    essays = [LabelledText(str(i), "x") for i in range(100)]
-    sizes = {"base_train": 25, "verifier_train": 15, "test": 60, "all": 100}
-    assert sizes == {part: len(part_of(essays, part)) for part in sizes}
-    with pytest.raises(PiiError, match="E519"):
-        part_of(essays, "dev")

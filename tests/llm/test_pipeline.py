@@ -266,7 +266,8 @@ def test_export(pii_edu, folder, model, task, expected):
         else all("@@@Ina Sorel###" in answer for answer in answers)
     )
     assert f"{expected} examples" in done.stderr
-    assert pii_edu("llm", "export", "gold.jsonl", "--out", "train.jsonl").exit_code == 2
+    for more, code in (("", "E510"), ("--config part=dev --overwrite", "E519")):
+        assert f"[{code}]" in pii_edu(f"llm export gold.jsonl --out train.jsonl {more}").stderr
 
 
 def test_export_with_reasoning(pii_edu, folder, model):

@@ -57,12 +57,6 @@ def test_form_of_tokens(tokens, words, letters, comma):
     assert [list(form.words), initials, form.comma] == [words, letters, comma]
 
 
-def test_parts_of_a_form():
-    full, single = (read_tokens(tokens).form for tokens in (["Lopez", ",", "Ana"], ["Ana"]))
-    assert (full.surname, full.given, full.full) == ("lopez", "ana", True)
-    assert (single.surname, single.given, single.full) == ("ana", "", False)
-
-
 @pytest.mark.parametrize(("names", "owners"), [*CASES["same_people"], *CASES["linked"]])
 def test_link(names, owners):
     assert linking.link(mentions(names.split("/"))).owners == owners

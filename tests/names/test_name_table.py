@@ -4,7 +4,6 @@ import random
 
 import pytest
 
-from pii_components.names.letters import fold
 from pii_components.names.table import (
     MIN_POOL,
     REGIONS,
@@ -53,11 +52,6 @@ def test_every_region_has_names(region, gender):
         given, surname = table.sample_given(rng, gender, region), table.sample_surname(rng, region)
         assert table.gender(given) in (gender, None)  # None: without accents, both bear it
         assert table.is_surname(surname)
-
-
-def test_fold():
-    names = "José ŁUKASZ Øystein O’Neil".split()
-    assert [fold(name) for name in names] == ["jose", "lukasz", "oystein", "o'neil"]
 
 
 def test_table_round_trip(tmp_path):

@@ -117,7 +117,6 @@ def test_validate_refuses(engine, params, code):
 def test_what_ours_refuses():
     far = [RecognizerResult("PERSON", 0, 300, 1.0)]
     for text, results, options, code in (
-        ("Ana Lopez", ANA, {"key": "short"}, "E402"),
         ("Ana Lopez", ANA, {"scope": "thread"}, "E833"),
         ("Ana Lopez", far, {}, "E411"),
         (b"Ana Lopez", ANA, {}, "E650"),

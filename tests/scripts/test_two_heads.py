@@ -147,7 +147,7 @@ def test_training_goes_on_after_kill(files):
     import torch
 
     command = [sys.executable, two_heads.__file__, "data.npz", "start.npz", "out"]
-    command += "--layers 1 --minutes 0.4 --batch 512 --log 5 --part 1".split()
+    command += "--layers 1 --minutes 0.4 --batch 512 --part 1".split()
     last = files / "out/last.pt"
     begun = time.monotonic()
     with subprocess.Popen(command, cwd=files, stdout=subprocess.DEVNULL) as first:

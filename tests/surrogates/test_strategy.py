@@ -38,6 +38,7 @@ HEADER = (
 
 
 def test_headers_are_removed_and_told(hips):
+    assert hide(hips, HEADER).count("\n") == HEADER.count("\n")  # crapii does not ask
     hips.profile = "ets"
     doc = hips(make_doc(HEADER))
     assert doc._.deidentified == (
@@ -50,23 +51,6 @@ def test_headers_are_removed_and_told(hips):
     at = doc.text.index("More")
     assert doc._.pii_offsets.span_to_old(*doc._.pii_offsets.span_to_new(at, at + 4)) == (at, at + 4)
     assert doc._.pii_offsets.span_to_new(0, 9) == (0, 0)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I am {NAME_STUDENT|Ana Lopez}.\nMy town is small.",
-        "Dear Professor {NAME_INSTRUCTOR|Hartwell},\nI was ill.",
-        "English 101\nMay 2019\n\nNobody is named here.",
-        "My name is {NAME_STUDENT|Ana Lopez}\nand I like ferries",
-        "The ferry left the harbor early that day and we saw {NAME_CONNECTED|Tom Baker} on it.\n{NAME_STUDENT|Ana Lopez}",
-        "",
-    ],
-)
-def test_what_is_no_header_stays(hips, text):
-    assert hide(hips, HEADER).count("\n") == HEADER.count("\n")  # crapii does not ask
-    hips.profile = "ets"
-    assert not [row for row in hips(make_doc(text))._.surrogate_spans if row["label"] == "HEADER"]
 
 
 # ETS's tables

@@ -133,7 +133,7 @@ def test_training_starts_from_what_ships(tmp_path):
     two_heads.load_arrays(model, tmp_path / "start.npz")
     model.requires_grad_(True).word.weight.requires_grad_(False)
     two_heads.save(model, tmp_path / "model.npz")
-    args = ["package", "--out", str(tmp_path / "made"), "--config", str(CONFIG)]
+    args = ["package", "--out", str(tmp_path / "made")]
     for name in ("start", "model"):
         args += ["--weights", str(tmp_path / f"{name}.npz")]
     result = CliRunner().invoke(app, args)

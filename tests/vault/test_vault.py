@@ -16,7 +16,6 @@ from pii_components.surrogates.keys import KEY_ENV
 from pii_components.vault import Release, Vault, VaultKey, reidentify, vault_kind
 from pii_components.vault import keys as vault_keys
 from pii_components.vault.vault import (
-    info,
     pack_tokens,
     record_edits,
     rotate,
@@ -362,12 +361,6 @@ def test_key_from_the_environment(monkeypatch, env, kind, expected):
     else:
         key = VaultKey.from_env(kind=kind)
         assert (key and [key.kind, key.origin.split()[-1]]) == expected
-
-
-def test_info_counts_and_names_nobody(vault):
-    said = info(vault, KEY)
-    assert (said["documents"], said["sessions"], said["spans"]) == (3, 1, {"NAME_STUDENT": 3})
-    assert "Ana" not in str(said)
 
 
 def test_nothing_in_clear_in_the_file_nor_in_what_is_shown(vault):
