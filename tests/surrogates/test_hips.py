@@ -138,6 +138,13 @@ def test_groups_may_overlap_and_change(hips):
     assert [ent.text for ent in hips(doc).ents] == ["Bo"]
 
 
+@pytest.mark.filterwarnings("ignore:\\[W402\\]")
+def test_what_a_detail_leaves_of_a_name_stays_hidden(hips):
+    doc = make_doc("{NAME_STUDENT|Ana Lopez} met Bo")
+    doc.spans["pii"] = [Span(doc, 0, 3, label="NAME_STUDENT"), Span(doc, 2, 3, label="USERNAME")]
+    assert re.fullmatch(r"(?!Ana)\S+ (?!Lopez)\S+ met Bo", hips(doc)._.deidentified)
+
+
 def test_empty_documents(hips):
     nobody = Doc(spacy.blank("en").vocab)
     for doc in (make_doc(""), make_doc("  \n "), make_doc("nothing here"), nobody):
