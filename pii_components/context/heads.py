@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from io import BytesIO
+from itertools import accumulate
 from typing import Any
 
 import numpy
@@ -172,16 +173,16 @@ class Heads:
 
 
 def _means(vectors: numpy.ndarray, spans: Sequence[Span]) -> tuple[numpy.ndarray, Backprop]:
-    rows = numpy.concatenate([numpy.arange(start, end) for start, end in spans])
-    lengths = numpy.asarray([[end - start] for start, end in spans], dtype="f4")
-    of = numpy.repeat(numpy.arange(len(spans)), lengths[:, 0].astype("i8"))
+    rows = [i for start, end in spans for i in range(start, end)]
+    many = [end - start for start, end in spans]
+    lengths = numpy.asarray(many, dtype="f4")[:, None]
 
     def backprop(d: numpy.ndarray) -> numpy.ndarray:
         found = numpy.zeros_like(vectors)
-        numpy.add.at(found, rows, (d / lengths)[of])
+        numpy.add.at(found, rows, (d / lengths).repeat(many, axis=0))
         return found
 
-    return numpy.add.reduceat(vectors[rows], first_of_each(of)) / lengths, backprop
+    return numpy.add.reduceat(vectors[rows], [0, *accumulate(many[:-1])]) / lengths, backprop
 
 
 def first_of_each(owner: numpy.ndarray) -> numpy.ndarray:

@@ -87,7 +87,8 @@ def decode(
         chosen[[i for i, token in enumerate(doc) if _shows_nothing(token)]] = -1
     _unite(chosen, total, [n for n, group in enumerate(labels) if group in _ONE_THING])
     found = []
-    for n_group, group in enumerate(labels):
+    for n_group in numpy.unique(chosen[chosen >= 0]).tolist():
+        group = labels[n_group]
         starts_new = begin[:, n_group] > _SPLIT * numpy.maximum(total[:, n_group], 1e-9)
         for start, end in _runs(doc, chosen == n_group, starts_new, group):
             found.append(_candidate(doc, total[:, n_group], group, start, end))
