@@ -303,8 +303,12 @@ class Job:
             secret = common.vault_key(known, key_file=settings.vault_key_file, shared=self.key)
         old = load_state(state_path(self.target)) if settings.resume else None
         report_path = self.report_path(source)
-        engine = self.load()
-        self.learn(engine)
+        try:
+            engine = self.load()
+            self.learn(engine)
+        except KeyboardInterrupt:
+            common.say("interrupted before anything was written; start again")
+            raise
         vault: Vault | None = None
         if self.vault and secret:
             vault = common.open_for_run(self.vault, secret, resume=settings.resume)

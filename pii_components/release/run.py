@@ -135,11 +135,11 @@ def check_resume(old: RunState, settings: dict[str, str], key: str) -> None:
 
     RAISES (PiiError): E514, if a setting differs or the key does, or either run has a key of its own making.
     """
+    if not (old.key and key and hmac.compare_digest(old.key, key)):
+        raise PiiError(Errors.E514, what="key")  # first: under another one all digests differ
     for name, value in settings.items():
         if old.settings.get(name) != value:
             raise PiiError(Errors.E514, what=name)
-    if not (old.key and key and hmac.compare_digest(old.key, key)):
-        raise PiiError(Errors.E514, what="key")
 
 
 class Place(NamedTuple):

@@ -180,36 +180,33 @@ def serve(pipe: Connection) -> None:
                 pipe.send(work(step, config, content))
 
 
-def _start_workers(n: int, stack: ExitStack) -> list[Connection]:
-    """RETURNS (list[Connection]): Pipes to processes that are started now, and ended with the stack."""
-    context, pipes = get_context("spawn"), list[Connection]()
+def _start_worker(stack: ExitStack) -> Connection:
+    """RETURNS (Connection): The pipe to a process that is started now, and ended with the stack."""
+    context = get_context("spawn")
     threads, interrupt = os.environ.get("OMP_NUM_THREADS"), signal.getsignal(signal.SIGINT)
-    # Both are inherited: one thread each, and Ctrl-C while they start is for this process alone.
+    # Both are inherited: one thread, and Ctrl-C while it starts is for this process alone.
     os.environ["OMP_NUM_THREADS"] = "1"
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        for _ in range(n):
-            mine, theirs = context.Pipe()
-            process = context.Process(target=serve, args=(theirs,), daemon=True)
-            process.start()
-            theirs.close()  # so that its end shows
-            stack.callback(process.join)
-            stack.callback(process.terminate)
-            pipes.append(mine)
+        mine, theirs = context.Pipe()
+        process = context.Process(target=serve, args=(theirs,), daemon=True)
+        process.start()
+        theirs.close()  # so that its end shows
+        stack.callback(process.join)
+        stack.callback(process.terminate)
     finally:
         signal.signal(signal.SIGINT, interrupt)
         os.environ.pop("OMP_NUM_THREADS")
         os.environ.update({"OMP_NUM_THREADS": threads} if threads is not None else {})
-    return pipes
+    return mine
 
 
 @contextmanager
 def local_map(n: int) -> Iterator[Callable[..., Iterator[Any]]]:
-    """Processes of this machine, started when the first batch comes. YIELDS (Callable): Its map."""
+    """Processes of this machine, n at most, each started when a batch waits for it. YIELDS (Callable): Its map."""
     pipes = list[Connection]()
 
     def mapped(step: Any, config: WorkerConfig, todo: Iterable[Batch]) -> Iterator[Any]:
-        pipes.extend(() if pipes else _start_workers(n, stack))
         left, free = enumerate(todo), [*pipes]
         busy, done, wanted = dict[Connection, int](), dict[int, Any](), 0
         try:
@@ -219,7 +216,11 @@ def local_map(n: int) -> Iterator[Callable[..., Iterator[Any]]]:
                 while wanted in done:
                     yield done.pop(wanted)
                     wanted += 1
-                while free and len(done) < _AHEAD * n and (task := next(left, None)):
+                while len(busy) < n and len(done) < _AHEAD * n and (task := next(left, None)):
+                    if not free:
+                        free.append(_start_worker(stack))
+                        pipes.append(free[0])
+                        free[0].send((None, config))
                     pipe = free.pop()
                     busy[pipe] = task[0]
                     pipe.send((step, task[1]))
@@ -338,7 +339,7 @@ class SpreadEngine(Engine):
         for batch in todo if self.workers and not self.alone else ():
             first.append(batch)
             chars += sum(len(item.text) for item in batch if isinstance(item, Record))
-            if chars >= LEAST and len(first) > self.workers:
+            if chars >= LEAST and len(first) > 1:
                 return False, chain(first, todo)
         return bool(self.workers), chain(first, todo)
 

@@ -119,11 +119,9 @@ def test_one_for_each_processor_that_memory_allows(monkeypatch):
 @pytest.fixture
 def used(monkeypatch):
     """Whatever the length of an input, processes do it. RETURNS (list): How many were started."""
-    started, start = list[int](), scale._start_workers
+    started, start = list[int](), scale._start_worker
     monkeypatch.setattr(scale, "LEAST", 0)
-    monkeypatch.setattr(
-        scale, "_start_workers", lambda n, stack: started.append(n) or start(n, stack)
-    )
+    monkeypatch.setattr(scale, "_start_worker", lambda stack: started.append(1) or start(stack))
     return started
 
 
@@ -145,10 +143,27 @@ def both(pii_edu, folder, line, out):
 
 
 def test_short_inputs_start_none(folder, pii_edu, monkeypatch):
-    monkeypatch.setattr(scale, "_start_workers", None)
+    monkeypatch.setattr(scale, "_start_worker", None)
     put(folder / "in.csv", table(9))
     line = "deidentify in.csv --config workers=2 --config sweep=hide --config batch_size=2"
     assert pii_edu(line).exit_code == 0
+
+
+def test_not_more_are_started_than_there_are_batches(folder, pii_edu, used):
+    put(folder / "in.csv", table(5))
+    line = "deidentify in.csv --out out.csv --config workers=50 --config batch_size=2"
+    assert pii_edu(line).exit_code == 0 and len(used) == 3
+
+
+def test_who_stops_the_first_pass_is_told_to_start_again(folder, pii_edu, monkeypatch):
+    def stop(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Engine, "learn_all", stop)
+    put(folder / "in.csv", table(5))
+    run = pii_edu("deidentify in.csv --out out.csv --config sweep=hide --config workers=1")
+    assert run.exit_code == 130 and "start again" in run.stderr
+    assert files_in(folder) == ["in.csv"]
 
 
 def test_two_processes_do_all_that_one_does(folder, pii_edu, used):
@@ -160,7 +175,7 @@ def test_two_processes_do_all_that_one_does(folder, pii_edu, used):
     more = more.replace("map m.csv", "map @m.csv").replace("vault v", "vault @v")
     more = more.replace("--config report=r.json", "")
     one, two = both(pii_edu, folder, f"deidentify in.csv {more}", "out.csv")
-    assert used == [2] and one.keys() == two.keys()
+    assert used == [1, 1] and one.keys() == two.keys()
     for found in (one, two):  # its first line has paths
         found["r/review.jsonl"] = found["r/review.jsonl"].partition(b"\n")[2]
         found.pop("report.html")
@@ -192,7 +207,7 @@ def test_two_processes_write_what_one_writes(folder, pii_edu, used, what):
     }[what]
     out = {"folder": "out"}.get(what, "out.csv")
     one, two = both(pii_edu, folder, f"deidentify {options} --config report=@report.json", out)
-    assert used == ([] if what == "lent" else [2])
+    assert used == ([] if what == "lent" else [1, 1])
     assert one == two
 
 
