@@ -318,9 +318,11 @@ def _with_windows_forward(model: Model, X: list[Ragged], is_train: bool) -> tupl
             layers = []
             rows = xp.maximum(xp.cumsum(seen) - 1, 0)
             for n_layer in range(len(outputs[at])):
-                total = model.ops.alloc2f(int(seen.sum()), outputs[at][n_layer].shape[1])
-                for i, (start, end) in enumerate(windows):
-                    total[start:end] += outputs[at + i][n_layer] * weights[i][:, None]
+                total = outputs[at][n_layer]
+                if len(windows) > 1:
+                    total = model.ops.alloc2f(int(seen.sum()), total.shape[1])
+                    for i, (start, end) in enumerate(windows):
+                        total[start:end] += outputs[at + i][n_layer] * weights[i][:, None]
                 layers.append(Ragged(total if len(total) == len(rows) else total[rows], x.lengths))
             at += len(windows)
             yield layers
