@@ -45,7 +45,6 @@ from pii_components.labels import (
 )
 from pii_components.profiles import ACTIONS, Profile, shipped_profiles
 from pii_components.release.day import Choices
-from scripts.common import lines_of
 
 try:
     from griffe import Extension
@@ -89,8 +88,9 @@ LABEL_MEANINGS = {
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """RETURNS (str): A Markdown table."""
-    return "\n".join(lines_of(head, rows))
+    """RETURNS (str): A Markdown table. mkdocs loads this file alone, so `scripts.common` has the same."""
+    lines = (head, ["---"] * len(head), *rows)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def code(text: str) -> str:
