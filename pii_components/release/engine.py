@@ -470,14 +470,12 @@ def load_pipeline(model: str | Path, *, debug: bool = False, **options: Any) -> 
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """What is loaded stays until the process ends, or loads again: Python's collector need not walk through it again and again."""
+    """Loading makes much that stays: Python's collector need not walk through it meanwhile."""
     collects = gc.isenabled()
-    gc.unfreeze()
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
         if collects:
             gc.enable()
 

@@ -35,7 +35,7 @@ PATTERN_FILES = ("email", "phone", "id_num", "username", "url", "place", "machin
 
 class RegexRule(NamedTuple):
     """A regular expression with a validator. `cue`: a word in the match says what the value is. `only_if`: must be found first, `in_lower`: in the
-    text in small letters, where `re` is several times as fast as with "(?i)"."""
+    text in small letters, where `re` is faster than with "(?i)"."""
 
     id: str
     label: str
@@ -174,9 +174,9 @@ def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
         if kind == "regex":
             validate = entry.get("validate", "accept")
             _check(validate in VALIDATORS, entry, "validate", ", ".join(VALIDATORS))
-            first = str(entry.get("only_if") or "")
-            in_lower = first.startswith("(?i)") and first[4:] == first[4:].lower()
-            only_if = _compile({**entry, "only_if": first[4 * in_lower :]}, "only_if")
+            only_if = _compile(entry, "only_if") if entry.get("only_if") else None
+            small = only_if.pattern.removeprefix("(?i)") if only_if else ""
+            in_lower = only_if is not None and small == small.lower() != only_if.pattern
             found = (
                 entry["label"],
                 _compile(entry, "regex"),
@@ -184,15 +184,9 @@ def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
                 _score(entry),
                 reason or f"pattern {name}",
             )
-            regexes.append(
-                RegexRule(
-                    name,
-                    *found,
-                    bool(entry.get("cue", False)),
-                    only_if if first else None,
-                    in_lower,
-                )
-            )
+            only_if = re.compile(small) if in_lower else only_if
+            cue = bool(entry.get("cue", False))
+            regexes.append(RegexRule(name, *found, cue, only_if, in_lower))
         elif kind == "host":
             path = _compile(entry, "path") if entry.get("path") else None
             personal = _one_of(entry, "personal", PERSONAL)
