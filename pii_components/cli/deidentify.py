@@ -33,6 +33,7 @@ from ..llm import CODES
 from ..llm.models import Prices
 from ..llm.pipeline import add_components, read_config
 from ..llm.pipeline import report as llm_report
+from ..names.wordlists import is_word_too
 from ..options import need, read_settings
 from ..profiles import CORPUS, HEADERS, KEEP, Profile
 from ..release import CPU, KEEP_IDS, LOCAL, PSEUDONYM
@@ -82,7 +83,7 @@ if TYPE_CHECKING:
 
 EPILOG = (
     "Further settings stand in a run file, which `pii-edu init run.toml` writes with a comment on each; --config run.toml uses it. "
-    "A long INPUT is done by a process for each processor, of .3 GB or more each; --config workers=1 is one. "
+    "A long INPUT is done by a process for each processor, of 300 MB or more each; --config workers=1 is one. "
     "Exit codes: 0 all done; 1 done, but records were skipped (they are listed in the report); 2 refused, nothing was written; "
     "3 stopped before the end, what was done stays; 130 interrupted, what was done stays."
 )
@@ -659,8 +660,10 @@ def taken_of(roster: "Roster | None") -> dict[str, Any] | None:
         safe_name(name, i) for i, (name, kind) in enumerate(roster.columns, 1) if name and not kind
     ]
     lacking = sum(not member.family for member in roster.members)
+    words = sum(any(map(is_word_too, member.person.words)) for member in roster.members)
     read = {"read": roster.kinds, "not_understood": shown, "without_family_name": lacking}
-    return {"people": len(roster)} | read | {"rows_of_nobody": roster.nobody}
+    more = {"names_that_are_words": words, "rows_of_nobody": roster.nobody}
+    return {"people": len(roster)} | read | more
 
 
 def tell_roster(roster: "Roster | None", scope: str = "") -> None:
@@ -672,6 +675,9 @@ def tell_roster(roster: "Roster | None", scope: str = "") -> None:
         tell("each of them has one surrogate in all files (scope = corpus); INPUT is read twice")
     if n := taken["without_family_name"]:
         tell(f"people of the class list of whom no family name was read: {n}")
+    if n := taken["names_that_are_words"]:
+        how = "the word is hidden where the text shows that it is a name"
+        tell(f"people of the class list with a name that is also a word, as Will: {n}; {how}")
     if n := taken["rows_of_nobody"]:
         tell(f"rows of the class list that name nobody, and are not used: {n}")
     if taken["not_understood"]:

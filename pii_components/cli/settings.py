@@ -107,7 +107,7 @@ class RunSettings(Settings):
     )
     workers: int = key(
         0,
-        "Processes that work, .3 GB of memory or more each; 0 for one a processor, where INPUT is long.",
+        "Processes that work, 300 MB of memory or more each; 0 for one a processor, where INPUT is long.",
         limit=FROM_0,
     )
     device: str = key(

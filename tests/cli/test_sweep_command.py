@@ -142,10 +142,12 @@ def test_what_was_taken_of_a_class_list_is_told(listed, pii_edu):
         run = pii_edu(f"{command} --roster class.csv")
         assert run.exit_code == 0 and all(line in run.stderr for line in lines), run.output
         assert "no family name was read: 1" in run.stderr
+        assert "a name that is also a word, as Will: 2;" in run.stderr
     taken = {
         "people": 2,
         "read": ["given", "family"],
         "without_family_name": 1,
+        "names_that_are_words": 2,
         "rows_of_nobody": 0,
     }
     taken["not_understood"] = ["column 3", "Clan", "column 5"]
