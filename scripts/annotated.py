@@ -13,6 +13,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,7 +24,15 @@ from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import load_pipeline
 from pii_components.labels import INDIRECT_LABELS, LABELS, is_name
 from scripts import common
-from scripts.annotations import FIRST, ORGANISATION, SEALED, SECOND, AnnotatedText, read_annotated
+from scripts.annotations import (
+    FIRST,
+    ORGANISATION,
+    SEALED,
+    SECOND,
+    AnnotatedText,
+    read_annotated,
+    read_short,
+)
 from scripts.classifier import (
     PersonExample,
     ThingExample,
@@ -137,7 +146,7 @@ def classifier(
     """Learn the calibrated decision of pii_context, on texts of all lengths, and print what it is worth out of fold. The weights in
     training/first have seen the first half of the texts and read the second, those in training/second the other way round."""
     with guard(debug):
-        persons: dict[str, list[PersonExample]] = {"whole": [], "cut": []}
+        persons: dict[str, list[PersonExample]] = {"whole": [], "cut": [], "short": []}
         things: list[ThingExample] = []
         for half, part in (("first", SECOND), ("second", FIRST)):
             read = read_weights(start, Path("training", half, "model.npz"))
@@ -146,12 +155,15 @@ def classifier(
             whole = [one.labelled for one in gold]
             persons["whole"] += collect(nlp, whole)
             persons["cut"] += collect(nlp, cut_texts(whole, most=3, seed=29))
-            things += collect_things(nlp, whole)
-        together = [*persons["whole"], *persons["cut"]]
+            short = read_short(FOLDER.parent, parts=(part,))
+            persons["short"] += collect(nlp, short)
+            things += collect_things(nlp, [*whole, *short])
+        together = list(chain.from_iterable(persons.values()))
         chances = cross_validate(together, l2=L2)
-        n_whole = len(persons["whole"])
         print(json.dumps({"persons": dict(Counter(p.gold for p in together))}))
-        for kind, part in (("whole", slice(n_whole)), ("cut", slice(n_whole, None))):
+        begin = 0
+        for kind, examples in persons.items():
+            part, begin = slice(begin, begin + len(examples)), begin + len(examples)
             for at in (0.1, 0.15, 0.2, 0.3, 0.5):
                 shares = tally(together[part], chances[part], at)
                 shown = {k: round(v, 3) for k, v in sorted(shares.items())}

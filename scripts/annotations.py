@@ -11,13 +11,14 @@ import hashlib
 import random
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from pii_components.corpus.build import RECIPES, from_essays
 from pii_components.corpus.people import Person, invent_person
-from pii_components.corpus.templates import Filled, Piece, Slot, read_rows
+from pii_components.corpus.templates import Filled, Piece, Slot, read_rows, read_templates
 from pii_components.files.formats.base import LabelledText
 from pii_components.labels import (
     CHARACTER,
@@ -35,6 +36,8 @@ from pii_components.names.table import NameTable, name_table
 PARTS = SEALED, FIRST, SECOND = ("sealed", "first", "second")
 ORGANISATION = "org"  # owner of a detail that is nobody's
 _TEXTS = ("full_text", "text")
+# Ids of short texts in assets/scenes of which each half learns a half, with their number in the file.
+_SHORT = re.compile(r"[jkl]\d_(\d\d)\d_")
 _MARK = re.compile(r"(?:STUDENT|TEACHER|PROPER|OTHER|RELATIVE)_NAME|Generic_Names?|<\w*name\w*>")
 _TITLE = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Professor|Principal|Senator|Coach)\.?\s*)$")
 _NEAR = (
@@ -65,6 +68,26 @@ class AnnotatedText:
 def part_of(digest: str) -> str:
     """RETURNS (str): The part of a text, by its SHA-256 in hexadecimal: a fifth is sealed."""
     return (SEALED, FIRST, FIRST, SECOND, SECOND)[int(digest[:8], 16) % 5]
+
+
+def half_of(ident: str) -> str:
+    """RETURNS (str): `FIRST` or `SECOND` for a short text of assets/scenes that one half learns and the other is scored on, else empty. Ten by ten
+    of a file, since neighbours are often two texts in nearly the same words."""
+    match = _SHORT.match(ident)
+    return (FIRST, SECOND)[int(match[1]) % 2] if match else ""
+
+
+def read_short(
+    assets: Path, *, parts: Sequence[str] = (FIRST, SECOND), seed: int = 29
+) -> list[LabelledText]:
+    """RETURNS (list[LabelledText]): The short texts of assets/scenes that have a half, filled with invented people. RAISES (PiiError): E501, E601."""
+    texts = [one for one in read_templates(assets, scenes=True) if half_of(one.id) in parts]
+    recipe = replace(RECIPES["train"], cut=False, clean_share=1.0, fillings=1)
+    return [
+        LabelledText(one.id, filled.text, tuple(filled.spans))
+        for one in texts
+        for filled in from_essays([one], {}, recipe, name_table(), seed)
+    ]
 
 
 def read_annotated(

@@ -42,7 +42,7 @@ from pii_components.names.table import name_table
 from pii_components.names.wordlists import words
 from pii_components.ner.layers import CASE_STEP, case_of, encoded_data
 from scripts import common
-from scripts.annotations import FIRST, SECOND, read_annotated
+from scripts.annotations import FIRST, SECOND, half_of, read_annotated
 from scripts.cultures import given_names, surnames
 from scripts.shipped import shipped_start
 
@@ -57,6 +57,7 @@ SOURCES = (
     "later scenes",
     "carriers",
     "llm carriers",
+    "halved scenes",
 )
 TYPES = ("PERSON", "PLACE", "SCHOOL", "FIRM", "DATE", "AGE", "EMAIL", "USERNAME")
 TYPES += ("ID_NUM", "PHONE_NUM", "URL_PERSONAL", "STREET_ADDRESS")
@@ -215,12 +216,14 @@ def read_texts(own: list[Path]) -> Iterator[Text]:
     blocks, table = read_fragments(assets), name_table()
     for template in read_templates(assets, scenes=True):
         short = (assets / "scenes" / f"{template.id.split('_')[0]}.txt").is_file()
-        later = bool(_LATER.match(template.id))
+        half = half_of(template.id)
+        later = bool(half or _LATER.match(template.id))
         source = "later scenes" if later else "scenes" if short else "essays"
+        source = "halved scenes" if half else source
         mine = replace(recipe, fillings=2 if later else 1)
         for filled in from_essays([template], {} if short else blocks, mine, table, SEED):
             marked = any(label in labels.INDIRECT_LABELS for *_, label in filled.spans)
-            yield Text(source, 0, filled, later or marked)
+            yield Text(source, part_of.get(half, 0), filled, later or marked)
     share = replace(recipe, carriers=CARRIERS, clean_carriers=CARRIERS)
     for path in sorted((assets / "persuade").glob("*.jsonl*")):
         source = "llm carriers" if "llm" in path.name else "carriers"
@@ -263,7 +266,7 @@ class Exporter:
             return
         ids, lengths = self.pieces(doc)
         marks = Marks(doc)
-        marks.add_gold(annotated=bool(text.part))
+        marks.add_gold(annotated=SOURCES.index(text.source) < SOURCES.index("essays"))
         marks.add_general(general, complete=text.complete, names_complete=text.source != "carriers")
         marks.add_nobodies(rng)
         a = self.arrays

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial
 from typing import NamedTuple
 
-from ..names import resource_lines
+from ..names import resource_lines, wordlists
 from ..names.letters import has_accent, is_letter, like, norm, plain, script_region
 from ..names.link import Person, is_typo, nicknames, nicknames_of, places_of
 from ..names.parse import FAMILY, GIVEN, PARTICLES, Mention
@@ -173,8 +173,8 @@ def draw(
 
 def _is_free(new: str, word: str, taken: Container[str]) -> bool:
     """Whether a folded name may stand in the place of a word."""
-    # No letter of the original at the front, for its initial may stand alone.
-    if new[0] == word[0] or new in taken:
+    # No letter of the original at the front, for its initial may stand alone; the table of names has titles, too ("Engr").
+    if new[0] == word[0] or new in taken or new in wordlists.words().titles:
         return False
     # Nor one name inside the other (Ana, Anabel).
     return len(word) <= 2 or not (word in new or new in word)

@@ -19,8 +19,10 @@ from scripts.annotations import (
     SEALED,
     SECOND,
     fill_marks,
+    half_of,
     part_of,
     read_annotated,
+    read_short,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -112,6 +114,16 @@ def test_our_own_texts_can_be_read_and_hold_every_label():
     held = Counter(label for one in found for *_, label in one.labelled.spans)
     assert len(found) == 162 and set(held) == {*LABELS} - {"IP_ADDRESS"}  # no essay has one
     assert sum(n for label, n in held.items() if is_name(label)) > 2500
+
+
+def test_neighbours_among_short_texts_are_of_one_half():
+    first, second = (read_short(ROOT / "assets", parts=(part,)) for part in (FIRST, SECOND))
+    assert min(len(first), len(second)) > 1000 and not {t.id for t in first} & {
+        t.id for t in second
+    }
+    assert half_of("k1_000_a") == half_of("k1_009_b") == FIRST and half_of("k1_010_c") == SECOND
+    assert not half_of("n1_a_scene") and not half_of("k1_an_essay")
+    assert all(t.text[a:b].strip() for t in first for a, b, _ in t.spans)
 
 
 def test_scores_are_totals_of_mentions():

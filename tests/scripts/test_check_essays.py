@@ -25,6 +25,16 @@ def test_check_finds_copies_broken_slots_and_bare_names(tmp_path):
     assert not check(tmp_path).names
 
 
+def test_short_texts_of_one_file_may_be_alike_on_purpose(tmp_path):
+    for folder in ("essays", "scenes"):
+        (tmp_path / folder).mkdir()
+    scenes = {"k1": ("k1_000_a", "k1_001_b"), "m1": ("m1_c",)}
+    for n, (name, idents) in enumerate(scenes.items()):
+        texts = (f"id: {ident}\n---\nAs {ident} {SAYS}." for ident in idents)
+        (tmp_path / "scenes" / f"{name}.txt").write_text("%%\n" + "\n%%\n".join(texts), "utf8")
+        assert len(check(tmp_path).near) == 2 * n
+
+
 def test_essay_in_another_encoding_is_named_and_the_others_are_checked(tmp_path):
     (tmp_path / "essays").mkdir()
     essay = "id: {}\n---\nI drew this map, naïve as it is.\n"

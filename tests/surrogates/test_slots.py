@@ -7,8 +7,9 @@ import pytest
 
 from pii_components.names.link import link
 from pii_components.names.parse import read_mention
-from pii_components.names.table import name_table
+from pii_components.names.table import Pool, name_table
 from pii_components.profiles import Profile
+from pii_components.surrogates import person_names
 from pii_components.surrogates.keys import SurrogateKey
 from pii_components.surrogates.person_names import Forbidden, name_people
 from pii_components.surrogates.plan import ScopePeople, plan
@@ -56,6 +57,12 @@ def test_unknown_gender_says_so(name):
         named = surrogate(name, n)
         assert "gender unknown" in named.note
         assert name_table().gender(named.surrogates[0]) is None
+
+
+def test_a_title_in_the_table_is_no_surrogate(monkeypatch):
+    pool = Pool(["Engr", "Dayo"], [9.0, 10.0])
+    monkeypatch.setattr(person_names, "_pools_of", lambda *_: (pool, pool, pool))
+    assert {surrogate("Kwame", n).surrogates[0] for n in range(8)} == {"Dayo"}
 
 
 # Length
