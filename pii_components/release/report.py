@@ -244,11 +244,13 @@ def digest(path: Path, data: bytes | None = None, *, key: bytes = b"") -> dict[s
 
 
 def thresholds(nlp: "Language") -> dict[str, Any]:
-    """RETURNS (dict): Numbers by which `pii_ner` and `pii_context` decide."""
+    """RETURNS (dict): The operating point, and the numbers by which `pii_ner` and `pii_context` decide."""
     found = {}
     for name, pipe in nlp.pipeline:
         values = (getattr(pipe, "cfg", None) or {}).get("thresholds")
         found[name] = values or (asdict(pipe.settings) if hasattr(pipe, "settings") else {})
+        if hasattr(pipe, "operating_point"):
+            found[name] = {"operating_point": pipe.operating_point, **found[name]}
     return {name: values for name, values in found.items() if values}
 
 

