@@ -43,6 +43,7 @@ from scripts.classifier import (
     fit,
     fit_things,
     tally,
+    touched_at,
 )
 from scripts.shipped import make_pipeline, read_weights, shipped_vocabulary
 from scripts.totals import (
@@ -61,6 +62,7 @@ from scripts.totals import (
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 FOLDER = Path("assets/annotations")
 L2 = 20.0  # penalty of the fit
+HIDDEN = 0.93  # share of private mentions at which settings are compared
 TextsOpt = Annotated[
     list[Path] | None,
     typer.Option("--texts", help="JSON Lines with the texts, also .gz; may be repeated."),
@@ -168,6 +170,11 @@ def classifier(
                 shares = tally(together[part], chances[part], at)
                 shown = {k: round(v, 3) for k, v in sorted(shares.items())}
                 print(kind, at, json.dumps(shown))
+            touched, at = touched_at(together[part], chances[part], HIDDEN)
+            print(
+                kind,
+                f"{touched:.3f} of cited and characters where {HIDDEN} of private are: {at:.2f}",
+            )
         made = replace(fit(together, l2=L2), owned=fit_things(things))
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_bytes(made.to_bytes())

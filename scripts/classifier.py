@@ -26,7 +26,7 @@ from pii_components.context.learn import Gold
 from pii_components.errors import Errors, PiiError
 from pii_components.files.formats.base import LabelledText, ReadStats
 from pii_components.files.formats.tokens import to_doc
-from pii_components.labels import is_name
+from pii_components.labels import CHARACTER, CITED, is_name
 from pii_components.spans import SPANS_KEY, read_spans
 
 CONTEXT = "pii_context"
@@ -183,6 +183,22 @@ def cross_validate(
             model = fit([p for p, f in zip(persons, of, strict=True) if f != fold], l2=l2)
             chances[inside] = model.predict(numpy.stack([persons[i].row for i in inside]))
     return chances
+
+
+def touched_at(
+    persons: Sequence[PersonExample], chances: numpy.ndarray, hidden: float
+) -> tuple[float, float]:
+    """RETURNS (tuple[float, float]): The share of mentions of cited people and characters that are hidden where a share of private ones is
+    (`hidden`), and the threshold that does it."""
+    private = chances[:, [CLASSES.index(role) for role in PRIVATE]].sum(axis=1)
+    mentions = numpy.asarray([p.mentions for p in persons])
+    mine, kept = (
+        numpy.asarray([p.gold in roles for p in persons]) for roles in (PRIVATE, (CITED, CHARACTER))
+    )
+    order = numpy.argsort(-private[mine])
+    shares = numpy.cumsum(mentions[mine][order]) / mentions[mine].sum()
+    at = float(private[mine][order][numpy.searchsorted(shares, hidden)])
+    return float(mentions[kept & (private >= at)].sum() / mentions[kept].sum()), at
 
 
 def tally(

@@ -57,7 +57,6 @@ SOURCES = (
     "later scenes",
     "carriers",
     "llm carriers",
-    "halved scenes",
 )
 TYPES = ("PERSON", "PLACE", "SCHOOL", "FIRM", "DATE", "AGE", "EMAIL", "USERNAME")
 TYPES += ("ID_NUM", "PHONE_NUM", "URL_PERSONAL", "STREET_ADDRESS")
@@ -219,7 +218,6 @@ def read_texts(own: list[Path]) -> Iterator[Text]:
         half = half_of(template.id)
         later = bool(half or _LATER.match(template.id))
         source = "later scenes" if later else "scenes" if short else "essays"
-        source = "halved scenes" if half else source
         mine = replace(recipe, fillings=2 if later else 1)
         for filled in from_essays([template], {} if short else blocks, mine, table, SEED):
             marked = any(label in labels.INDIRECT_LABELS for *_, label in filled.spans)

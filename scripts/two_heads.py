@@ -36,7 +36,7 @@ UNKNOWN = 255  # a token of which nobody knows what it is
 N_PRIVATE, N_ROLES, NO_PERSON = 3, 6, 5
 CLS, SEP, MASK, HIDDEN = 101, 102, 103, 51  # HIDDEN is [unused50], the placeholder of a name
 # Times that a text is drawn, by its source; see `SOURCES` of scripts/examples.py.
-SOURCE_WEIGHTS = (2.0, 1.6, 1.2, 8.0, 1.0, 1.2, 3.0, 0.5, 0.8, 3.0)
+SOURCE_WEIGHTS = (2.0, 1.6, 1.2, 8.0, 1.0, 1.2, 3.0, 0.5, 0.8)
 SNIPPET, HIDE, RENAME = 0.4, 0.3, 0.65
 LOG = 200  # steps between two lines of progress
 HEAD_NAMES = ("what", "attend", "whose", "owned", "case")
@@ -628,8 +628,6 @@ def train(args: argparse.Namespace) -> None:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     on_gpu = device == "cuda"
     torch.manual_seed(args.seed)
-    if not on_gpu:
-        torch.set_num_threads(2)
     last, origin, run = args.out / "last.pt", origin_of(args), Run(args, device)
     state = torch.load(last, map_location="cpu", weights_only=True) if last.is_file() else {}
     if state.get("origin") != origin:

@@ -216,3 +216,15 @@ def test_cut_texts_are_short_and_masked():
     for one in training.cut_texts([whole] * 20, most=3, seed=1):
         assert 1 <= one.text.count(".") <= 3
         assert [one.text[a:b] for a, b in one.masked] == ["Kim"]
+
+
+def test_touched_where_a_share_of_private_people_is_hidden():
+    golds = ["STUDENT", "CONNECTED", "CITED", "CHARACTER", "NOT_NAME"]
+    people = [
+        PersonExample("a", numpy.zeros(1), gold, n) for gold, n in zip(golds, (3, 1, 2, 2, 9))
+    ]
+    chances = numpy.zeros((5, len(CLASSES)))
+    chances[:, CLASSES.index("STUDENT")] = [0.9, 0.2, 0.5, 0.1, 0.6]
+    # Three of four private mentions have .9; the fourth needs .2, and there somebody cited goes, too.
+    assert training.touched_at(people, chances, 0.75) == (0, 0.9)
+    assert training.touched_at(people, chances, 0.93) == (0.5, 0.2)
