@@ -37,7 +37,7 @@ PARTS = SEALED, FIRST, SECOND = ("sealed", "first", "second")
 ORGANISATION = "org"  # owner of a detail that is nobody's
 _TEXTS = ("full_text", "text")
 # Ids of short texts in assets/scenes of which each half learns a half, with their number in the file.
-_SHORT = re.compile(r"[jkl]\d_(\d\d)\d_")
+_SHORT = re.compile(r"[j-mop]\d_(\d\d)\d_")
 _MARK = re.compile(r"(?:STUDENT|TEACHER|PROPER|OTHER|RELATIVE)_NAME|Generic_Names?|<\w*name\w*>")
 _TITLE = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Professor|Principal|Senator|Coach)\.?\s*)$")
 _NEAR = (

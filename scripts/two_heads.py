@@ -36,7 +36,7 @@ UNKNOWN = 255  # a token of which nobody knows what it is
 N_PRIVATE, N_ROLES, NO_PERSON = 3, 6, 5
 CLS, SEP, MASK, HIDDEN = 101, 102, 103, 51  # HIDDEN is [unused50], the placeholder of a name
 # Times that a text is drawn, by its source; see `SOURCES` of scripts/examples.py.
-SOURCE_WEIGHTS = (2.0, 1.6, 1.2, 8.0, 1.0, 1.2, 3.0, 0.5, 0.8)
+SOURCE_WEIGHTS = (2.0, 1.6, 1.2, 8.0, 1.0, 1.2, 2.0, 0.5, 0.8)
 SNIPPET, HIDE, RENAME = 0.4, 0.3, 0.65
 LOG = 200  # steps between two lines of progress
 HEAD_NAMES = ("what", "attend", "whose", "owned", "case")
