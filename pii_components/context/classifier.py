@@ -50,13 +50,9 @@ class PersonModel:
         known = numpy.where(numpy.isnan(rows), self.mean, rows)
         return numpy.ascontiguousarray(numpy.clip((known - self.mean) / self.scale, -_MOST, _MOST))
 
-    def logits(self, rows: numpy.ndarray) -> numpy.ndarray:
-        """RETURNS (numpy.ndarray): Shape `(n_persons, 6)`."""
-        return self.inputs(rows) @ self.weights + self.bias
-
     def predict(self, rows: numpy.ndarray) -> numpy.ndarray:
         """RETURNS (numpy.ndarray): Probabilities, shape `(n_persons, 6)`, columns as in `CLASSES`."""
-        return softmax(self.logits(rows))
+        return self.begin_update(rows)[0]
 
     def begin_update(
         self, rows: numpy.ndarray

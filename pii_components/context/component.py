@@ -43,6 +43,7 @@ from ..names.letters import forget
 from ..ner.decode import OPERATING_POINT
 from ..ner.onnx import build_encoder_vectors
 from ..ner.scorer import score_ents
+from ..options import checked
 from ..spans import (
     PROPAGATION,
     PROTECT_AT,
@@ -57,10 +58,10 @@ from ..spans import (
     write_spans,
 )
 from .classifier import CLASSES, NOT_NAME, PersonModel, unexplained
-from .features import person_rows
+from .features import begin_rows
 from .heads import OWNED, WIDTH, Heads, blas
 from .learn import Gold, learn_names, learn_things
-from .mentions import FORM, People, find_people, is_place, propagate
+from .mentions import People, find_people, propagate
 from .view import ContextSettings, DocView
 
 __all__ = ["PiiContext"]
@@ -125,7 +126,7 @@ class PiiContext(Saved, Pipe):
     @settings.setter
     def settings(self, values: ContextSettings | dict[str, Any]) -> None:
         given = asdict(values) if isinstance(values, ContextSettings) else dict(values)
-        self._settings = ContextSettings.from_dict(given)
+        self._settings = ContextSettings(**checked(ContextSettings, given, "pii_context"))
         self.cfg["settings"] = given
         self.sync_config("settings")
 
@@ -257,7 +258,7 @@ class PiiContext(Saved, Pipe):
     ) -> numpy.ndarray:
         """RETURNS (numpy.ndarray): What is known of a document's people (`features`), `(n_persons, len(features()))`."""
         vectors = None if self.heads is None else self._vectors(doc)
-        return person_rows(people, self.heads, vectors, persons)
+        return begin_rows(people, self.heads, vectors, persons)[0]
 
     def _found(self, doc: Doc, people: People, others: Sequence[Candidate]) -> list[Candidate]:
         least = self._protect_at(doc)
@@ -288,13 +289,6 @@ class PiiContext(Saved, Pipe):
         more = propagate(people, owners, [*others, *named])
         by_person = {c.person: c for c in named}
         named += [replace(by_person[n], start=a, end=b, source=PROPAGATION) for n, a, b in more]
-        # What by its form was a name, and is nobody's in private, stays the place that it was read as.
-        places = people.view.marked(c for c in others if is_place(people.view, c))
-        named = [
-            c
-            for c in named
-            if not (c.source.startswith(FORM) and c.label in KEPT and any(places[c.start : c.end]))
-        ]
         taken = {i for c in named for i in range(c.start, c.end)}
         free = [
             part
@@ -310,7 +304,7 @@ class PiiContext(Saved, Pipe):
         base = [
             c
             for c in read_spans(doc, self.cfg["spans_key"])
-            if not (is_name(c.label) and c.source.startswith((FORM, PROPAGATION)))
+            if not (is_name(c.label) and c.source == PROPAGATION)
         ]
         view = DocView(doc, self.settings)
         if not view.filled:
@@ -333,8 +327,7 @@ class PiiContext(Saved, Pipe):
         else:
             chances = numpy.zeros((len(people.persons), len(CLASSES)))
             for n, person in enumerate(people.persons):
-                cands = [people.cands[i] for i in person]  # a form does not say whose it is
-                said = [c.role for c in cands if not c.source.startswith(FORM)] or [STUDENT]
+                said = [people.cands[i].role for i in person]
                 chances[n, : len(ROLES)] = [said.count(r) / len(said) + 1e-6 for r in ROLES]
         return _listed(chances, [[people.cands[i] for i in person] for person in people.persons])
 

@@ -1,4 +1,4 @@
-"""What is known of a person in a document, as numbers: `person_rows(people, heads, vectors)`, one row a person, columns as in `features()`.
+"""What is known of a person in a document, as numbers: `begin_rows(people, heads, vectors)`, one row a person, columns as in `features()`.
 
 First what the encoder's second head says of all their mentions (`heads.Heads.roles`), then what a reader can check: in which part of the text they
 are named, the cues beside their names (resources/cues/context.toml), what the text is like. Nothing here decides: `classifier` learned what each is worth.
@@ -59,16 +59,6 @@ def read_cues() -> dict[str, tuple[Cue, ...]]:
 def features() -> tuple[str, ...]:
     """RETURNS (tuple[str, ...]): Columns of a person."""
     return (*_READ, *_ZONES, *read_cues(), *_ABOUT)
-
-
-def person_rows(
-    people: People,
-    heads: Heads | None,
-    vectors: Any,
-    persons: Sequence[Sequence[int]] | None = None,
-) -> numpy.ndarray:
-    """RETURNS (numpy.ndarray): See `begin_rows`, `(n_persons, len(features()))`."""
-    return begin_rows(people, heads, vectors, persons)[0]
 
 
 def begin_rows(

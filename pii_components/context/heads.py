@@ -8,7 +8,6 @@ A person is read once, from all mentions: their vectors by attention and by thei
 scripts/two_heads.py, whose names of weights these are, or by `nlp.update`; computed in numpy.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,7 +16,7 @@ from itertools import accumulate
 from typing import Any
 
 import numpy
-from thinc.api import Optimizer
+from thinc.api import NumpyOps, Optimizer
 from threadpoolctl import ThreadpoolController
 
 from ..errors import Errors, PiiError
@@ -34,6 +33,7 @@ SHAPES = {
     "owned.0": (128, 2 * WIDTH),
     "owned.3": (len(OWNED), 128),
 }
+_OPS = NumpyOps()
 Span = tuple[int, int]
 Backprop = Callable[[numpy.ndarray], numpy.ndarray]
 
@@ -143,9 +143,8 @@ class Heads:
 
     def _two_layers(self, name: str, x: numpy.ndarray) -> tuple[numpy.ndarray, Backprop]:
         hidden, first = self._linear(f"{name}.0", x)
-        bent, slope = gelu(hidden)
-        y, second = self._linear(f"{name}.3", bent)
-        return y, lambda d: first(second(d) * slope)
+        y, second = self._linear(f"{name}.3", _OPS.gelu(hidden))
+        return y, lambda d: first(_OPS.backprop_gelu(second(d), hidden))
 
     def to_bytes(self) -> bytes:
         """RETURNS (bytes): numpy's .npz, in half precision."""
@@ -193,16 +192,3 @@ def first_of_each(owner: numpy.ndarray) -> numpy.ndarray:
 def _spread(d_text: numpy.ndarray, vectors: numpy.ndarray) -> numpy.ndarray:
     """The gradient of each vector from that of their mean, which each row read."""
     return numpy.asarray(d_text.sum(axis=0, keepdims=True) / len(vectors), dtype="f4")
-
-
-def gelu(x: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """RETURNS (tuple): x times the normal distribution at x, and its slope; its error function is formula 7.1.26 of Abramowitz and Stegun (1964),
-    which is exact to 1.5e-7."""
-    z = numpy.abs(x) / math.sqrt(2.0)
-    t = 1 / (1 + 0.3275911 * z)
-    series = 0.254829592 + t * (
-        -0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))
-    )
-    fall = numpy.exp(-z * z)
-    below = 0.5 * (1 + numpy.sign(x) * (1 - t * series * fall))
-    return (x * below).astype(x.dtype), (below + x * fall / math.sqrt(2 * math.pi)).astype(x.dtype)

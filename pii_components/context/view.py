@@ -10,35 +10,28 @@ those of the normalised text; candidates are tokens, so nobody needs the way bac
 
 import re
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, takewhile
-from typing import Any
 
 from spacy.attrs import SPACY
 from spacy.tokens import Doc
 
-from ..errors import Errors, PiiError
 from ..labels import BALANCED
 from ..names import expression
 from ..names.letters import per_batch
 from ..names.normalize import is_invisible, is_ornament, normalize_token
-from ..names.obfuscated import Obfuscated, find_obfuscated, read_leet
+from ..names.obfuscated import Obfuscated, find_obfuscated
 from ..names.wordlists import story_pattern
+from ..options import FROM_0, Limit, Settings, key
 from ..spans import Candidate
 
 __all__ = ["ContextSettings"]
 
 MASK = "\ue0f0"  # private use: stands for a name in what patterns see
-_BIBLIOGRAPHY, _AFTER_BIBLIOGRAPHY = (
-    expression("cues/headings", "bibliography"),
-    expression("cues/headings", "after_bibliography"),
-)
-_HANDED_IN = expression("cues/headings", "handed_in")
-# "4. Who is not there" after "3. Literature"; entries of a list hold commas, years and full stops.
-_SECTION = re.compile(r"\W*(\d{1,2})(?:\.\d{1,2})?[.)]?\s+[^\W\d_][^\d,.:;]*[?!]?\s*\Z")
+_BIBLIOGRAPHY = expression("cues/headings", "bibliography")
+_AFTER_BIBLIOGRAPHY = expression("cues/headings", "after_bibliography")
 _NUMBER = r"\W*(?:\[?\d{1,3}[\].)]*\s+)?"
 _INITIALS = r"(?:,? (?:[A-Z]\.[ -]?){1,3})?"
 _YEAR = r"(?:1[5-9]|20)\d\d"
@@ -53,25 +46,6 @@ _WORD = re.compile(r"[^\W\d_]+")
 _HEADING = 60  # characters that no heading has
 
 
-def under_bibliography(lines: Iterable[tuple[int, str]]) -> list[int]:
-    """RETURNS (list[int]): Numbers of the lines under a heading such as "References", up to a heading of another kind.
-    lines (Iterable[tuple[int, str]]): Numbers and texts of the lines that are not blank, in order."""
-    found: list[int] = []
-    inside, number = False, ""
-    for n, line in lines:
-        short = len(line) < _HEADING
-        section = _SECTION.match(line) if short else None
-        if short and _BIBLIOGRAPHY.match(line):
-            inside, number = True, section[1] if section else ""
-        elif inside:
-            follows = section is not None and number != "" and int(section[1]) == int(number) + 1
-            inside = not (
-                follows or _HANDED_IN.match(line) or (short and _AFTER_BIBLIOGRAPHY.match(line))
-            )
-            found += [n] if inside else []
-    return found
-
-
 def is_running(line: str) -> bool:
     """RETURNS (bool): Whether a line is running text and not a heading, a label or a name."""
     lower = sum(word[0].islower() for word in _WORD.findall(line[:400]))
@@ -79,39 +53,6 @@ def is_running(line: str) -> bool:
     if lower >= 3 and (len(stripped) > 120 or stripped.endswith((".", "!", "?", ".”", '."'))):
         return True
     return lower >= 7 or (lower >= 4 and stripped.endswith(":"))
-
-
-# Conversations: lines that open with one of several speakers, again and again.
-
-# "Tutor: ", "[10:31] Ana Lopez: ", "12/05, 10:31 - Anne-Marie O'Hara : ", "student 2> "
-_SPEAKER = re.compile(
-    r"\W{0,3}(?:[^:\n]{0,15}\b\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]m)?\W{1,4})?"
-    r"([^\W_][^\s:>]{0,24}(?: [^\s:>]{1,24}){0,2}) ?(?::|>)\s+(?=\S)",
-    re.IGNORECASE,
-)
-_LEAST_TURNS, _LEAST_SHARE = 4, 0.5  # of a conversation: turns, and their share of the lines
-
-
-def find_turns(text: str, lines: Mapping[int, tuple[int, int]]) -> dict[int, int]:
-    """The turns of a conversation. lines (Mapping[int, tuple[int, int]]): Number of a line that is not blank -> its first character, and end.
-    RETURNS (dict[int, int]): Number of a line -> where what is said begins. Empty, unless
-        two speakers have two turns each, half of the lines are theirs, and half of these hold more than names: a header is no conversation."""
-    found = {n: match for n, line in lines.items() if (match := _SPEAKER.match(text, *line))}
-    counts = Counter(match[1].lower() for match in found.values())
-    found = {n: match for n, match in found.items() if counts[match[1].lower()] > 1}
-    if (
-        len(found) < max(_LEAST_TURNS, _LEAST_SHARE * len(lines))
-        or len({m[1].lower() for m in found.values()}) < 2
-    ):
-        return {}
-    # "Student: Ana Lopez", "Student: Ben Okoro", "Tutor: ..." is a list of people.
-    talk = sum(
-        any(word[0].islower() for word in _WORD.findall(text, m.end(), lines[n][1]))
-        for n, m in found.items()
-    )
-    if talk < _LEAST_SHARE * len(found):
-        return {}
-    return {n: match.end() for n, match in found.items()}
 
 
 WINDOW = 130  # characters that a pattern sees on either side
@@ -128,8 +69,11 @@ class Place:
     line_before: str
 
 
-@dataclass(frozen=True, slots=True)
-class ContextSettings:
+_SHARE: Limit = (lambda value: 0 <= value <= 1, "a number from 0 to 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextSettings(Settings):
     """Least probabilities, 0 to 1, per operating point of `pii_ner`; and what counts as the head and the end of a text.
 
     protect_recall (float): From here on a name is protected as a private person's, at the point `recall`.
@@ -142,39 +86,19 @@ class ContextSettings:
     signoff_lines (int): Lines at its end that may be a signature.
     RAISES (PiiError): E650 for a value out of range."""
 
-    protect_recall: float = 0.2
-    protect: float = 0.3
-    protect_precision: float = 0.5
-    somebodys_recall: float = 0.15
-    somebodys: float = 0.3
-    somebodys_precision: float = 0.5
-    header_lines: int = 16
-    signoff_lines: int = 6
-
-    def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            if name.startswith(("protect", "somebodys")) and not 0 <= value <= 1:
-                raise PiiError(Errors.E650, name=name, value=value, allowed="a number from 0 to 1")
-            if name.endswith("lines") and (not isinstance(value, int) or value < 0):
-                raise PiiError(
-                    Errors.E650, name=name, value=value, allowed="a whole number, 0 or more"
-                )
+    protect_recall: float = key(0.2, limit=_SHARE)
+    protect: float = key(0.3, limit=_SHARE)
+    protect_precision: float = key(0.5, limit=_SHARE)
+    somebodys_recall: float = key(0.15, limit=_SHARE)
+    somebodys: float = key(0.3, limit=_SHARE)
+    somebodys_precision: float = key(0.5, limit=_SHARE)
+    header_lines: int = key(16, limit=FROM_0)
+    signoff_lines: int = key(6, limit=FROM_0)
 
     def at(self, what: str, point: str) -> float:
         """RETURNS (float): A probability of these. what (str): `protect` or `somebodys`. point (str): An operating point of `pii_ner`."""
         name = what if point == BALANCED else f"{what}_{point}"
         return float(getattr(self, name))
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "ContextSettings":
-        """Settings from a config; what is missing has its default. RAISES (PiiError): E650, E546."""
-        known = [f.name for f in fields(cls)]
-        for name, value in values.items():
-            if name not in known:
-                raise PiiError(Errors.E546, key=name, where="pii_context", allowed=", ".join(known))
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise PiiError(Errors.E650, name=name, value=value, allowed="a number")
-        return cls(**values)
 
 
 class DocView:
@@ -194,7 +118,6 @@ class DocView:
         )
         self.starts: list[int] = [0, *ends][: len(self.words)]
         self.ends = [start + len(word) for start, word in zip(self.starts, self.words, strict=True)]
-        self.leet = self._read_leet()
         lines = self.text.splitlines(keepends=True)
         self.line_starts: list[int] = [0, *accumulate(map(len, lines))][: len(lines)]
         shown = (len(line.rstrip("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029")) for line in lines)
@@ -204,24 +127,6 @@ class DocView:
 
     def __len__(self) -> int:
         return len(self.words)
-
-    def _read_leet(self) -> list[int]:
-        """Tokens that are names with digits for letters; from here on they are what they read."""
-        found, text = set(), list(self.text)
-        for at, word in read_leet(self.text).items():
-            i = bisect_right(self.starts, at) - 1
-            if (at, at + len(word)) == (self.starts[i], self.ends[i]):
-                self.words[i], text[at : at + len(word)] = word, word
-                found.add(i)
-        self.text = "".join(text)
-        return sorted(found)
-
-    @cached_property
-    def turns(self) -> dict[int, int]:
-        return find_turns(self.text, {n: self.lines[n] for n in self.filled})
-
-    def said_from(self, n: int) -> int:
-        return self.turns.get(n, self.lines[n][0])
 
     @cached_property
     def tells_a_story(self) -> bool:
@@ -238,18 +143,11 @@ class DocView:
             inside[c.start : c.end] = [True] * (c.end - c.start)
         return inside
 
-    def is_space(self, i: int) -> bool:
-        return not self.words[i] or self.words[i].isspace()
-
     def line_of(self, char: int) -> int:
         return max(bisect_right(self.line_starts, char) - 1, 0)
 
     def line(self, n: int) -> str:
         return self.text[slice(*self.lines[n])]
-
-    def gap(self, i: int) -> str:
-        """RETURNS (str): The white space between token i and the next; a line break shows as one."""
-        return self.text[self.ends[i] : self.starts[i + 1]] if i + 1 < len(self.words) else ""
 
     @cached_property
     def filled(self) -> list[int]:
@@ -271,14 +169,24 @@ class DocView:
     @cached_property
     def under_bibliography(self) -> frozenset[int]:
         """RETURNS (frozenset[int]): Lines under a heading such as "References", up to a heading of another kind."""
-        return frozenset(under_bibliography((n, self.line(n)) for n in self.filled))
+        found, inside = set[int](), False
+        for n in self.filled:
+            line = self.line(n)
+            is_short = len(line) < _HEADING
+            if is_short and _BIBLIOGRAPHY.match(line):
+                inside = True
+                continue
+            inside = inside and not (is_short and _AFTER_BIBLIOGRAPHY.match(line))
+            if inside:
+                found.add(n)
+        return frozenset(found)
 
     def places(self, names: Sequence[Candidate]) -> list[Place]:
         """RETURNS (list[Place]): What stands beside each name. names (Sequence[Candidate]): Sorted, without overlaps."""
         spans = [(self.starts[c.start], self.ends[c.end - 1]) for c in names]
         lines = {self.line_of(start) for start, _ in spans}
         above = {
-            n: self._masked(self.said_from(n), self.lines[n][1], spans)[-WINDOW:]
+            n: self._masked(*self.lines[n], spans)[-WINDOW:]
             for n in map(self._above, lines)
             if n >= 0
         }
@@ -309,8 +217,7 @@ class DocView:
     ) -> Place:
         start, end = self.starts[name.start], self.ends[name.end - 1]
         n = self.line_of(start)
-        said, high = self.said_from(n), self.lines[n][1]
-        low = said if said <= start else self.lines[n][0]
+        low, high = self.lines[n]
         before = self._masked(max(low, start - WINDOW), start, spans)
         if low < start - WINDOW:
             before = CUT + before
@@ -323,7 +230,6 @@ class DocView:
         alone = not _WORD.search(line)
         listed = n in self.under_bibliography and not (alone and n in self.filled[-3:])
         zones = {
-            "alone": alone,
             "header": n in self.header,
             "signoff": n in self.signoff,
             "bibliography": listed or _BIB_LINE.match(line) is not None,

@@ -1,8 +1,7 @@
-"""Obfuscated names: letter by letter, or with digits for letters.
+"""Words that stand letter by letter.
 
     A N A  L O P E Z      ->  ("ANA", "LOPEZ")
     L-O-P-E-Z, L.O.P.E.Z  ->  ("Lopez",) if a Lopez is named elsewhere
-    4n4 L0p3z             ->  Ana Lopez
 
 A reader sees a name there and a tokenizer does not.
 """
@@ -11,8 +10,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
-
-from .wordlists import in_table, words
 
 # Letters with one space between them; words are parted by a wider gap. A comma, an apostrophe or a hyphen may stand among them.
 _LETTER = r"[^\W\d_]"
@@ -26,10 +23,6 @@ _SPELLED = re.compile(
 )
 _SIGNS = re.compile(r"[-., ]")
 _MOST_WORDS = 5
-_LEET = re.compile(r"(?<![\w@/.#+])[A-Za-z]*[013457][A-Za-z013457]*(?![\w@]|[./]\w)")
-_DECODED = str.maketrans("013457", "oieast")
-_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s|am|pm|[a-z]{1,2})", re.IGNORECASE)
-_INSIDE = re.compile(r"[A-Za-z]\d+[A-Za-z]|\d[A-Za-z]+\d|^\d[A-Za-z]{3,}$")
 
 
 class Obfuscated(NamedTuple):
@@ -38,39 +31,6 @@ class Obfuscated(NamedTuple):
     start: int
     end: int
     words: tuple[str, ...]
-
-    @property
-    def key(self) -> str:
-        return "".join(self.words).lower()
-
-
-def read_leet(text: str) -> dict[int, str]:
-    """RETURNS (dict[int, str]): First character -> a word with digits for letters as it reads, of the same length, if that is a known name, or
-    stands beside one, or two such names stand in the text; "3rd" and "Week1" are none."""
-    read: dict[int, str] = {}
-    for match in _LEET.finditer(text):
-        word = match.group()
-        if 3 <= len(word) <= 24 and _INSIDE.search(word) and not _ORDINAL.fullmatch(word):
-            read[match.start()] = _plain(word)
-    read = {at: word for at, word in read.items() if not words().is_common(word)}
-    known = {at: word for at, word in read.items() if in_table(word)}
-    habit = len({word.lower() for word in known.values()}) > 1
-    beside = {at - 1 for at in known} | {at + len(word) + 1 for at, word in known.items()}
-    found = {}
-    for at, word in read.items():
-        if at in known or (
-            len(word) > 3 and (habit or not beside.isdisjoint((at, at + len(word))))
-        ):
-            found[at] = word
-    return found
-
-
-def _plain(word: str) -> str:
-    plain = word.translate(_DECODED)
-    letters = [char for char in word if char.isalpha()]
-    if len(letters) > 1 and all(map(str.isupper, letters)):
-        return plain.upper()
-    return plain.capitalize() if word[0].isdigit() and len(word) <= 4 else plain
 
 
 def find_obfuscated(text: str, starts: Sequence[int], ends: Sequence[int]) -> list[Obfuscated]:

@@ -13,7 +13,6 @@ from . import resource, word_list
 from .letters import fold
 from .table import name_table
 
-_POSSESSIVES = ("'s", "’s", "´s", "`s", "'S", "’S")
 # Letters of scripts with case: one letter of another is a syllable or a word.
 _INITIAL = re.compile(r"[A-Za-z\u00aa-\u024f\u0370-\u03ff\u0400-\u052f\u1e00-\u1fff]\.?\Z")
 
@@ -56,11 +55,6 @@ def words() -> Words:
     return Words(
         **{name: frozenset(value.split()) for name, value in resource("cues/words").items()}
     )
-
-
-def is_word(word: str) -> bool:
-    """RETURNS (bool): Whether a token has letters and is no possessive."""
-    return any(ch.isalpha() for ch in word) and word not in _POSSESSIVES
 
 
 def is_initial(word: str) -> bool:

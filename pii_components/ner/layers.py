@@ -220,9 +220,7 @@ def encoded_data(doc: Doc) -> list[int]:
     return found
 
 
-def windows_of(
-    length: int, *, window: int, overlap: int, even: bool = True
-) -> list[tuple[int, int]]:
+def windows_of(length: int, *, window: int, overlap: int) -> list[tuple[int, int]]:
     """RETURNS (list[tuple[int, int]]): Start and end of windows that cover `length` pieces, neighbours sharing `overlap` pieces or more.
 
     As few as `window` pieces allow, and all of one size, so that hardly a piece is read twice without need.
@@ -231,11 +229,7 @@ def windows_of(
         |------ window ------|
                   |------ window ------|
                   |  overlap |
-
-    even (bool): If not, all have `window` pieces, where there are so many, and the last is moved back to end with the document."""
-    if not even:
-        starts = [*range(0, length - window, window - overlap), max(0, length - window)]
-        return [(start, min(start + window, length)) for start in starts]
+    """
     n = max(1, -(-(length - overlap) // (window - overlap)))
     size = -(-(length + (n - 1) * overlap) // n)
     return [
@@ -245,7 +239,7 @@ def windows_of(
 
 
 def build_with_windows(
-    *, window: int = 256, overlap: int = 64, batch_size: int = 64, even: bool = False
+    *, window: int = 256, overlap: int = 64, batch_size: int = 64, even: bool = True
 ) -> Callable[[Model], Model]:
     """RETURNS (Callable[[Model], Model]): Wraps an encoder, as `with_spans` of the curated transformers asks, to read overlapping windows.
 
@@ -253,13 +247,13 @@ def build_with_windows(
     towards the edge. Pieces `UNSEEN` are not read; their vector is that of the piece before.
 
     window (int): Pieces in a window; the encoder's number of positions at most. overlap (int): The least number of pieces that neighbours
-        share; from 0 to window / 2. batch_size (int): Windows in one call of the encoder. even (bool): Whether windows of a document are all
-        of one size, see `windows_of`; it is off in pipelines until 0.11. RAISES (PiiError): E105, if they do not fit."""
+        share; from 0 to window / 2. batch_size (int): Windows in one call of the encoder. even (bool): Of earlier versions, not used:
+        windows of a document are all of one size. RAISES (PiiError): E105, if they do not fit."""
     if not 0 <= overlap <= window // 2 or batch_size < 1:
         raise PiiError(Errors.E105, window=window, overlap=overlap, batch_size=batch_size)
 
     def with_windows(encoder: Model) -> Model:
-        attrs = {"window": window, "overlap": overlap, "batch_size": batch_size, "even": even}
+        attrs = {"window": window, "overlap": overlap, "batch_size": batch_size}
         return Model(
             "with_windows",
             _with_windows_forward,
@@ -291,7 +285,7 @@ def _window_weights(xp: Any, windows: list[tuple[int, int]], length: int) -> lis
 def _with_windows_forward(model: Model, X: list[Ragged], is_train: bool) -> tuple[Any, Callable]:
     encoder = model.layers[0]
     xp, size = model.ops.xp, model.attrs["batch_size"]
-    how = {name: model.attrs[name] for name in ("window", "overlap", "even")}
+    how = {name: model.attrs[name] for name in ("window", "overlap")}
     plans = []  # per document: (pieces that are read, windows, their weights)
     pieces: list[Any] = []
     for x in X:

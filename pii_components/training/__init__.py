@@ -1,1 +1,1 @@
-"""Where training of the components starts, and the package that ships."""
+"""A project to train on one's own essays, and the package that ships."""

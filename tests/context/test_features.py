@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pii_components.context import features as module
-from pii_components.context.features import features, person_rows, read_cues
+from pii_components.context.features import begin_rows, features, read_cues
 from pii_components.context.mentions import People
 
 from ..tiny import cases
@@ -24,7 +24,7 @@ def vectors_of(people: People) -> numpy.ndarray:
 def row_of(text: str, who: str) -> dict[str, float]:
     """RETURNS (dict[str, float]): What is seen of the first person with a mention that reads so."""
     people = people_of(text)
-    rows = person_rows(people, None, None)
+    rows = begin_rows(people, None, None)[0]
     view = people.view
     written = [view.text[view.starts[c.start] : view.ends[c.end - 1]] for c in people.cands]
     (number,) = [
@@ -54,10 +54,10 @@ def test_short_texts_have_no_edges(n_words, seen):
 def test_what_the_head_reads_comes_first():
     people = people_of("[[Ana Lopez]] left. So did [[Lopez]], and [[Ivo Novak]].")
     vectors = vectors_of(people)
-    rows = person_rows(people, heads(), vectors)
+    rows = begin_rows(people, heads(), vectors)[0]
     spans = [(c.start, c.end) for c in people.cands]
     assert numpy.allclose(rows[:, :6], heads().roles(vectors, spans, [0, 0, 1], 2))
-    alone = person_rows(people, heads(), vectors, [[0], [1], [2]])
+    alone = begin_rows(people, heads(), vectors, [[0], [1], [2]])[0]
     assert numpy.allclose(alone[2], rows[1], equal_nan=True) and not numpy.allclose(
         alone[0, :6], rows[0, :6]
     )
@@ -71,7 +71,7 @@ def test_columns():
     assert [cue for cue, *_ in CASES["cues"]] == patterns  # each has its case
     assert said["header"] == "in the header" and not said["read as STUDENT"]
     assert all("\n" not in reason and len(reason) < 70 for reason in said.values())
-    nobody = person_rows(people_of("Nobody was there."), None, None)
+    nobody = begin_rows(people_of("Nobody was there."), None, None)[0]
     assert nobody.shape == (0, len(features()))
 
 
@@ -82,7 +82,7 @@ FAST = settings(max_examples=25, deadline=None, suppress_health_check=list(Healt
 @given(DOCS, st.booleans())
 def test_rows_are_finite(text, read):
     people = people_of(text)
-    found = person_rows(people, heads() if read else None, vectors_of(people))
+    found = begin_rows(people, heads() if read else None, vectors_of(people))[0]
     assert found.shape == (len(people.persons), len(features()))
     assert numpy.isfinite(found[:, 6:]).all()
     assert (found[:, :6] >= -7).all() if read else numpy.isnan(found[:, :6]).all()
@@ -100,5 +100,5 @@ def test_order_of_mentions_says_nothing(text, rng):
         rng.shuffle(person)
     parts = ([part[i] for i in order] for part in (people.cands, people.mentions, people.places))
     other = People(people.view, *parts, persons)
-    one, two = (person_rows(each, heads(), vectors_of(people)) for each in (people, other))
+    one, two = (begin_rows(each, heads(), vectors_of(people))[0] for each in (people, other))
     assert numpy.allclose(one, two, atol=1e-4)

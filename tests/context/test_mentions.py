@@ -1,22 +1,22 @@
-"""Names before anybody is judged: cases of regression_cases/context.json, names by their form, who is whom, and where else they stand."""
+"""Names before anybody is judged: cases of regression_cases/context.json, who is whom, and where else they stand."""
 
 import numpy
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pii_components.context.mentions import FORM, find_people, propagate
+from pii_components.context.mentions import find_people, propagate
 from pii_components.labels import ROLES
-from pii_components.spans import Candidate, read_spans, write_spans
+from pii_components.spans import read_spans
 
 from ..tiny import cases
-from .marking import BODY, CONTEXT, NLP, marked, people_of, view_of
+from .marking import CONTEXT, marked, people_of, view_of
 
 CASES, TABLES = cases("context"), cases("context_tables")
 
 
 def test_cases_fail_only_where_known() -> None:
-    assert len({case["id"] for case in CASES["cases"]}) == len(CASES["cases"]) >= 80
+    assert len({case["id"] for case in CASES["cases"]}) == len(CASES["cases"])
     failures = {}
     for case in CASES["cases"]:
         doc = CONTEXT(marked(case["text"]))
@@ -24,18 +24,6 @@ def test_cases_fail_only_where_known() -> None:
         if found != case["expected"]:
             failures[case["id"]] = found
     assert sorted(failures) == sorted(CASES["known_failures"]), failures
-
-
-@pytest.mark.parametrize(("text", "found"), TABLES["by_form"])
-def test_names_that_their_form_shows(text, found):
-    doc = CONTEXT(NLP(text))
-    names = [(span.text, span._.pii_source) for span in doc.spans["pii"]]
-    assert names == [(name, FORM + rule) for name, rule in found]
-
-
-def test_marked_names_need_no_form():
-    people = people_of(f"[[Ana Lopez]]\nReflection\n\n{BODY}by [[A N A  L O P E Z]]")
-    assert [cand.source for cand in people.cands] == ["model", "model"]
 
 
 def says(roles):
@@ -80,25 +68,3 @@ def test_every_mention_has_one_person(text):
     assert [c.start for c in people.cands] == sorted(c.start for c in people.cands)
     assert sorted(i for person in people.persons for i in person) == list(range(len(people.cands)))
     assert len(people.cands) == len(people.mentions) == len(people.places) == len(people.forms)
-
-
-@pytest.mark.parametrize("label", ["LOCATION", "EDUCATION", "EMPLOYER"])
-@pytest.mark.parametrize(
-    ("text", "name", "other", "found"),
-    [
-        ("My partner Orsina Quellvane came.", "Orsina", "Quellvane", ["Orsina Quellvane"]),
-        ("My partner Orsina Quellvane came.", "Quellvane", "Orsina", ["Orsina Quellvane"]),
-        ("Orsina Quellvane came.", "Orsina Quellvane", "Quellvane", ["Orsina Quellvane"]),
-        ("I asked Orsina, Quellvane came.", "Orsina", "Quellvane", ["Orsina", "Quellvane"]),
-        ("In Quellvane Orsina met us.", "Orsina", "Quellvane", ["Quellvane", "Orsina"]),
-        ("I told Orsina London is wet.", "Orsina", "London", ["Orsina", "London"]),
-    ],
-)
-def test_all_of_a_name_or_none(text, name, other, found, label):
-    doc = NLP(text)
-    cands = []
-    for part, what in ((name, "NAME_STUDENT"), (other, label)):
-        span = doc.char_span(text.index(part), text.index(part) + len(part))
-        cands.append(Candidate(span.start, span.end, what, 0.9, "model"))
-    write_spans(doc, cands)
-    assert [span.text for span in CONTEXT(doc).spans["pii"]] == found

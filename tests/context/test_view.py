@@ -1,4 +1,4 @@
-"""A document as `pii_context` reads it: turns of a conversation, lists of sources, what stands beside a name."""
+"""A document as `pii_context` reads it: lists of sources, what stands beside a name."""
 
 import pytest
 
@@ -8,19 +8,6 @@ from ..tiny import cases
 from .marking import NLP, name, view_of
 
 CASES = cases("context_tables")
-
-
-@pytest.mark.parametrize(("text", "turns"), CASES["turns"])
-def test_turns_of_a_conversation(text, turns):
-    seen = view_of(text)
-    got = [text[at : seen.lines[n][1]] for n, at in sorted(seen.turns.items())]
-    assert got == [said for said, _ in turns]
-
-
-def test_speakers_keep_their_line() -> None:
-    seen = view_of("Ana Lopez: hi\nBen Okoro: hello\nAna Lopez: how are you\nBen Okoro: fine\n")
-    places = seen.places([name((0, 2)), name((5, 7))])
-    assert [place.before for place in places] == ["", ""]
 
 
 @pytest.mark.parametrize(("text", "inside"), CASES["sources"])

@@ -1,9 +1,9 @@
-"""Names letter by letter, with digits for letters: found, and what looks like them left alone."""
+"""Names letter by letter: found, and what looks like them left alone."""
 
 import pytest
 import spacy
 
-from pii_components.names.obfuscated import find_obfuscated, read_leet
+from pii_components.names.obfuscated import find_obfuscated
 from pii_components.ruler.tokenizer import make_student_tokenizer
 
 from ..tiny import cases
@@ -17,8 +17,3 @@ def test_words_letter_by_letter(text, expected):
     doc = TOKENIZER(text)
     found = find_obfuscated(text, [t.idx for t in doc], [t.idx + len(t) for t in doc])
     assert [list(piece.words) for piece in found] == expected
-
-
-@pytest.mark.parametrize(("text", "expected"), CASES["leet"])
-def test_digits_for_letters(text, expected):
-    assert list(read_leet(text).values()) == expected

@@ -18,10 +18,10 @@ NLP = spacy.blank("en", config=TOKENIZER)
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.integers(1, 2000), st.integers(8, 300), st.booleans(), st.data())
-def test_windows_cover_everything_and_overlap(length, window, even, data):
+@given(st.integers(1, 2000), st.integers(8, 300), st.data())
+def test_windows_cover_everything_and_overlap(length, window, data):
     overlap = data.draw(st.integers(0, window // 2))
-    found = layers.windows_of(length, window=window, overlap=overlap, even=even)
+    found = layers.windows_of(length, window=window, overlap=overlap)
     covered = numpy.zeros(length, dtype=int)
     for start, end in found:
         covered[start:end] += 1
@@ -29,8 +29,8 @@ def test_windows_cover_everything_and_overlap(length, window, even, data):
     assert found == sorted(set(found)) and found[0][0] == 0 and found[-1][1] == length
     assert len({end - start for start, end in found}) == 1 and found[0][1] <= window
     assert all(left[1] - right[0] >= overlap for left, right in zip(found, found[1:], strict=False))
-    if even:  # hardly more is read than must be
-        assert covered.sum() <= length + (len(found) - 1) * (overlap + 1) + len(found)
+    # hardly more is read than must be
+    assert covered.sum() <= length + (len(found) - 1) * (overlap + 1) + len(found)
 
 
 def echo(width=3):
@@ -50,11 +50,10 @@ def ragged(data):
     return Ragged(data, numpy.ones(len(data), dtype="i"))
 
 
-@pytest.mark.parametrize("even", [False, True])
 @pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 20, 101])
-def test_windows_average_and_split_gradients(length, even):
+def test_windows_average_and_split_gradients(length):
     encoder, seen = echo()
-    model = layers.build_with_windows(window=8, overlap=3, batch_size=4, even=even)(encoder)
+    model = layers.build_with_windows(window=8, overlap=3, batch_size=4)(encoder)
     ids = numpy.arange(length, dtype="i")
     out, backprop = model([ragged(ids)], True)
     assert numpy.allclose(out.all_outputs[0][0].dataXd[:, 0], ids, atol=1e-4)

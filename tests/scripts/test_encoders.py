@@ -13,11 +13,18 @@ import spacy
 from spacy.tokens import DocBin
 
 from pii_components.errors import PiiError
-from pii_components.training.encoder import make_sentencepiece_loader
 from scripts import encoder_files
 from scripts.encoder_files import CNN, NONE, WORDPIECE, Encoder
 from scripts.encoder_files import main as files_main
-from scripts.encoders import Settings, as_gold, compare, encoder_config, main, prepare
+from scripts.encoders import (
+    Settings,
+    as_gold,
+    compare,
+    encoder_config,
+    main,
+    make_sentencepiece_loader,
+    prepare,
+)
 from tests.tiny import TOKENIZER, tiny_pipeline, upstream_names, vocabulary
 
 TEXTS = [

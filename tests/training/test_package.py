@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 import en_pii_edu
 from pii_components import __version__
 from pii_components.errors import PiiError
-from pii_components.training.encoder import make_encoder_loader
 from pii_components.training.package import make_without_words
 from scripts import shipped as packaging
+from scripts.encoders import make_encoder_loader
 from scripts.shipped import assemble, package, ship
 from scripts.train import app
 from tests.tiny import TOKENIZER, gold, tiny_onnx_pipeline, tiny_pipeline, upstream_names
