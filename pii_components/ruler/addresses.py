@@ -24,7 +24,8 @@ from ..labels import (
 )
 from ..names import word_list
 from ..spans import Candidate
-from .merge import Intervals, Page
+from .merge import Page
+from .validators import Hit
 
 SOURCE = "address-form"
 _SCORE = 0.85
@@ -94,7 +95,6 @@ def addresses(page: Page, known: Sequence[Candidate]) -> list[Candidate]:
             )
             for start, end in inside
         ]
-        shown = Intervals(inside)
         for first, street in (*_streets(tokens), *(part for part in held if part[0] <= part[1])):
             start = tokens[first][0]
             cue = _CUE.search(text[max(low, start - 60) : start]) is not None
@@ -108,10 +108,10 @@ def addresses(page: Page, known: Sequence[Candidate]) -> list[Candidate]:
             beside = not detailed.isdisjoint(near) or (
                 (town or last > street) and not named.isdisjoint(near)
             )
-            if cue or (begins and beside) or shown.touch(start, end):
-                for here in page.found(
-                    start, end, STREET_ADDRESS, _SCORE, SOURCE, "form of an address"
-                ):
+            is_shown = any(a < end and start < b for a, b in inside)
+            if cue or (begins and beside) or is_shown:
+                hit = Hit(text, start, end, _SCORE)
+                for here in page.found(hit, STREET_ADDRESS, SOURCE, "form of an address"):
                     tokens_of = range(here.start, here.end)
                     same = [here, *(c for token in tokens_of for c in holders.get(token, ()))]
                     found.append(

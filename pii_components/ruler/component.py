@@ -28,7 +28,6 @@ from ..names.normalize import NormalizedView
 from ..spans import SPANS_KEY, Candidate, read_spans, with_given, write_spans
 from .addresses import addresses
 from .merge import (
-    Intervals,
     Page,
     clean_candidate,
     merge,
@@ -124,13 +123,9 @@ class PiiRuler(OnePerDoc, Saved, SpanRuler):
         page = Page(doc, NormalizedView(doc.text))
         verdicts = self._judge_urls(page, proposals)
         found = self._match_regexes(page, proposals, verdicts) + self._match_tokens(doc)
-        cleaned = [
-            c for c in (clean_candidate(page, p, verdicts) for p in proposals) if c is not None
-        ]
+        cleaned = [c for p in proposals if (c := clean_candidate(page, p, verdicts))]
         found += addresses(page, [*cleaned, *found])
-        found += repeated(
-            page, found, blocked=Intervals((v.hit.start, v.hit.end) for v in verdicts)
-        )
+        found += repeated(page, found, {i for v in verdicts for i in v.hit.chars})
         cued = frozenset(rule.id for rule in self.rules.regexes if rule.cue)
         return merge(page, cleaned, found, cued)
 
@@ -142,18 +137,15 @@ class PiiRuler(OnePerDoc, Saved, SpanRuler):
 
     def _judge_urls(self, page: Page, proposals: Sequence[Candidate]) -> list[Verdict]:
         """Every web address of the document, personal or not."""
-        names = words_of_names(
-            page.hit(c).value for c in proposals if is_name(c.label) and c.label != NAME_CITED
-        )
+        named = (c for c in proposals if is_name(c.label) and c.label != NAME_CITED)
+        names = words_of_names(page.hit(c).value for c in named)
         hits = (
             hit
             for rule in self.rules.regexes
             if rule.validate == "url"
             for hit in rule.hits(page.view.text, Context())
         )
-        return [
-            verdict for hit in hits if (verdict := judge_url(hit, self.rules, names)) is not None
-        ]
+        return [verdict for hit in hits if (verdict := judge_url(hit, self.rules, names))]
 
     def _match_regexes(
         self, page: Page, proposals: Sequence[Candidate], verdicts: Sequence[Verdict]
@@ -162,24 +154,16 @@ class PiiRuler(OnePerDoc, Saved, SpanRuler):
         text, lower = page.view.text, page.view.text.lower()
         names = tuple(page.chars(c.start, c.end) for c in proposals if is_name(c.label))
         context = Context(regions=tuple(self.cfg["phone_regions"]), names=names)
-        blocked = Intervals(
-            [
-                *((v.hit.start, v.hit.end) for v in verdicts),
-                *(m.span() for m in _PUBLISHED.finditer(text)),
-            ]
-        )
-        found = []
+        found = list[Candidate]()
+        blocked = {i for published in _PUBLISHED.finditer(text) for i in range(*published.span())}
         for v in verdicts:
+            blocked.update(v.hit.chars)
             if v.personal == "yes":
-                found += page.found(
-                    v.hit.start, v.hit.end, URL_PERSONAL, v.score, v.source, v.reason
-                )
+                found += page.found(v.hit, URL_PERSONAL, v.source, v.reason)
         for rule in self.rules.regexes:
             for hit in rule.hits(text, context, lower) if rule.validate != "url" else ():
-                if rule.label == EMAIL or not blocked.cover(hit.start, hit.end):
-                    found += page.found(
-                        hit.start, hit.end, rule.label, hit.score, rule.id, rule.reason
-                    )
+                if rule.label == EMAIL or not blocked.issuperset(hit.chars):
+                    found += page.found(hit, rule.label, rule.id, rule.reason)
         return found
 
     def _match_tokens(self, doc: Doc) -> list[Candidate]:

@@ -15,6 +15,7 @@ it finds, and a reason that a data steward can read.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -236,7 +237,6 @@ class Verdict(NamedTuple):
 
     hit: Hit
     personal: str
-    score: float = 1.0
     source: str = "url"
     reason: str = "web address"
 
@@ -323,19 +323,19 @@ def judge_url(hit: Hit, rules: RuleSet, names: Set[str] = frozenset()) -> Verdic
     site = next(
         (site for site in rules.sites if site.covers(host, path)), None
     )  # the most exact entry
-    personal, score = (site.personal, site.score) if site else ("cue", 0.8)
+    personal = site.personal if site else "cue"
+    hit = replace(hit, score=site.score if site else 0.8)
     if site is None and not rest.strip("/") and any(known.host == host for known in rules.sites):
-        return Verdict(hit, "no", score, "url-home", "the home page of a known site")
+        return Verdict(hit, "no", "url-home", "the home page of a known site")
     if site and personal == "no":
-        return Verdict(hit, "no", score, site.id, site.reason)
+        return Verdict(hit, "no", site.id, site.reason)
     if site and (personal == "yes" or (personal == "maybe" and (own or "cited" not in near))):
-        return Verdict(hit, "yes", score, site.id, site.reason)
-    if holds_name(host.partition("/")[0] + rest, names):
-        return Verdict(
-            hit, "yes", score, "url-holds-name", "web address that holds a name of this document"
-        )
+        return Verdict(hit, "yes", site.id, site.reason)
+    if holds_name(host + rest, names):
+        reason = "web address that holds a name of this document"
+        return Verdict(hit, "yes", "url-holds-name", reason)
     if own and "cited" not in near and sure | (split_host(host)[2] in _SURE):
-        return Verdict(hit, "yes", score, own.id, own.reason)
+        return Verdict(hit, "yes", own.id, own.reason)
     cited = site is not None and personal == "maybe" and own is None
     return Verdict(hit, "unlikely" if cited or is_published(host, rest) else "unsure")
 

@@ -52,6 +52,10 @@ class Hit:
         """RETURNS (str): The piece itself."""
         return self.text[self.start : self.end]
 
+    @property
+    def chars(self) -> range:
+        return range(self.start, self.end)
+
     def before(self, n: int = 40) -> str:
         """RETURNS (str): At most n characters before the piece."""
         return self.text[max(0, self.start - n) : self.start]
