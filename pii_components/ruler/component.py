@@ -151,7 +151,7 @@ class PiiRuler(OnePerDoc, Saved, SpanRuler):
         self, page: Page, proposals: Sequence[Candidate], verdicts: Sequence[Verdict]
     ) -> list[Candidate]:
         """What the expressions find, validated, as candidates."""
-        text, lower = page.view.text, page.view.text.lower()
+        text = page.view.text
         names = tuple(page.chars(c.start, c.end) for c in proposals if is_name(c.label))
         context = Context(regions=tuple(self.cfg["phone_regions"]), names=names)
         found = list[Candidate]()
@@ -161,7 +161,7 @@ class PiiRuler(OnePerDoc, Saved, SpanRuler):
             if v.personal == "yes":
                 found += page.found(v.hit, URL_PERSONAL, v.source, v.reason)
         for rule in self.rules.regexes:
-            for hit in rule.hits(text, context, lower) if rule.validate != "url" else ():
+            for hit in rule.hits(text, context) if rule.validate != "url" else ():
                 if rule.label == EMAIL or not blocked.issuperset(hit.chars):
                     found += page.found(hit, rule.label, rule.id, rule.reason)
         return found

@@ -35,7 +35,6 @@ from .validators import (
     Hit,
     count_digits,
     is_date,
-    is_dated,
     is_publication,
     is_years,
     not_a_phone,
@@ -152,7 +151,7 @@ def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
     if found is None:
         return None
     hit = page.hit(found)
-    is_other = is_years(hit.value) or is_publication(hit) or is_dated(hit)
+    is_other = is_years(hit.value) or is_publication(hit)
     is_day = re.search(r"\d[-/.]\d", hit.value) is not None and is_date(hit.value)
     return None if count_digits(hit.value) < 3 or is_other or is_day else found
 
