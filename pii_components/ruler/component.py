@@ -95,13 +95,9 @@ class PiiRuler(OnePerDoc, Saved, SpanRuler):
         if wrong := [region for region in phone_regions or () if region not in SUPPORTED_REGIONS]:
             raise PiiError(Errors.E206, region=wrong[0])
         regions = list(phone_regions) if phone_regions is not None else None
-        asked = {
-            "spans_key": spans_key,
-            "phone_regions": regions,
-            "shipped": shipped,
-        }
+        asked = {"spans_key": spans_key, "phone_regions": regions, "shipped": shipped}
         self.configure(DEFAULTS, asked)
-        self._compiled: RuleSet | None = None
+        self._compiled, self._compiled_of = RuleSet(), list[Pattern]()
         super().__init__(nlp, name, spans_key=spans_key, validate=validate, scorer=None)
         if self.cfg["shipped"]:
             self.add_patterns(shipped_patterns())
@@ -109,10 +105,10 @@ class PiiRuler(OnePerDoc, Saved, SpanRuler):
     @property
     def rules(self) -> RuleSet:
         """RETURNS (RuleSet): The patterns that spaCy does not match, compiled."""
-        if self._compiled is None:
-            self._compiled = compile_patterns(
-                entry for entry in self._patterns if kind_of(entry) != "pattern"
-            )
+        patterns: list[Any] = self._patterns
+        if self._compiled_of != patterns:
+            own = (entry for entry in patterns if kind_of(entry) != "pattern")
+            self._compiled, self._compiled_of = compile_patterns(own), list(patterns)
         return self._compiled
 
     def find_spans(self, doc: Doc) -> list[Candidate]:
@@ -175,14 +171,10 @@ class PiiRuler(OnePerDoc, Saved, SpanRuler):
         }
         found = []
         for span in self.match(doc):
-            entry = entries[span.label_, span.id_]
-            about = (
-                span.id_ or self.name,
-                entry.get("reason", "") or f"pattern {span.id_}".strip(),
-            )
-            found.append(
-                Candidate(span.start, span.end, span.label_, float(entry.get("score", 1.0)), *about)
-            )
+            entry, source = entries[span.label_, span.id_], span.id_ or self.name
+            reason = entry.get("reason", "") or f"pattern {span.id_}".strip()
+            score = float(entry.get("score", 1.0))
+            found.append(Candidate(span.start, span.end, span.label_, score, source, reason))
         return found
 
     # --- patterns ---
@@ -201,22 +193,10 @@ class PiiRuler(OnePerDoc, Saved, SpanRuler):
         self._patterns.extend(own)
         for entry in own:
             self.nlp.vocab.strings.add(entry["label"], allow_transient=False)  # type: ignore[call-arg]
-        self._compiled = None
 
     def clear(self) -> None:
         super().clear()
         self._match_label_id_map = {}
-        self._compiled = None
-
-    def remove(self, label: str) -> None:
-        """Remove the patterns of a label; spaCy's error, if there are none."""
-        super().remove(label)
-        self._compiled = None
-
-    def remove_by_id(self, pattern_id: str) -> None:
-        """Remove the patterns with an id; spaCy's error, if there are none."""
-        super().remove_by_id(pattern_id)
-        self._compiled = None
 
     def __contains__(self, label: object) -> bool:
         return label in super().labels
