@@ -191,6 +191,24 @@ def _is_prose(word: str) -> bool:
     return common or re.fullmatch(r"(?i).*(?:ed|ing|ly|able|ible)", word) is not None
 
 
+def _holds_name(local: str, hit: Hit, context: Context) -> bool:
+    """Whether a name of the document, a word of it with 4 letters, stands in the first part of an address."""
+    named = " ".join(hit.text[start:end].lower() for start, end in context.names)
+    parts = {word for word in re.split(r"[\W\d_]+", named) if len(word) >= 4}
+    return any(word in local.lower() for word in parts)
+
+
+def email_capital(hit: Hit, context: Context) -> Hit | None:
+    """Capitals for the sign: "ana.lopez7 AT orange"; "look AT this" is none."""
+    local, _at, host = (part.strip() for part in re.split(r"(\sAT\s{1,2})", hit.value, maxsplit=1))
+    if local.isupper() or local[-1] in ".+-":
+        return None
+    if re.search(r"[._\d+-]", local):
+        return hit
+    known = re.split(r"[. ]", host.lower())[0] in _PROVIDERS or _holds_name(local, hit, context)
+    return hit if known and not _is_prose(local) else None
+
+
 def email_worded(hit: Hit, context: Context) -> Hit | None:
     """Strict, since "meet me at example.com" is no address: something must hide a sign, and the host must exist."""
     at = _WORDED_AT.search(hit.value)
@@ -206,9 +224,7 @@ def email_worded(hit: Hit, context: Context) -> Hit | None:
         return None
     if sure:
         return hit
-    named = " ".join(hit.text[start:end].lower() for start, end in context.names)
-    parts = {word for word in re.split(r"[\W\d_]+", named) if len(word) >= 4}
-    known = address.split(".")[0] in _PROVIDERS or any(word in name.lower() for word in parts)
+    known = address.split(".")[0] in _PROVIDERS or _holds_name(name, hit, context)
     return hit if known and not _is_prose(name) else None
 
 
@@ -478,6 +494,7 @@ _FUNCTIONS = (
     email,
     email_spaced,
     email_worded,
+    email_capital,
     _phone,
     _phone_shape,
     _phone_cued,
