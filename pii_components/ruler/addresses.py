@@ -8,9 +8,8 @@ or behind words such as "I live at" and "home address:". What the model found of
 """
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from ..labels import (
     EMAIL,
@@ -24,7 +23,8 @@ from ..labels import (
 )
 from ..names import word_list
 from ..spans import Candidate
-from .merge import Intervals, Page
+from .merge import Page
+from .validators import Hit
 
 SOURCE = "address-form"
 _SCORE = 0.85
@@ -68,57 +68,40 @@ def addresses(page: Page, known: Sequence[Candidate]) -> list[Candidate]:
     text = page.view.text
     lines = [line.span() for line in _LINE.finditer(text) if not line.group().isspace()]
     firsts = [start for start, _ in lines]
-    spans = [(*page.chars(c.start, c.end), c) for c in known]
-    detailed = {bisect_right(firsts, start) - 1 for start, _, c in spans if c.label in _DETAILS}
-    named = {
-        bisect_right(firsts, start) - 1
-        for start, _, c in spans
-        if is_name(c.label) and c.label != NAME_CITED
-    }
-    proposed = sorted((start, end) for start, end, c in spans if c.label == STREET_ADDRESS)
-    holders: dict[int, list[Candidate]] = {}
+    detailed, named, proposed = set[int](), set[int](), list[tuple[int, int]]()
     for c in known:
-        for token in range(c.start, c.end) if c.label == STREET_ADDRESS else ():
-            holders.setdefault(token, []).append(c)
+        start, end = page.chars(c.start, c.end)
+        if c.label in _DETAILS:
+            detailed.add(bisect_right(firsts, start) - 1)
+        elif is_name(c.label) and c.label != NAME_CITED:
+            named.add(bisect_right(firsts, start) - 1)
+        elif c.label == STREET_ADDRESS:
+            proposed.append((start, end))
     found: list[Candidate] = []
     for n, (low, high) in enumerate(lines):
-        inside = proposed[bisect_left(proposed, (low,)) : bisect_left(proposed, (high,))]
+        inside = [span for span in proposed if low <= span[0] < high]
         if not inside and _DIGIT.search(text, low, high) is None:
             continue
         near = range(n - _NEAR, n + _NEAR + 1)
         tokens = _tokens(text, low, high)
-        held = [
-            (
-                bisect_left(tokens, start, key=lambda token: token[0]),
-                bisect_right(tokens, end, key=lambda token: token[1]) - 1,
-            )
-            for start, end in inside
-        ]
-        shown = Intervals(inside)
-        for first, street in (*_streets(tokens), *(part for part in held if part[0] <= part[1])):
+        within = [[i for i, t in enumerate(tokens) if a <= t[0] and t[1] <= b] for a, b in inside]
+        held = [(part[0], part[-1]) for part in within if part]
+        for first, street in (*_streets(tokens), *held):
             start = tokens[first][0]
             cue = _CUE.search(text[max(low, start - 60) : start]) is not None
             begins = high - low <= _LONGEST and (first == 0 or tokens[first - 1][2] in _PARTS)
             last = _further(tokens, street, listed=begins and not cue)
             below = lines[n + 1 : n + 2] if last == len(tokens) - 1 else _part_behind(tokens, last)
             town = _town_of(text, *below[0]) if begins and below else 0
-            end = max(
-                tokens[last][1] - tokens[last][2].endswith("."), town
-            )  # "St." is one token with its full stop anyway
-            beside = not detailed.isdisjoint(near) or (
-                (town or last > street) and not named.isdisjoint(near)
-            )
-            if cue or (begins and beside) or shown.touch(start, end):
-                for here in page.found(
-                    start, end, STREET_ADDRESS, _SCORE, SOURCE, "form of an address"
-                ):
-                    tokens_of = range(here.start, here.end)
-                    same = [here, *(c for token in tokens_of for c in holders.get(token, ()))]
-                    found.append(
-                        replace(
-                            here, start=min(c.start for c in same), end=max(c.end for c in same)
-                        )
-                    )
+            # "St." is one token with its full stop anyway
+            end = max(tokens[last][1] - tokens[last][2].endswith("."), town)
+            is_long = town or last > street
+            beside = not (detailed.isdisjoint(near) and (not is_long or named.isdisjoint(near)))
+            same = [(a, b) for a, b in inside if a < end and start < b]
+            if cue or (begins and beside) or same:
+                ends = [(start, end), *same]
+                hit = Hit(text, min(a for a, _ in ends), max(b for _, b in ends), _SCORE)
+                found += page.found(hit, STREET_ADDRESS, SOURCE, "form of an address")
     return found
 
 
@@ -126,6 +109,11 @@ def _tokens(text: str, low: int, high: int) -> list[Token]:
     return [
         (match.start(), match.end(), match.group()) for match in _TOKEN.finditer(text, low, high)
     ]
+
+
+def _word(tokens: Sequence[Token], at: int) -> str:
+    """RETURNS (str): A word; empty behind the last one."""
+    return tokens[at][2] if at < len(tokens) else ""
 
 
 def _part_behind(tokens: Sequence[Token], last: int) -> list[tuple[int, int]]:
@@ -171,7 +159,7 @@ def _kind_last(tokens: Sequence[Token], i: int) -> tuple[int, int] | None:
 def _kind_first(tokens: Sequence[Token], i: int) -> tuple[int, int] | None:
     """ "Rua das Flores 14", "14, rue de la Paix"."""
     last = i
-    while last + 1 < len(tokens) and last - i < 6 and _in_name(tokens[last + 1][2]):
+    while last - i < 6 and _in_name(_word(tokens, last + 1)):
         last += 1
     while last > i and tokens[last][2].lower() in _words("small") | _words("within"):
         last -= 1
@@ -196,41 +184,34 @@ def _is_ending(tokens: Sequence[Token], i: int) -> bool:
 def _number_behind(tokens: Sequence[Token], i: int) -> int | None:
     """The house number that follows a token: "14", ", 14", "No: 14", "nº 14"."""
     at = i + 1
-    while at < len(tokens) and at <= i + 4 and tokens[at][2].lower() in _SIGNS:
+    while at <= i + 4 and _word(tokens, at).lower() in _SIGNS:
         at += 1
-    return at if at < len(tokens) and _HOUSE.fullmatch(tokens[at][2]) else None
+    return at if _HOUSE.fullmatch(_word(tokens, at)) else None
 
 
 def _further(tokens: Sequence[Token], street: int, *, listed: bool) -> int:
     """The last token of the address: flat, postal code, town, country. listed: in a list, not in a sentence."""
     last, codes = street, False
     for _ in range(_MOST_PARTS):
-        comma = last + 1 < len(tokens) and tokens[last + 1][2] == ","
+        comma = _word(tokens, last + 1) == ","
         at = last + 1 + comma
         if _ends(tokens[last][2]) or at >= len(tokens):
             break
         word = tokens[at][2]
         if word.lower() in _words("within") or word == "#":
-            if at + 1 >= len(tokens) or not re.fullmatch(r"\d[\w-]*|[A-Za-z]", tokens[at + 1][2]):
+            if not re.fullmatch(r"\d[\w-]*|[A-Za-z]", _word(tokens, at + 1)):
                 break
             last = at + 1
         elif behind := _code(tokens, at):
             last, codes = behind - 1, True
         elif (comma or codes) and word[0].isupper():
             end = at
-            while (
-                end + 1 < len(tokens)
-                and end - at < 4
-                and not _ends(tokens[end][2])
-                and _in_name(tokens[end + 1][2])
-            ):
+            while end - at < 4 and not _ends(tokens[end][2]) and _in_name(_word(tokens, end + 1)):
                 end += 1
             while tokens[end][2].lower() in _words("small"):
                 end -= 1
-            follows = (
-                tokens[end + 1][2] if end + 1 < len(tokens) and not _ends(tokens[end][2]) else "."
-            )
-            if not (listed or not follows[0].isalpha() or follows.lower() in _FOLLOWS):
+            follows = "." if _ends(tokens[end][2]) else _word(tokens, end + 1)
+            if not (listed or not follows[:1].isalpha() or follows.lower() in _FOLLOWS):
                 break
             last, codes = end, False
         else:
@@ -240,7 +221,7 @@ def _further(tokens: Sequence[Token], street: int, *, listed: bool) -> int:
 
 def _code(tokens: Sequence[Token], at: int) -> int:
     """The token after the postal code, or the half of one, that begins with a token; 0 without one."""
-    word, behind = tokens[at][2], tokens[at + 1][2] if at + 1 < len(tokens) else ""
+    word, behind = tokens[at][2], _word(tokens, at + 1)
     if _CODE.fullmatch(word):
         return at + 1
     return at + 2 if re.fullmatch(r"\d{3}", word) and re.fullmatch(r"\d{2,3}", behind) else 0
@@ -252,17 +233,10 @@ def _town_of(text: str, low: int, high: int) -> int:
     codes = {k for n in range(len(tokens)) for k in range(n, _code(tokens, n))}
     words = [token[2] for n, token in enumerate(tokens) if n not in codes and token[2] != ","]
     code = "".join(tokens[n][2] for n in sorted(codes))
-    dated = (
-        re.search(r"(?<!\d)(?:19|20)\d\d(?!\d)", code) is not None
-    )  # "Fall 2023", "Week B2" are no towns
-    long = len(code) > 4 or (len(code) == 4 and 0 in codes)  # "English 1012" is none either
-    fits = (
-        len(codes) <= 2
-        and long
-        and not dated
-        and 0 < len(words) <= 6
-        and all(_in_name(word) for word in words)
-    )
+    # "Fall 2023", "Week B2" are no towns, nor is "English 1012".
+    long = len(code) > 4 or (len(code) == 4 and 0 in codes)
+    is_code = len(codes) <= 2 and long and not re.search(r"(?<!\d)(?:19|20)\d\d(?!\d)", code)
+    fits = is_code and 0 < len(words) <= 6 and all(map(_in_name, words))
     return tokens[-1][1] if fits else 0
 
 
@@ -272,4 +246,4 @@ def _ends(word: str) -> bool:
 
 
 def _in_name(word: str) -> bool:
-    return word[0].isalpha() and (word[0].isupper() or word.lower() in _words("small"))
+    return word[:1].isalpha() and (word[0].isupper() or word.lower() in _words("small"))

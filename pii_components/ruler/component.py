@@ -28,7 +28,6 @@ from ..names.normalize import NormalizedView
 from ..spans import SPANS_KEY, Candidate, read_spans, with_given, write_spans
 from .addresses import addresses
 from .merge import (
-    Intervals,
     Page,
     clean_candidate,
     merge,
@@ -96,13 +95,9 @@ class PiiRuler(OnePerDoc, Saved, SpanRuler):
         if wrong := [region for region in phone_regions or () if region not in SUPPORTED_REGIONS]:
             raise PiiError(Errors.E206, region=wrong[0])
         regions = list(phone_regions) if phone_regions is not None else None
-        asked = {
-            "spans_key": spans_key,
-            "phone_regions": regions,
-            "shipped": shipped,
-        }
+        asked = {"spans_key": spans_key, "phone_regions": regions, "shipped": shipped}
         self.configure(DEFAULTS, asked)
-        self._compiled: RuleSet | None = None
+        self._compiled, self._compiled_of = RuleSet(), list[Pattern]()
         super().__init__(nlp, name, spans_key=spans_key, validate=validate, scorer=None)
         if self.cfg["shipped"]:
             self.add_patterns(shipped_patterns())
@@ -110,10 +105,10 @@ class PiiRuler(OnePerDoc, Saved, SpanRuler):
     @property
     def rules(self) -> RuleSet:
         """RETURNS (RuleSet): The patterns that spaCy does not match, compiled."""
-        if self._compiled is None:
-            self._compiled = compile_patterns(
-                entry for entry in self._patterns if kind_of(entry) != "pattern"
-            )
+        patterns: list[Any] = self._patterns
+        if self._compiled_of != patterns:
+            own = (entry for entry in patterns if kind_of(entry) != "pattern")
+            self._compiled, self._compiled_of = compile_patterns(own), list(patterns)
         return self._compiled
 
     def find_spans(self, doc: Doc) -> list[Candidate]:
@@ -124,13 +119,9 @@ class PiiRuler(OnePerDoc, Saved, SpanRuler):
         page = Page(doc, NormalizedView(doc.text))
         verdicts = self._judge_urls(page, proposals)
         found = self._match_regexes(page, proposals, verdicts) + self._match_tokens(doc)
-        cleaned = [
-            c for c in (clean_candidate(page, p, verdicts) for p in proposals) if c is not None
-        ]
+        cleaned = [c for p in proposals if (c := clean_candidate(page, p, verdicts))]
         found += addresses(page, [*cleaned, *found])
-        found += repeated(
-            page, found, blocked=Intervals((v.hit.start, v.hit.end) for v in verdicts)
-        )
+        found += repeated(page, found, {i for v in verdicts for i in v.hit.chars})
         cued = frozenset(rule.id for rule in self.rules.regexes if rule.cue)
         return merge(page, cleaned, found, cued)
 
@@ -142,44 +133,33 @@ class PiiRuler(OnePerDoc, Saved, SpanRuler):
 
     def _judge_urls(self, page: Page, proposals: Sequence[Candidate]) -> list[Verdict]:
         """Every web address of the document, personal or not."""
-        names = words_of_names(
-            page.hit(c).value for c in proposals if is_name(c.label) and c.label != NAME_CITED
-        )
+        named = (c for c in proposals if is_name(c.label) and c.label != NAME_CITED)
+        names = words_of_names(page.hit(c).value for c in named)
         hits = (
             hit
             for rule in self.rules.regexes
             if rule.validate == "url"
             for hit in rule.hits(page.view.text, Context())
         )
-        return [
-            verdict for hit in hits if (verdict := judge_url(hit, self.rules, names)) is not None
-        ]
+        return [verdict for hit in hits if (verdict := judge_url(hit, self.rules, names))]
 
     def _match_regexes(
         self, page: Page, proposals: Sequence[Candidate], verdicts: Sequence[Verdict]
     ) -> list[Candidate]:
         """What the expressions find, validated, as candidates."""
-        text, lower = page.view.text, page.view.text.lower()
+        text = page.view.text
         names = tuple(page.chars(c.start, c.end) for c in proposals if is_name(c.label))
         context = Context(regions=tuple(self.cfg["phone_regions"]), names=names)
-        blocked = Intervals(
-            [
-                *((v.hit.start, v.hit.end) for v in verdicts),
-                *(m.span() for m in _PUBLISHED.finditer(text)),
-            ]
-        )
-        found = []
+        found = list[Candidate]()
+        blocked = {i for published in _PUBLISHED.finditer(text) for i in range(*published.span())}
         for v in verdicts:
+            blocked.update(v.hit.chars)
             if v.personal == "yes":
-                found += page.found(
-                    v.hit.start, v.hit.end, URL_PERSONAL, v.score, v.source, v.reason
-                )
+                found += page.found(v.hit, URL_PERSONAL, v.source, v.reason)
         for rule in self.rules.regexes:
-            for hit in rule.hits(text, context, lower) if rule.validate != "url" else ():
-                if rule.label == EMAIL or not blocked.cover(hit.start, hit.end):
-                    found += page.found(
-                        hit.start, hit.end, rule.label, hit.score, rule.id, rule.reason
-                    )
+            for hit in rule.hits(text, context) if rule.validate != "url" else ():
+                if rule.label == EMAIL or not blocked.issuperset(hit.chars):
+                    found += page.found(hit, rule.label, rule.id, rule.reason)
         return found
 
     def _match_tokens(self, doc: Doc) -> list[Candidate]:
@@ -191,14 +171,10 @@ class PiiRuler(OnePerDoc, Saved, SpanRuler):
         }
         found = []
         for span in self.match(doc):
-            entry = entries[span.label_, span.id_]
-            about = (
-                span.id_ or self.name,
-                entry.get("reason", "") or f"pattern {span.id_}".strip(),
-            )
-            found.append(
-                Candidate(span.start, span.end, span.label_, float(entry.get("score", 1.0)), *about)
-            )
+            entry, source = entries[span.label_, span.id_], span.id_ or self.name
+            reason = entry.get("reason", "") or f"pattern {span.id_}".strip()
+            score = float(entry.get("score", 1.0))
+            found.append(Candidate(span.start, span.end, span.label_, score, source, reason))
         return found
 
     # --- patterns ---
@@ -217,22 +193,10 @@ class PiiRuler(OnePerDoc, Saved, SpanRuler):
         self._patterns.extend(own)
         for entry in own:
             self.nlp.vocab.strings.add(entry["label"], allow_transient=False)  # type: ignore[call-arg]
-        self._compiled = None
 
     def clear(self) -> None:
         super().clear()
         self._match_label_id_map = {}
-        self._compiled = None
-
-    def remove(self, label: str) -> None:
-        """Remove the patterns of a label; spaCy's error, if there are none."""
-        super().remove(label)
-        self._compiled = None
-
-    def remove_by_id(self, pattern_id: str) -> None:
-        """Remove the patterns with an id; spaCy's error, if there are none."""
-        super().remove_by_id(pattern_id)
-        self._compiled = None
 
     def __contains__(self, label: object) -> bool:
         return label in super().labels

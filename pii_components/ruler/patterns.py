@@ -14,7 +14,8 @@ it finds, and a reason that a data steward can read.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -34,33 +35,32 @@ PATTERN_FILES = ("email", "phone", "id_num", "username", "url", "place", "machin
 
 
 class RegexRule(NamedTuple):
-    """A regular expression with a validator. `cue`: a word in the match says what the value is. `only_if`: must be found first, `in_lower`: in the
-    text in small letters, where `re` is faster than with "(?i)"."""
+    """A regular expression with a validator. `cue`: a word in the match says what the value is. `only_if`: must be found first."""
 
     id: str
     label: str
     find: re.Pattern[str]
-    validate: str = "accept"
-    score: float = 1.0
-    reason: str = ""
-    cue: bool = False
-    only_if: re.Pattern[str] | None = None
-    in_lower: bool = False
+    validate: str
+    score: float
+    reason: str
+    cue: bool
+    only_if: re.Pattern[str] | None
 
-    def hits(self, text: str, context: Context, lower: str = "") -> Iterator[Hit]:
-        """YIELDS (Hit): What the expression finds in the normalised text (its group "pii", else the whole match) and the validator accepts.
-        lower (str): The text in small letters, if somebody has it."""
-        seen = (lower or text.lower()) if self.in_lower else text
-        if self.only_if is not None and not self.only_if.search(seen):
+    def hits(self, text: str, context: Context) -> Iterator[Hit]:
+        """YIELDS (Hit): What the expression finds in the normalised text (its group "pii", else the whole match) and the validator accepts."""
+        if self.only_if is not None and not self.only_if.search(text):
             return
         validate, group = VALIDATORS[self.validate], "pii" if "pii" in self.find.groupindex else 0
         for match in self.find.finditer(text):
             start, end = match.span(group)
-            valid = validate(
-                Hit(text, start, end, self.score, text[match.start() : start]), context
-            )
+            hit = Hit(text, start, end, self.score, text[match.start() : start])
+            valid = validate(hit, context)
             if valid is not None and valid.start < valid.end:
                 yield valid
+
+
+# Parts of a host that a site has, and no person.
+_PARTS = frozenset(("", "www", "m", "en", "support", "help", "about", "blog"))
 
 
 class SiteRule(NamedTuple):
@@ -70,23 +70,14 @@ class SiteRule(NamedTuple):
     host: str
     path: re.Pattern[str] | None
     personal: str
-    score: float = 1.0
-    reason: str = ""
+    score: float
+    reason: str
 
     def covers(self, host: str, rest: str) -> bool:
         """RETURNS (bool): Whether the entry speaks about this host and what follows it."""
         if self.host.startswith("*."):
             below = host.removesuffix(self.host[1:])
-            known = below != host and below not in (
-                "",
-                "www",
-                "m",
-                "en",
-                "support",
-                "help",
-                "about",
-                "blog",
-            )
+            known = below != host and below not in _PARTS
         elif self.host.startswith("."):
             known = host.endswith(self.host)
         else:
@@ -105,7 +96,7 @@ class NearRule(NamedTuple):
     id: str
     find: re.Pattern[str]
     means: str
-    reason: str = ""
+    reason: str
 
 
 class RuleSet(NamedTuple):
@@ -130,35 +121,24 @@ def kind_of(entry: Mapping[str, Any]) -> str:
 
 def _check(fits: object, entry: Mapping[str, Any], field: str, allowed: str) -> None:
     if not fits:
-        value = entry.get(field)
-        raise PiiError(
-            Errors.E204, id=entry.get("id", ""), field=field, value=value, allowed=allowed
-        )
+        about = {"id": entry.get("id", ""), "field": field, "value": entry.get(field)}
+        raise PiiError(Errors.E204, **about, allowed=allowed)
 
 
-def _compile(entry: Mapping[str, Any], key: str) -> re.Pattern[str]:
+def _compile(entry: Mapping[str, Any], key: str) -> re.Pattern[str] | None:
+    """RETURNS (re.Pattern[str] | None): An expression; None where there is none. RAISES (PiiError): E203."""
     try:
-        return re.compile(entry[key])
+        return re.compile(entry[key]) if key in entry else None
     except (re.error, TypeError) as err:
         raise PiiError(Errors.E203, id=entry.get("id", ""), error=err) from err
 
 
-def _score(entry: Mapping[str, Any]) -> float:
-    score = entry.get("score", 1.0)
-    _check(isinstance(score, int | float) and 0.0 <= score <= 1.0, entry, "score", "0 to 1")
-    return float(score)
-
-
-def _one_of(entry: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> str:
-    _check(entry.get(name) in allowed, entry, name, ", ".join(allowed))
-    return str(entry[name])
-
-
-def _hosts(entry: Mapping[str, Any]) -> list[str]:
-    given = entry["host"] if isinstance(entry["host"], list) else [entry["host"]]
-    fits = given and all(isinstance(host, str) and host for host in given)
-    _check(fits, entry, "host", "a host or a list of hosts")
-    return [host.lower() for host in given]
+def _one_of(
+    entry: Mapping[str, Any], name: str, allowed: Collection[str], default: str = ""
+) -> str:
+    value = entry.get(name, default)
+    _check(value in allowed, entry, name, ", ".join(allowed))
+    return str(value)
 
 
 def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
@@ -171,37 +151,34 @@ def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
     for entry in entries:
         kind = kind_of(entry)
         name, reason = str(entry.get("id", "")), str(entry.get("reason", ""))
-        if kind == "regex":
-            validate = entry.get("validate", "accept")
-            _check(validate in VALIDATORS, entry, "validate", ", ".join(VALIDATORS))
-            only_if = _compile(entry, "only_if") if entry.get("only_if") else None
-            small = only_if.pattern.removeprefix("(?i)") if only_if else ""
-            in_lower = only_if is not None and small == small.lower() != only_if.pattern
-            found = (
-                entry["label"],
-                _compile(entry, "regex"),
-                validate,
-                _score(entry),
-                reason or f"pattern {name}",
+        score, find = entry.get("score", 1.0), _compile(entry, kind) if kind != "host" else None
+        _check(isinstance(score, int | float) and 0 <= score <= 1, entry, "score", "0 to 1")
+        if kind == "regex" and find:
+            validate, only_if = (
+                _one_of(entry, "validate", VALIDATORS, "accept"),
+                _compile(entry, "only_if"),
             )
-            only_if = re.compile(small) if in_lower else only_if
-            cue = bool(entry.get("cue", False))
-            regexes.append(RegexRule(name, *found, cue, only_if, in_lower))
+            reason, cue = reason or f"pattern {name}", bool(entry.get("cue", False))
+            rule = RegexRule(
+                name, entry["label"], find, validate, float(score), reason, cue, only_if
+            )
+            regexes.append(rule)
+        elif kind == "near" and find:
+            nears.append(NearRule(name, find, _one_of(entry, "means", MEANS), reason))
         elif kind == "host":
-            path = _compile(entry, "path") if entry.get("path") else None
-            personal = _one_of(entry, "personal", PERSONAL)
-            sites += [
-                SiteRule(name, host, path, personal, _score(entry), reason)
-                for host in _hosts(entry)
-            ]
-        elif kind == "near":
-            nears.append(
-                NearRule(name, _compile(entry, "near"), _one_of(entry, "means", MEANS), reason)
+            hosts = entry["host"] if isinstance(entry["host"], list) else [entry["host"]]
+            fits = hosts and all(isinstance(host, str) and host for host in hosts)
+            _check(fits, entry, "host", "a host or a list of hosts")
+            about = (
+                _compile(entry, "path"),
+                _one_of(entry, "personal", PERSONAL),
+                float(score),
+                reason,
             )
+            sites += [SiteRule(name, host.lower(), *about) for host in hosts]
     sites.reverse()
-    return RuleSet(
-        tuple(regexes), tuple(sorted(sites, key=lambda s: s.rank, reverse=True)), tuple(nears)
-    )
+    sites.sort(key=lambda site: site.rank, reverse=True)
+    return RuleSet(tuple(regexes), tuple(sites), tuple(nears))
 
 
 def shipped_patterns() -> list[Pattern]:
@@ -236,7 +213,6 @@ class Verdict(NamedTuple):
 
     hit: Hit
     personal: str
-    score: float = 1.0
     source: str = "url"
     reason: str = "web address"
 
@@ -323,19 +299,19 @@ def judge_url(hit: Hit, rules: RuleSet, names: Set[str] = frozenset()) -> Verdic
     site = next(
         (site for site in rules.sites if site.covers(host, path)), None
     )  # the most exact entry
-    personal, score = (site.personal, site.score) if site else ("cue", 0.8)
+    personal = site.personal if site else "cue"
+    hit = replace(hit, score=site.score if site else 0.8)
     if site is None and not rest.strip("/") and any(known.host == host for known in rules.sites):
-        return Verdict(hit, "no", score, "url-home", "the home page of a known site")
+        return Verdict(hit, "no", "url-home", "the home page of a known site")
     if site and personal == "no":
-        return Verdict(hit, "no", score, site.id, site.reason)
+        return Verdict(hit, "no", site.id, site.reason)
     if site and (personal == "yes" or (personal == "maybe" and (own or "cited" not in near))):
-        return Verdict(hit, "yes", score, site.id, site.reason)
-    if holds_name(host.partition("/")[0] + rest, names):
-        return Verdict(
-            hit, "yes", score, "url-holds-name", "web address that holds a name of this document"
-        )
+        return Verdict(hit, "yes", site.id, site.reason)
+    if holds_name(host + rest, names):
+        reason = "web address that holds a name of this document"
+        return Verdict(hit, "yes", "url-holds-name", reason)
     if own and "cited" not in near and sure | (split_host(host)[2] in _SURE):
-        return Verdict(hit, "yes", score, own.id, own.reason)
+        return Verdict(hit, "yes", own.id, own.reason)
     cited = site is not None and personal == "maybe" and own is None
     return Verdict(hit, "unlikely" if cited or is_published(host, rest) else "unsure")
 

@@ -19,6 +19,7 @@ import csv
 import io
 import re
 from bisect import bisect_left, bisect_right
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -32,7 +33,7 @@ from spacy.tokens import Doc
 from ..errors import Errors, PiiError, reason_of
 from ..labels import EMAIL, ID_NUM, NAME_STUDENT, USERNAME, is_name
 from ..names import word_list
-from ..names.letters import fold, norm
+from ..names.letters import fold, has_letter, has_sign, norm
 from ..names.link import Person, is_typo, match_person, nicknames, nicknames_of, one_left
 from ..names.normalize import NormalizedView
 from ..names.parse import FAMILY, GIVEN, LONE, PARTICLES, Form, read_mention
@@ -66,8 +67,7 @@ _SHOWN = {
     USERNAME: "user name",
 }
 _DELIMITERS = ("\t", ";", "|")  # else commas, which headers hold too: "Name, Vorname;Klasse"
-_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
-_LEAST_ID, _LEAST_USER, _LEAST_GLUED = 5, 3, 5
+_LEAST, _LEAST_GLUED = {ID_NUM: 5, USERNAME: 3, EMAIL: 3}, 5  # characters
 _PARTS = re.compile(r"[^\W_]+")
 _RARE = 9  # of 10, which is unknown as a name
 
@@ -109,21 +109,18 @@ def _words_of(header: str) -> list[str]:
 def _halves(header: Sequence[str], kinds: list[str], rows: list[Sequence[str]]) -> list[str]:
     """A "Name" or "Student", not a "Display name", beside one half of a name is the other half ("Name, Vorname"), unless most of its cells hold
     that half, too."""
-    half = next((kind for kind in (FIRST, LAST) if kind in kinds), "")
-    if not half or {FIRST, LAST} <= set(kinds):
+    halves = {FIRST, LAST}.intersection(kinds)
+    if len(halves) != 1:
         return kinds
-    at, found = kinds.index(half), list[str]()
+    (half,), (other,) = halves, {FIRST, LAST} - halves
+    at = kinds.index(half)
+    found = list[str]()
     for i, kind in enumerate(kinds):
-        both = [(row[at], row[i]) for row in rows if len(row) > max(at, i)]
-        whole = [a for a, b in both if _words_in(a) & _words_in(b)]
         is_bare = kind == NAME and len(_words_of(_BOTH.sub("", header[i]))) == 1
-        is_half = is_bare and 2 * len(whole) <= len(both)
-        found.append({FIRST: LAST, LAST: FIRST}[half] if is_half else kind)
+        pairs = [(_words_of(row[at]), _words_of(row[i])) for row in rows if len(row) > max(at, i)]
+        whole = sum(not set(half).isdisjoint(cell) for half, cell in pairs)
+        found.append(other if is_bare and 2 * whole <= len(pairs) else kind)
     return found
-
-
-def _words_in(cell: str) -> set[str]:
-    return set(_PARTS.findall(fold(cell)))
 
 
 class Member(NamedTuple):
@@ -140,19 +137,19 @@ class Member(NamedTuple):
             by_kind.setdefault(kind, []).append(cell)
         named = list[tuple[str, str]]()
         for column, kind in ((FIRST, GIVEN), (MIDDLE, GIVEN), (LAST, FAMILY)):
-            named += [(part, kind) for part, _ in _parts(by_kind.get(column))]
+            named += [(part, kind) for part, _ in _parts(by_kind.get(column, ()))]
         # "Pryce, Dashiell" tells which is which.
-        whole, *others = sorted(by_kind.get(NAME, [""]), key=lambda cell: "," not in cell)
-        more = [*_parts([*others, whole] if named else others)]
-        named = named or [*_parts([whole])]
-        more += [(part, GIVEN) for part, _ in _parts(by_kind.get(PREFERRED))]
+        wholes = sorted(by_kind.get(NAME, ()), key=lambda cell: "," not in cell)
+        if not named and wholes:
+            named += _parts([wholes.pop(0)])
+        more = [*_parts(wholes), *((part, GIVEN) for part, _ in _parts(by_kind.get(PREFERRED, ())))]
         # Who has a given name and a whole one, "Dash Pryce", has a surname; what is left over is another given name.
-        own, kinds_of_own = {norm(part) for part, _ in named}, {kind for _, kind in named}
+        own, has_given = {norm(part) for part, _ in named}, GIVEN in dict(named).values()
         more = [(part, kind) for part, kind in more if norm(part) not in own]
-        named += [pair for pair in more if pair[1] == FAMILY or GIVEN not in kinds_of_own]
+        named += [pair for pair in more if pair[1] == FAMILY or not has_given]
         texts, kinds = tuple(part for part, _ in named), tuple(kind for _, kind in named)
         words = tuple(map(norm, texts))
-        also = tuple(dict.fromkeys(word for part, _ in more if (word := norm(part)) not in words))
+        also = tuple(dict.fromkeys(norm(part) for part, _ in more if norm(part) not in words))
         values = [
             (_key(value, label), label)
             for label in (EMAIL, ID_NUM, USERNAME)
@@ -160,9 +157,9 @@ class Member(NamedTuple):
         ]
         values += [(value.partition("@")[0], USERNAME) for value, label in values if label == EMAIL]
         kept = tuple(
-            (v, label)
-            for v, label in dict.fromkeys(values)
-            if len(v) >= (_LEAST_ID if label == ID_NUM else _LEAST_USER) and v not in words + also
+            (value, label)
+            for value, label in dict.fromkeys(values)
+            if len(value) >= _LEAST[label] and value not in words + also
         )
         handles = tuple(value for value, label in kept if label == USERNAME)
         return cls(Person(words, kinds, texts, also=also, handles=handles), kept)
@@ -185,9 +182,9 @@ class Member(NamedTuple):
         return tuple(word for word, kind in last if kind == FAMILY)
 
 
-def _parts(cells: Iterable[str] | None) -> Iterator[tuple[str, str]]:
+def _parts(cells: Iterable[str]) -> Iterator[tuple[str, str]]:
     """YIELDS (tuple[str, str]): The words of names, which a hyphen parts, and whether each is a given name."""
-    for cell in cells or ():
+    for cell in cells:
         for word in read_mention(cell).words:
             for part in word.text.split("-"):
                 if norm(part):
@@ -264,7 +261,6 @@ _SPEAKS = re.compile(rf"(?: (?:{_SAYS}))?(?: (?:on|at) [^\n:]{{1,30}})? ?(?::|>)
 _NOT_BEFORE = frozenset(
     "the a an of in my your our his her its their this that these those no any some each every".split()
 )
-_SENTENCE_END = re.compile(r"(?:^|[.!?:…\n][\"')\]]*\s*|[\"“(]\s*|[•*-]\s+)\Z")
 
 
 class Roster:
@@ -275,51 +271,36 @@ class Roster:
         self.where, self.nobody = where, 0
         self.columns: tuple[tuple[str, str], ...] = ()  # headers, and what is read of them
         self.members = tuple(m for m in members if m.person.words or m.values)
-        by_word: dict[str, set[int]] = {}
-        self._nicks: dict[str, set[int]] = {}
+        every = {word for member in self.members for word in (*member.given, *member.family)}
+        self.words = frozenset(word for word in every if len(word) > 1)  # of all names, folded
+        self._families = frozenset(word for member in self.members for word in member.family)
+        self._names: dict[str, frozenset[int]] = {}  # nicknames too
         self._glued: dict[str, bool] = {}
         self._initials: set[str] = set()
         self._values: dict[str, str] = {}  # numbers behind "#"
-        for n, member in enumerate(self.members):
-            given, family = member.given, member.family
-            for word in (*given, *family):
-                if len(word) > 1:
-                    by_word.setdefault(word, set()).add(n)
-            others = {
-                nick for word in given for nick in (*nicknames_of(word), *nicknames().get(word, ()))
-            }
-            for nick in others:
-                self._nicks.setdefault(nick, set()).add(n)
-            whole = "".join(family)
-            for word in {*given, *others, "".join(given)} if given and family else ():
-                forms = (
-                    word + whole,
-                    whole + word,
-                    word[:1] + whole,
-                    whole + word[:1],
-                    word + whole[:1],
-                )
-                self._glued |= {
-                    form: at < 2 or self._glued.get(form, False) for at, form in enumerate(forms)
-                }
-            for parts in (given, [*given, *family], [*given[:1], *family[-1:]]):
-                if len(parts) > 1:
-                    self._initials.add("".join(word[0] for word in parts))
-            self._values |= {
-                "#" * (label == ID_NUM) + value: label for value, label in member.values
-            }
-        self._words = {word: frozenset(who) for word, who in by_word.items()}
-        self.words = frozenset(self._words)  # of all names, folded
-        self._families = frozenset(word for member in self.members for word in member.family)
         self._slips: dict[str, list[str]] = {}
-        for word in self._words:
+        for n, member in enumerate(self.members):
+            self._add(n, member)
+        for word in self.words:
             for left in one_left(word) if len(word) > 4 else ():
                 self._slips.setdefault(left, []).append(word)
-        self._glued = {
-            form: sure
-            for form, sure in self._glued.items()
-            if len(form) >= _LEAST_GLUED and not is_word_too(form)
+
+    def _add(self, n: int, member: Member) -> None:
+        given, family = member.given, member.family
+        nicks = {
+            nick for word in given for nick in (*nicknames_of(word), *nicknames().get(word, ()))
         }
+        for word in (word for word in {*given, *family, *nicks} if len(word) > 1):
+            self._names[word] = self._names.get(word, frozenset()) | {n}
+        last = "".join(family)
+        for word in {*given, *nicks, "".join(given)} if given and family else ():
+            for form in (word[:1] + last, last + word[:1], word + last[:1]):
+                self._glued.setdefault(form, False)
+            self._glued |= {word + last: True, last + word: True}
+        for parts in (given, [*given, *family], [*given[:1], *family[-1:]]):
+            if len(parts) > 1:
+                self._initials.add("".join(word[0] for word in parts))
+        self._values |= {"#" * (label == ID_NUM) + value: label for value, label in member.values}
 
     def __len__(self) -> int:
         return len(self.members)
@@ -352,9 +333,8 @@ class Roster:
         order. RAISES (PiiError): E207 to E210."""
         try:
             data = Path(path).read_bytes()
-            text = data.decode(
-                next((name for mark, name in _MARKS.items() if data.startswith(mark)), "utf-8")
-            )
+            is_wide = data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
+            text = data.decode("utf-16" if is_wide else "utf-8-sig")
             first = text.strip().partition("\n")[0]
             delimiter = next((sign for sign in _DELIMITERS if sign in first), ",")
             rows = [
@@ -414,35 +394,30 @@ class Roster:
 
     def is_glued(self, word: str) -> bool:
         """RETURNS (bool): Whether a word is a name of the list in one word: "janelopez", "jlopez"."""
-        return word.isalpha() and norm(word) in self._glued
+        word = norm(word)
+        return len(word) >= _LEAST_GLUED and word in self._glued and not is_word_too(word)
 
     def _find_values(self, text: str) -> Iterator[Hit]:
         for expression in (_RUN, _NUMBER) if self._values else ():
             for match in expression.finditer(text):
                 value = fold(match[0])
-                label = self._values.get(value) or self._values.get(
-                    "#" + "".join(_PARTS.findall(value)), ""
-                )
+                number = "#" + "".join(_PARTS.findall(value))
+                label = self._values.get(value) or self._values.get(number, "")
                 at = text[match.start() - 1 : match.start()] == "@"
                 if label and (at or not (label == USERNAME and is_word_too(value))):
                     yield Hit(*match.span(), label, 1.0, self.where)
 
-    # --- what a word may be
-
     def who(self, word: str) -> tuple[str, frozenset[int], bool]:
         """RETURNS (tuple): What a folded word means, whose it may be, and whether it is misspelt."""
-        if word in self._glued:
+        if self.is_glued(word):
             return word, frozenset(), False
-        exact, nick = self._words.get(word), self._nicks.get(word)
-        if exact or nick:
-            return word, (exact or frozenset()) | (nick or frozenset()), False
-        if self._slips and word.isalpha() and not in_table(word) and not words().is_common(word):
+        if word not in self._names and not in_table(word) and not words().is_common(word):
             near = {other for left in one_left(word) for other in self._slips.get(left, ())}
             near = {other for other in near if is_typo(word, other)}
             if len(near) == 1:
                 (other,) = near
-                return other, self._words[other], True
-        return word, frozenset(), False
+                return other, self._names[other], True
+        return word, self._names.get(word, frozenset()), False
 
 
 class _Reading:
@@ -453,110 +428,80 @@ class _Reading:
         self.atoms: list[_Atom] = []
         seen: dict[str, tuple[str, frozenset[int], bool]] = {}
         for match in _WORD.finditer(text):
-            own = _OWN.search(match[0])
-            written = match[0][: own.start()] if own else match[0]
+            written = _OWN.sub("", match[0])
             word = norm(written)
             means = seen.get(word) or seen.setdefault(word, roster.who(word))
             self.atoms.append(_Atom(match.start(), match.start() + len(written), written, *means))
 
     def gap(self, i: int) -> str:
         """RETURNS (str): What stands between atom i and the next."""
-        return (
-            self.text[self.atoms[i].end : self.atoms[i + 1].start]
-            if i + 1 < len(self.atoms)
-            else "\0"
-        )
-
-    def linked(self, i: int) -> bool:
-        joint = _AFTER_INITIAL if len(self.atoms[i].text) == 1 else _JOINT
-        return joint.fullmatch(self.gap(i)) is not None
+        if not 0 <= i < len(self.atoms) - 1:
+            return "\0"
+        return self.text[self.atoms[i].end : self.atoms[i + 1].start]
 
     def names(self) -> Iterator[Hit]:
         i = 0
         while i < len(self.atoms):
             end, hit = self._longest(i)
-            if hit is None:
-                end, hit = i + 1, self._alone(i)
             if hit is not None:
                 yield hit
             i = end
 
     def _longest(self, i: int) -> tuple[int, Hit | None]:
-        """The longest name that begins with atom i and has more than one word."""
-        if not (self.atoms[i].who or len(self.atoms[i].text) <= 3):
-            return i + 1, None
+        """The longest name that begins with atom i, and the atom behind it."""
         last = i
-        while last - i < _MOST - 1 and self.linked(last):
+        while last - i < _MOST - 1:
+            joint = _AFTER_INITIAL if len(self.atoms[last].text) == 1 else _JOINT
+            if not joint.fullmatch(self.gap(last)):
+                break
             last += 1
         for end in range(last, i, -1):
-            if (self.atoms[end].who or len(self.atoms[end].text) <= 3) and (
-                hit := self._whole(i, end)
-            ):
+            if hit := self._whole(i, end):
                 return end + 1, hit
-        return i + 1, None
+        return i + 1, self._alone(i)
 
     def _whole(self, i: int, end: int) -> Hit | None:
         """Atoms i to end (inclusive) as one student's name: of its own words, initials, particles, and one more name between."""
         atoms = self.atoms[i : end + 1]
         named = [a for a in atoms if a.who]
-        between = [
-            a
-            for a in atoms[1:-1]
-            if not a.who and len(a.text) > 1 and norm(a.text) not in PARTICLES
-        ]
-        if (
-            not named
-            or len(between) > 1
-            or any(not a.text[0].isupper() or words().is_common(a.text) for a in between)
-        ):
-            return None
-        norms: list[str] = []
-        for at, a in enumerate(atoms):
-            if a in between or (norm(a.text) in PARTICLES and not a.who):
+        members = frozenset.intersection(*(a.who for a in named)) if named else ()
+        norms, n_others = list[str](), 0
+        for at, atom in enumerate(atoms) if members else ():
+            is_inner, size = 0 < at < end - i, len(atom.text)
+            if atom.who or size == 1:
+                norms.append(atom.means)
+            elif norm(atom.text) in PARTICLES:
                 continue
-            if a.who or (len(a.text) == 1 and self._is_initial(i + at)):
-                norms.append(a.means)
-            elif 1 < len(a.text) <= 3 and (
-                a.text.isupper() or self.gap(i + at if at == 0 else i + at - 1) in tuple("._-")
+            elif (
+                is_inner
+                and size > 1
+                and atom.text[0].isupper()
+                and not words().is_common(atom.text)
             ):
-                norms += a.means  # the "jb" of "jb.lopez"
+                n_others += 1
+            elif 1 < size <= 3 and (
+                atom.text.isupper() or self.gap(i + max(0, at - 1)) in tuple("._-")
+            ):
+                norms += atom.means  # the "jb" of "jb.lopez"
             else:
                 return None
-        initials = [len(word) == 1 for word in norms]
-        if len(norms) < 2 or all(initials):
+        # The list need not know of initials within.
+        norms = [word for n, word in enumerate(norms) if len(word) > 1 or n in (0, len(norms) - 1)]
+        initials = tuple(len(word) == 1 for word in norms)
+        form = Form(tuple(norms), (GIVEN,) * len(norms), initials)
+        if n_others > 1 or len(norms) < 2 or all(initials):
             return None
-        for n in sorted(frozenset.intersection(*(a.who for a in named))):
-            person = self.roster.members[n].person
-            for kept in (
-                range(len(norms)),
-                [0, *(k for k in range(1, len(norms) - 1) if not initials[k]), len(norms) - 1],
-            ):
-                form = Form(
-                    tuple(norms[k] for k in kept),
-                    (GIVEN,) * len(kept),
-                    tuple(initials[k] for k in kept),
-                )
-                if len(form.norms) > 1 and match_person(form, person):
-                    return self._judged(i, end, atoms, written=len(form.words))
-        return None
-
-    def _is_initial(self, i: int) -> bool:
-        """Whether a letter is no word: "I", "a"."""
-        atom, before = self.atoms[i], self.gap(i - 1) if i else ""
-        return not {*before, *self.gap(i)[:1]}.isdisjoint("._-") or (
-            atom.text.isupper() and atom.text not in "IA"
-        )
-
-    def _judged(self, i: int, end: int, atoms: Sequence[_Atom], *, written: int) -> Hit | None:
-        names = [a for a in atoms if a.who]
-        spaced = any(map(str.isspace, self.text[atoms[0].start : atoms[-1].end]))
-        lower = any(case_style(a.text) == "lower" for a in names)
-        if spaced and lower and (written < 2 or all(is_word_too(a.means) for a in names)):
+        if not any(match_person(form, self.roster.members[n].person) for n in members):
             return None
-        if written < 2 and any(map(self._is_cited, range(i, end + 1))):
+        is_full = len(form.words) > 1
+        is_spaced = any(map(str.isspace, self.text[atoms[0].start : atoms[-1].end]))
+        is_small = is_spaced and any(case_style(a.text) == "lower" for a in named)
+        if is_small and (not is_full or all(is_word_too(a.means) for a in named)):
             return None
-        score, what = (0.9, "initials and a name") if written < 2 else (0.99, "a full name")
-        return self._hit(atoms[0].start, atoms[-1], score, what, any(a.slip for a in names))
+        if not is_full and any(map(self._is_cited, range(i, end + 1))):
+            return None
+        score, what = (0.99, "a full name") if is_full else (0.9, "initials and a name")
+        return self._hit(atoms[0].start, atoms[-1], score, what, any(a.slip for a in named))
 
     def _hit(self, start: int, last: _Atom, score: float, what: str, slip: bool) -> Hit:
         reason = f"{self.roster.where}: {what}" + (", misspelt" if slip else "")
@@ -566,119 +511,76 @@ class _Reading:
 
     def _alone(self, i: int) -> Hit | None:
         atom = self.atoms[i]
-        if self._is_family(i):
+        before = self.atoms[i - 1].text.lower() if i and self.gap(i - 1) in (" ", ", ") else ""
+        if before == "the" and self._is_family(atom):
             return self._hit(atom.start, atom, 0.9, "a family", False)
         if not atom.who:
             return self._glued(atom)
-        style, common = case_style(atom.text), is_word_too(atom.means)
         if self._is_others(i) or (atom.means in self.cited and atom.means in self.roster._families):
             return None
-        context = self._has_context(atom)
-        fits = context or not (common or atom.slip)
+        style, common = case_style(atom.text), is_word_too(atom.means)
         if style == "lower":
-            small = "".join(self._beside(atom)).islower() or (
-                len(atom.text) > 4 and atom.means in self.roster.words
-            )
-            fits = not common and (context or (small and len(atom.text) > 3 and not atom.slip))
-        elif (
-            not fits
-            and style == "title"
-            and not self._opens(atom)
-            and not words().is_heading(atom.text)
-        ):
-            fits = (
-                i > 0
-                and self.atoms[i - 1].text.lower() not in _NOT_BEFORE
-                and self.gap(i - 1) in (" ", ", ")
-            )
+            is_listed = len(atom.text) > 4 and atom.means in self.roster.words
+            small = is_listed or (len(atom.text) > 3 and "".join(self._beside(atom)).islower())
+            fits = not common and ((small and not atom.slip) or self._has_context(atom))
+        else:
+            is_inner = style == "title" and before not in ("", *_NOT_BEFORE)
+            is_inner = is_inner and not words().is_heading(atom.text)
+            fits = is_inner or not (common or atom.slip) or self._has_context(atom)
         score = 0.6 if common or atom.slip or style == "lower" else 0.9
         return self._hit(atom.start, atom, score, "one name", atom.slip) if fits else None
 
-    def _is_family(self, i: int) -> bool:
+    def _is_family(self, atom: _Atom) -> bool:
         """Whether this is the plural of a surname: "the Pryces"."""
-        word = norm(self.atoms[i].text)
+        word, families = norm(atom.text), self.roster._families
         stems = {word.removesuffix("s"), word.removesuffix("es")} - {word}
-        return (
-            not stems.isdisjoint(self.roster._families)
-            and i > 0
-            and self.atoms[i - 1].text.lower() == "the"
-            and self.gap(i - 1) == " "
-            and self.atoms[i].text[0].isupper()
-            and not is_word_too(word)
-        )
-
-    def _opens(self, atom: _Atom) -> bool:
-        return _SENTENCE_END.search(self.text, max(0, atom.start - 8), atom.start) is not None
+        return atom.text[0].isupper() and not (stems.isdisjoint(families) or is_word_too(word))
 
     def _glued(self, atom: _Atom) -> Hit | None:
-        word, text = atom.means, self.text
+        word, text, roster = atom.means, self.text, self.roster
         digits = _DIGITS.match(text, atom.end)
         behind = digits.end() if digits else atom.end
-        handle = behind > atom.end or text[atom.start - 1 : atom.start] == "@"
-        if word in self.roster._glued and (
-            self.roster._glued[word] or handle or self._has_context(atom)
-        ):
-            return Hit(
-                atom.start,
-                behind,
-                USERNAME if handle else NAME_STUDENT,
-                0.9,
-                f"{self.roster.where}: a name in one word",
-            )
-        initials = (
-            1 < len(word) < 5
-            and atom.text.isupper()
-            and word in self.roster._initials
-            and not words().is_common(word)
-        )
-        if initials and self._has_context(atom):
-            return Hit(atom.start, atom.end, NAME_STUDENT, 0.7, f"{self.roster.where}: initials")
+        if roster.is_glued(word):
+            is_handle = behind > atom.end or text[atom.start - 1 : atom.start] == "@"
+            if roster._glued[word] or is_handle or self._has_context(atom):
+                label = USERNAME if is_handle else NAME_STUDENT
+                return Hit(atom.start, behind, label, 0.9, f"{roster.where}: a name in one word")
+            return None
+        is_initials = atom.text.isupper() and 1 < len(word) < 5 and word in roster._initials
+        if is_initials and not words().is_common(word) and self._has_context(atom):
+            return self._hit(atom.start, atom, 0.7, "initials", False)
         return None
 
     def _beside(self, atom: _Atom) -> tuple[str, str]:
         """RETURNS (tuple[str, str]): The line before and behind, as far as it is looked at."""
-        before, after = (
-            self.text[max(0, atom.start - _WINDOW) : atom.start],
-            self.text[atom.end : atom.end + _WINDOW],
-        )
+        before = self.text[max(0, atom.start - _WINDOW) : atom.start]
+        after = self.text[atom.end : atom.end + _WINDOW]
         return before.rpartition("\n")[2], after.partition("\n")[0]
 
     def _has_context(self, atom: _Atom) -> bool:
-        text, (before, after) = self.text, self._beside(atom)
-        if not any(map(str.isalnum, before)) and (
-            not any(map(str.isalpha, after)) or _SPEAKS.match(after)
-        ):
+        before, after = self._beside(atom)
+        if not has_sign(before) and (not has_letter(after) or _SPEAKS.match(after)):
             return True
         if _CONTEXT_AFTER.match(after) and not before.lower().endswith(("the ", "i ", "it ")):
             return True
-        return _GREETED.search(text, max(0, atom.start - 40), atom.start) is not None
+        return _GREETED.search(self.text, max(0, atom.start - 40), atom.start) is not None
 
     def _is_others(self, i: int) -> bool:
         """Whether a name that is not on the list stands beside it, so that both are somebody else: "Grace Hopper", "T. Morrison"."""
-        atom = self.atoms[i]
-        if i:
-            last, gap = self.atoms[i - 1], self.gap(i - 1)
-            letter = len(last.text) == 1
-            if (
-                last.text in ("St", "Saint")
-                or (letter and gap in (" ", ". ", ".") and last.text.isupper() and last.text != "I")
-                or (
-                    gap in (" ", "-")
-                    and self._is_name(last)
-                    and (not self._opens(last) or in_table(last.text))
-                )
-            ):
-                return True
-        after = self.atoms[i + 1] if self.gap(i) in (" ", "-") else None
-        if after is None or words().is_heading(after.text):
+        before, after = self.gap(i - 1), self.gap(i)
+        last = self.atoms[i - 1]
+        is_initial = last.text.isupper() and len(last.text) == 1 and last.text != "I"
+        if before in (" ", ". ", ".") and (is_initial or last.text in ("St", "Saint")):
+            return True
+        if before in (" ", "-") and self._is_name(last):
+            return True
+        if after not in (" ", "-") or words().is_heading(self.atoms[i + 1].text):
             return False
-        if (
-            case_style(after.text) == "title"
-            and not after.who
-            and name_table().is_surname(after.text)
-        ):
+        behind = self.atoms[i + 1]
+        is_surname = name_table().is_surname(behind.text) and case_style(behind.text) == "title"
+        if is_surname and not behind.who:
             return True  # "Sterling Brown"
-        return self._is_name(after) and (in_table(after.text) or not atom.text.isupper())
+        return self._is_name(behind) and (is_surname or not self.atoms[i].text.isupper())
 
     def _is_name(self, atom: _Atom) -> bool:
         lists, word = words(), atom.text

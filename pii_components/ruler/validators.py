@@ -34,7 +34,9 @@ SURE_TLD = (
 _PUBLICATION = re.compile(
     r"(?i)(?:isbn|issn|doi|arxiv|pmid|pmcid|asin|ean|issue|vol(?:ume)?|pp?\.)[\s:.#(-]*(?:1[03])?[\s:()-]*$"
 )
-_DATE_WORD = re.compile(r"(?i)(?<![^\W_])(?:date|dated|datum|fecha)\s?[:\-–=.]*\s*$")
+_YEARS = re.compile(r"\(?(?:1[5-9]|20)\d\d\s?(?:[-/,]\s?(?:(?:1[5-9]|20)\d\d|\d\d)\)?)?\s?\.?")
+_AMOUNT_BEFORE = re.compile(r"(?:[$€£¥₹=*^<>]|(?:[\d)]|\b[A-Za-z])\s?/|\bUSD|\bEUR|\bRs\.?)\s?$")
+_AMOUNT = re.compile(r"\s?(?:%|[=*^<>]|(?:dollars|euros|people|million|billion|users|USD|EUR)\b)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,10 @@ class Hit:
     def value(self) -> str:
         """RETURNS (str): The piece itself."""
         return self.text[self.start : self.end]
+
+    @property
+    def chars(self) -> range:
+        return range(self.start, self.end)
 
     def before(self, n: int = 40) -> str:
         """RETURNS (str): At most n characters before the piece."""
@@ -114,23 +120,9 @@ def _is_day(year: int, month: int, day: int) -> bool:
     return 1900 <= year <= 2099 and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]
 
 
-def is_dated(hit: Hit) -> bool:
-    """RETURNS (bool): Whether six or eight digits in a row are a day, since a word right before them says so: "Date: 140319"."""
-    value = hit.value
-    if not re.fullmatch(r"\d{6}(?:\d\d)?", value) or not _DATE_WORD.search(hit.before(16)):
-        return False
-    return is_date(value) if len(value) == 8 else is_date(" ".join(re.findall("..", value)))
-
-
 def is_years(value: str) -> bool:
     """RETURNS (bool): Whether the piece is a year or a range of years."""
-    return (
-        re.fullmatch(
-            r"\(?(?:1[5-9]|20)\d\d\s?(?:[-/,]\s?(?:(?:1[5-9]|20)\d\d|\d\d)\)?)?\s?\.?",
-            value.strip(),
-        )
-        is not None
-    )
+    return _YEARS.fullmatch(value.strip()) is not None
 
 
 def is_publication(hit: Hit) -> bool:
@@ -144,41 +136,16 @@ def is_publication(hit: Hit) -> bool:
 
 def is_amount(hit: Hit) -> bool:
     """RETURNS (bool): Whether money, a share or a formula is meant."""
-    if re.search(
-        r"(?:[$€£¥₹=*^<>]|(?:[\d)]|\b[A-Za-z])\s?/|\bUSD|\bEUR|\bRs\.?)\s?$", hit.before(6)
-    ):
-        return True
-    after = hit.text[hit.end : hit.end + 12]
-    return (
-        re.match(
-            r"\s?(?:%|[=*^<>]|(?:dollars|euros|people|million|billion|users|USD|EUR)\b)", after
-        )
-        is not None
-    )
+    is_after = _AMOUNT_BEFORE.search(hit.before(6)) is not None
+    return is_after or _AMOUNT.match(hit.text, hit.end) is not None
 
 
-# Numbers of rooms, sections, ports and things, courses, and what a program computed: nobody's, whatever a model says of them.
-_NUMBERED = re.compile(
-    rf"(?i)(?<![^\W_])(?:{'|'.join(sorted(word_list('ruler/words', 'nobodys_numbers')))})s?"
-    r"(?:[\s_-](?:id|no|nr|num(?:ber)?|code))?[\s.:#=_]{0,3}\Z"
-)
-_COURSE = re.compile(r"(?<!\w)(?!PIN|SID|SSN|NIM|PRN|USN|UIN)[A-Z]{3,4}\s?\Z")
-_HASH = re.compile(r"[\da-f]{32,128}|[\dA-F]{32,128}")
 _TOLL_FREE = re.compile(r"(?:\+?1[\s.-]?)?\(?8(?:00|33|44|55|66|77|88)\)?[\s.-]?\d{3}[\s.-]?\d{4}")
-
-
-def is_nobodys(hit: Hit) -> bool:
-    """RETURNS (bool): Whether a number is that of a thing, by the word right before it or by its form: "room 214B", "ENG 102-04", a hash."""
-    value = hit.value.lstrip("^")
-    if _HASH.fullmatch(value) or _NUMBERED.search(hit.before(30)):
-        return True
-    course = re.fullmatch(r"\d{3}[A-Z]?-\d{2,3}", value)
-    return course is not None and _COURSE.search(hit.before(6)) is not None
 
 
 _IBAN = re.compile(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", re.IGNORECASE | re.ASCII)
 Validator = Callable[[Hit, Context], Hit | None]
-MAIL_HOSTS = ("gmail", "yahoo", "hotmail", "outlook", "icloud", "protonmail")
+MAIL_HOSTS = frozenset(("gmail", "yahoo", "hotmail", "outlook", "icloud", "protonmail"))
 
 
 def email(hit: Hit, _: Context) -> Hit | None:
@@ -214,16 +181,8 @@ def email_spaced(hit: Hit, _: Context) -> Hit | None:
 
 _WORDED_AT = re.compile(r"(?i)\s*[\[({<]\s?(?:at|@)\s?[\])}>]\s*|\s+at\s+|_at_")
 _WORDED_DOT = re.compile(r"(?i)\s?[\[({<]\s?(?:dot|\.)\s?[\])}>]\s?|\sdot\s|_dot_")
-_PROVIDERS = word_list("ruler/words", "mail_providers")
-
-
-def _is_handle(local: str, hit: Hit, context: Context) -> bool:
-    """Whether the first part of an address looks like one: digits or signs in it, or a name of the document (a word of it, 4 letters)."""
-    if re.search(r"[._\d+-]", local):
-        return True
-    named = " ".join(hit.text[start:end].lower() for start, end in context.names)
-    words = {word for word in re.split(r"[\W\d_]+", named) if len(word) >= 4}
-    return any(word in local.lower() for word in words)
+_WRITE_TO = re.compile(r"(?i)(?:e-?mail|\bmail|contact|reach|write|address)[^.\n]{0,30}$")
+_PROVIDERS = word_list("ruler/words", "mail_providers") | MAIL_HOSTS
 
 
 def _is_prose(word: str) -> bool:
@@ -232,15 +191,21 @@ def _is_prose(word: str) -> bool:
     return common or re.fullmatch(r"(?i).*(?:ed|ing|ly|able|ible)", word) is not None
 
 
+def _holds_name(local: str, hit: Hit, context: Context) -> bool:
+    """Whether a name of the document, a word of it with 4 letters, stands in the first part of an address."""
+    named = " ".join(hit.text[start:end].lower() for start, end in context.names)
+    parts = {word for word in re.split(r"[\W\d_]+", named) if len(word) >= 4}
+    return any(word in local.lower() for word in parts)
+
+
 def email_capital(hit: Hit, context: Context) -> Hit | None:
     """Capitals for the sign: "ana.lopez7 AT orange"; "look AT this" is none."""
-    local, _at, host = re.split(r"(\sAT\s{1,2})", hit.value, maxsplit=1)
-    local, host = local.strip(), host.split(".")[0].split(" ")[0].lower()
+    local, _at, host = (part.strip() for part in re.split(r"(\sAT\s{1,2})", hit.value, maxsplit=1))
     if local.isupper() or local[-1] in ".+-":
         return None
     if re.search(r"[._\d+-]", local):
         return hit
-    known = host in _PROVIDERS or host in MAIL_HOSTS or _is_handle(local, hit, context)
+    known = re.split(r"[. ]", host.lower())[0] in _PROVIDERS or _holds_name(local, hit, context)
     return hit if known and not _is_prose(local) else None
 
 
@@ -249,32 +214,18 @@ def email_worded(hit: Hit, context: Context) -> Hit | None:
     at = _WORDED_AT.search(hit.value)
     if at is None:
         return None
-    host = hit.value[at.end() :]
-    name, address = _WORDED_DOT.sub(".", hit.value[: at.start()]), _WORDED_DOT.sub(".", host)
-    bracketed = not re.fullmatch(r"(?i)\s+at\s+", at.group())
-    called = re.search(
-        r"(?i)(?:e-?mail|\bmail|contact|reach|write|address)[^.\n]{0,30}$", hit.before()
-    )
-    handle = bool(re.search(r"[._\d+]", name))
-    if address.lower() in MAIL_HOSTS:
-        return hit if bracketed or called or handle else None
-    if not split_host(address)[2]:
+    local, host = hit.value[: at.start()], hit.value[at.end() :]
+    name, address = _WORDED_DOT.sub(".", local), _WORDED_DOT.sub(".", host).lower()
+    is_hidden = at.group().strip().lower() != "at"
+    sure = is_hidden or re.search(r"[._\d+]", name) or _WRITE_TO.search(hit.before())
+    if address in MAIL_HOSTS:
+        return hit if sure else None
+    if not split_host(address)[2] or not (is_hidden or _WORDED_DOT.search(host)):
         return None
-    if bracketed:
+    if sure:
         return hit
-    first = address.lower().split(".")[0]
-    known = (
-        called
-        or handle
-        or first in MAIL_HOSTS
-        or first in _PROVIDERS
-        or _is_handle(name, hit, context)
-    )
-    return (
-        hit
-        if _WORDED_DOT.search(host) and known and (called or handle or not _is_prose(name))
-        else None
-    )
+    known = address.split(".")[0] in _PROVIDERS or _holds_name(name, hit, context)
+    return hit if known and not _is_prose(name) else None
 
 
 def _accept(hit: Hit, _: Context) -> Hit | None:
@@ -311,24 +262,21 @@ def not_a_phone(hit: Hit) -> bool:
 
 def _phone(hit: Hit, context: Context) -> Hit | None:
     hit = _trim_phone(hit)
-    value = hit.value.lstrip("(")
+    value = re.sub(r"^00\s*", "+", hit.value.lstrip("("))
     if "\n" in value or not_a_phone(hit):
         return None
-    if value.startswith("+"):
-        possible, valid = _parsed(value, None)
-        return hit if valid else replace(hit, score=min(hit.score, 0.8)) if possible else None
-    if value.startswith("00"):
-        return hit if _parsed("+" + value[2:].lstrip(), None)[1] else None
-    return hit if any(_parsed(value, region)[1] for region in context.regions) else None
+    regions = (None,) if value.startswith("+") else context.regions
+    possible, valid = zip(*(_parsed(value, region) for region in regions), strict=True)
+    if any(valid):
+        return hit
+    is_plus = hit.value.lstrip("(").startswith("+")
+    return replace(hit, score=min(hit.score, 0.8)) if is_plus and any(possible) else None
 
 
-def _phone_shape(hit: Hit, context: Context) -> Hit | None:
+def _phone_shape(hit: Hit, _: Context) -> Hit | None:
     """The American shape is kept even where no such area exists: made-up numbers stand for real ones."""
     hit = _trim_phone(hit)
-    if "\n" in hit.value or not_a_phone(hit):
-        return None
-    valid = any(_parsed(hit.value, region)[1] for region in context.regions)
-    return hit if valid else replace(hit, score=min(hit.score, 0.85))
+    return None if "\n" in hit.value or not_a_phone(hit) else hit
 
 
 def _phone_cued(hit: Hit, _: Context) -> Hit | None:
@@ -388,7 +336,7 @@ def _id_mixed(hit: Hit, _: Context) -> Hit | None:
 
 
 def _id_unless_date(hit: Hit, _: Context) -> Hit | None:
-    if (re.sub(r"\D", "", hit.value) == hit.value and is_date(hit.value)) or is_dated(hit):
+    if hit.value.isdecimal() and is_date(hit.value):
         return None
     return None if is_publication(hit) or is_amount(hit) else hit
 
