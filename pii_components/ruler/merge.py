@@ -35,6 +35,8 @@ from .validators import (
     Hit,
     count_digits,
     is_date,
+    is_dated,
+    is_nobodys,
     is_publication,
     is_years,
     not_a_phone,
@@ -150,31 +152,36 @@ def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
     found = trim(doc, replace(group, start=start))
     if found is None:
         return None
+    text = doc[found.start : found.end].text
+    if found.start and doc[found.start - 1].text == "(" and ")" in text and "(" not in text:
+        found = replace(found, start=found.start - 1)  # "(11) 98765-4321"
     hit = page.hit(found)
-    is_other = is_years(hit.value) or is_publication(hit)
+    is_other = is_years(hit.value) or is_publication(hit) or is_dated(hit)
     is_day = re.search(r"\d[-/.]\d", hit.value) is not None and is_date(hit.value)
     return None if count_digits(hit.value) < 3 or is_other or is_day else found
+
+
+_NUMBERS = {PHONE_NUM: _clean_phone, ID_NUM: _clean_id}
 
 
 def clean_candidate(
     page: Page, candidate: Candidate, verdicts: Sequence[Verdict] = ()
 ) -> Candidate | None:
-    """Correct the ends of one proposal of the model; None, if it lacks the shape that its label demands, or is known to be public.
+    """Correct the ends of one proposal of the model; None, if it lacks the shape that its label demands, or is public or a thing's.
 
     verdicts (Sequence[Verdict]): All web addresses of the document."""
     label, hit = candidate.label, page.hit(candidate)
     if is_name(label):
         return candidate
-    if label == PHONE_NUM:
-        return _clean_phone(page, candidate)
-    if label == ID_NUM:
-        return _clean_id(page, candidate)
+    if label in _NUMBERS:
+        number = _NUMBERS[label](page, candidate)
+        return None if number is None or is_nobodys(page.hit(number)) else number
     for verdict in verdicts if label == URL_PERSONAL else ():
         if verdict.hit.start < hit.end and hit.start < verdict.hit.end:
             is_unlikely = verdict.personal == "unlikely" and candidate.score < _VERY_SURE
             is_public = verdict.personal == "no" or is_unlikely
             return None if is_public else page.moved(candidate, verdict.hit)
-    if label in _SHAPES and not _SHAPES[label].search(hit.value):
+    if label in _SHAPES and (not _SHAPES[label].search(hit.value) or is_nobodys(hit)):
         return None
     return trim(page.doc, candidate, keep="@" if label == USERNAME else "")
 

@@ -34,6 +34,7 @@ SURE_TLD = (
 _PUBLICATION = re.compile(
     r"(?i)(?:isbn|issn|doi|arxiv|pmid|pmcid|asin|ean|issue|vol(?:ume)?|pp?\.)[\s:.#(-]*(?:1[03])?[\s:()-]*$"
 )
+_DATE_WORD = re.compile(r"(?i)(?<![^\W_])(?:date|dated|datum|fecha)\s?[:\-–=.]*\s*$")
 _YEARS = re.compile(r"\(?(?:1[5-9]|20)\d\d\s?(?:[-/,]\s?(?:(?:1[5-9]|20)\d\d|\d\d)\)?)?\s?\.?")
 _AMOUNT_BEFORE = re.compile(r"(?:[$€£¥₹=*^<>]|(?:[\d)]|\b[A-Za-z])\s?/|\bUSD|\bEUR|\bRs\.?)\s?$")
 _AMOUNT = re.compile(r"\s?(?:%|[=*^<>]|(?:dollars|euros|people|million|billion|users|USD|EUR)\b)")
@@ -120,6 +121,14 @@ def _is_day(year: int, month: int, day: int) -> bool:
     return 1900 <= year <= 2099 and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]
 
 
+def is_dated(hit: Hit) -> bool:
+    """RETURNS (bool): Whether six or eight digits in a row are a day, since a word right before them says so: "Date: 140319"."""
+    value = hit.value
+    if not re.fullmatch(r"\d{6}(?:\d\d)?", value) or not _DATE_WORD.search(hit.before(16)):
+        return False
+    return is_date(value) if len(value) == 8 else is_date(" ".join(re.findall("..", value)))
+
+
 def is_years(value: str) -> bool:
     """RETURNS (bool): Whether the piece is a year or a range of years."""
     return _YEARS.fullmatch(value.strip()) is not None
@@ -140,7 +149,23 @@ def is_amount(hit: Hit) -> bool:
     return is_after or _AMOUNT.match(hit.text, hit.end) is not None
 
 
+# Numbers of rooms, sections, ports and things, courses, and what a program computed: nobody's, whatever a model says of them.
+_NUMBERED = re.compile(
+    rf"(?i)(?<![^\W_])(?:{'|'.join(sorted(word_list('ruler/words', 'nobodys_numbers')))})s?"
+    r"(?:[\s_-](?:id|no|nr|num(?:ber)?|code))?[\s.:#=_]{0,3}\Z"
+)
+_COURSE = re.compile(r"(?<!\w)(?!PIN|SID|SSN|NIM|PRN|USN|UIN)[A-Z]{3,4}\s?\Z")
+_HASH = re.compile(r"[\da-f]{32,128}|[\dA-F]{32,128}")
 _TOLL_FREE = re.compile(r"(?:\+?1[\s.-]?)?\(?8(?:00|33|44|55|66|77|88)\)?[\s.-]?\d{3}[\s.-]?\d{4}")
+
+
+def is_nobodys(hit: Hit) -> bool:
+    """RETURNS (bool): Whether a number is that of a thing, by the word right before it or by its form: "room 214B", "ENG 102-04", a hash."""
+    value = hit.value.lstrip("^")
+    if _HASH.fullmatch(value) or _NUMBERED.search(hit.before(30)):
+        return True
+    course = re.fullmatch(r"\d{3}[A-Z]?-\d{2,3}", value)
+    return course is not None and _COURSE.search(hit.before(6)) is not None
 
 
 _IBAN = re.compile(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", re.IGNORECASE | re.ASCII)
@@ -336,7 +361,7 @@ def _id_mixed(hit: Hit, _: Context) -> Hit | None:
 
 
 def _id_unless_date(hit: Hit, _: Context) -> Hit | None:
-    if hit.value.isdecimal() and is_date(hit.value):
+    if (hit.value.isdecimal() and is_date(hit.value)) or is_dated(hit):
         return None
     return None if is_publication(hit) or is_amount(hit) else hit
 
