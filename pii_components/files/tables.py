@@ -7,7 +7,7 @@
 A line of JSON that cannot be read is skipped and listed with its number. An array is read as a whole, and refused with the line on
 which it breaks. Values pass through unchanged; their spelling may change (1.50 becomes 1.5), and each object is written on one line.
 
-The delimiter is found in the header, a byte order mark and the line ends are kept, cells may hold
+The delimiter is found by the first lines, a byte order mark and the line ends are kept, cells may hold
 line breaks. Quotes are read strictly. A row that is broken (its quotes do not close, or it has
 another number of cells than the header) is skipped and listed with its line. So are the rows beside
 it: where a text runs over, its lines may look like rows, with words of it in columns that pass
