@@ -27,7 +27,7 @@ from ..files.formats.base import LabelledText, ReadStats
 from ..files.labelled import FORMS, check_places, form_of, open_corpus_writer, read_corpus
 from ..files.labelled import convert as convert_corpus
 from ..files.record import Record, Skip, Source, show_fields
-from ..files.sources import FolderSource, open_source, open_submissions
+from ..files.sources import open_source, open_submissions
 from ..files.writers import Output, as_line, check_column, replace_file, value_of
 from ..options import ABOVE_0, Limit, Settings, key, read_settings
 from . import common
@@ -224,11 +224,19 @@ class Cleaning:
 
     def _open(self) -> Source:
         options = self.options
-        if self.path.is_dir() or self.path.suffix.lower() == ".pdf":
-            limits = {"max_bytes": options.max_bytes, "max_pages": options.max_pages}
-            return open_submissions(self.path, encoding=options.encoding, **limits)
-        reading: dict[str, Any] = {"text_field": options.text_column, "id_field": options.id_column}
-        return open_source(self.path, **reading, encoding=options.encoding)
+        if self.path.is_dir() or self.path.suffix.lower() in (".pdf", ".zip"):
+            return open_submissions(
+                self.path,
+                max_bytes=options.max_bytes,
+                max_pages=options.max_pages,
+                encoding=options.encoding,
+            )
+        return open_source(
+            self.path,
+            text_field=options.text_column,
+            id_field=options.id_column,
+            encoding=options.encoding,
+        )
 
     def go(self, lines: IO[bytes], on_progress: Callable[[int, int], None]) -> steps.WholeCorpus:
         """Do it all.
@@ -254,8 +262,9 @@ class Cleaning:
             on_progress(source.position(), source.size)
             step = steps.check_record(item, self.options, chosen)
             if step or isinstance(item, Skip):
-                code = item.code if isinstance(item, Skip) else ""
-                self.removed.append(steps.Removed(item.number, self._name_of(item), step, code))
+                self.removed.append(
+                    steps.Removed(item.number, item.id, step, getattr(item, "code", ""))
+                )
                 continue
             self.kept.append((item.number, item.id))
             lines.write(as_line(item, source).encode("utf-8") + b"\n")
@@ -278,13 +287,6 @@ class Cleaning:
             column(options.time_column) if options.time_column else None,
             how=options.per_student,
         )
-
-    def _name_of(self, item: Record | Skip) -> str:
-        if isinstance(item, Record):
-            return item.id
-        source = self.source
-        is_folder = isinstance(source, FolderSource) and source.kind == "submissions"
-        return source.files[item.number - 1] if is_folder else ""  # type: ignore[attr-defined]
 
     def as_json(self, whole: steps.WholeCorpus) -> dict[str, Any]:
         """The report: settings, the table, numbers and ids of records with their step; no text. The same run gives the same bytes."""
@@ -324,7 +326,7 @@ def clean(
         Path,
         Argument(
             metavar="INPUT",
-            help="A folder of documents, a document (.pdf, .docx and others) or a table.",
+            help="A folder or .zip of documents, a document (.pdf, .docx and others) or a table.",
         ),
     ],
     out: Annotated[

@@ -17,13 +17,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from email import message_from_bytes, policy
+from html import unescape
 from io import BytesIO, StringIO
 from pathlib import PurePath
 from typing import Any
 from zipfile import ZipFile
 
 from ..errors import Errors, PiiError, imported, reason_of
-from .record import Record, Skip, decode, has_half_pair
+from .record import Record, Skip, check_encoding, decode, has_half_pair
 
 EXTRA = "documents"
 # Bytes of XML that are taken in, and of all else: more is a bomb, or no essay.
@@ -46,7 +47,7 @@ _PARTS = {
     ),
     ".odt": (re.compile(r"(styles|content)(\d*)\.xml"), ("styles", "content"), "content"),
 }
-# Folders, or files, of what nobody reads, and what the report calls it.
+# Folders, files or suffixes of what nobody reads, and what the report calls it.
 _UNREAD = {
     "media": "image",
     "Pictures": "image",
@@ -55,6 +56,8 @@ _UNREAD = {
     "embeddings": "embeddings",
     "comments": "comments",
     "threadedComments": "comments",
+    # Files that a document shows as a part of itself.
+    **dict.fromkeys((".html", ".htm", ".mht", ".docx", ".rtf", ".txt"), "embeddings"),
 }
 _PARAGRAPHS = ("p", "h")
 # Elements that stand for a sign; that are gone; whose content is a paragraph of its own, or no text.
@@ -81,10 +84,17 @@ _RTF = (
     (re.compile(r"\\deleted(?![a-z\d])"), r"\\*"),
     (re.compile(r"\\fldinst(?=\{)"), r"\\fldinst "),
 )
-_CELLS = ("table", "thead", "tbody", "tfoot", "tr", "td", "th", "caption")
+# Elements that are paragraphs of their own to a browser, and not to inscriptis; a page without a body has them in its head.
+_BLOCKS = (
+    *("table", "thead", "tbody", "tfoot", "tr", "td", "th", "caption", "section", "search", "form"),
+    *("dl", "dt", "dd", "details", "summary", "fieldset", "legend", "dialog", "center", "menu"),
+    *("option", "optgroup", "textarea", "button", "hr", "head"),
+)
 _TAG = re.compile(r"</?(?:p|div|br|span|a|ul|ol|li|strong|em)\b[^<>]*>")
 _CHARSET = re.compile(rb"charset=[\"']?([\w-]+)")
 _XML_HEAD = re.compile(r"\A\s*<\?xml[^>]*\?>")
+# Who speaks in a caption, maybe the second one there.
+_VOICE = re.compile(r"\s*<v(?:\.\w+)*\s+([^>\s][^>]*)>")
 _MAIL_HEAD = ("From", "To", "Cc", "Date", "Subject")
 
 
@@ -135,7 +145,9 @@ def _read_office(data: bytes, number: int, kind: str) -> Record:
 def _unread(names: Iterable[str]) -> tuple[str, ...]:
     """RETURNS (tuple[str, ...]): The kind of each part of an archive that holds something and is not read."""
     kinds = (
-        _UNREAD.get(path.parent.name) or _UNREAD.get(path.stem.rstrip("0123456789"))
+        _UNREAD.get(path.parent.name)
+        or _UNREAD.get(path.stem.rstrip("0123456789"))
+        or _UNREAD.get(path.suffix)
         for path in map(PurePath, names)
     )
     return tuple(sorted(filter(None, kinds)))
@@ -236,8 +248,8 @@ def html_text(html: str) -> str:
     if not html.strip():
         return ""
     tree = fromstring(html, parser=HTMLParser(huge_tree=True))  # else deep text is lost
-    for cell in tree.iter(*_CELLS):
-        cell.tag = "div"  # long cells would be set side by side, line for line
+    for block in tree.iter(*_BLOCKS):
+        block.tag = "div"  # long cells would be set side by side, line for line
     return str(engine.Inscriptis(tree, ParserConfig(css=STRICT_CSS_PROFILE)).get_text())
 
 
@@ -247,14 +259,19 @@ def _rtf_text(rtf: str) -> str:
         raise ValueError("no RTF, or cut off")
     for pattern, new in _RTF:
         rtf = pattern.sub(new, rtf)
-    return str(striprtf.rtf_to_text(rtf))
+    # A sign beyond 16 bits, as an emoji, is written in two halves.
+    halves: str = striprtf.rtf_to_text(rtf)
+    return halves.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def _captions_text(text: str, form: str) -> str:
     """A line for each caption; what it shows when is left out. form (str): "vtt" or "srt"."""
     webvtt = imported("webvtt", f"reading .{form}", EXTRA)
-    captions = webvtt.from_buffer(StringIO(text), form)
-    return "\n".join(f"{c.voice}: {c.text}" if c.voice else c.text for c in captions)
+    named = "\n".join(
+        _VOICE.sub(r"\n\1: ", caption.raw_text).lstrip("\n")
+        for caption in webvtt.from_buffer(StringIO(text), form)
+    )
+    return unescape(webvtt.Caption(text=named).text)
 
 
 def _notebook_text(text: str) -> str:
@@ -346,7 +363,9 @@ def read_document(
             read = _OF_MAIL[kind](data, number)
         else:
             declared = _CHARSET.search(data[:2048]) if kind in (".html", ".htm") else None
-            encoding = declared[1].decode() if declared else encoding
+            encoding = check_encoding(declared[1].decode() if declared else encoding)
+            if declared and encoding in ("iso8859-1", "ascii"):
+                encoding = "cp1252"  # as a browser does: quotes of Word are in none of the two
             text, _, _, found = decode(data, number, encoding)
             read = Record(number, "", _OF_TEXT[kind](text), 0, encoding=found)
     except PiiError as err:
@@ -387,12 +406,15 @@ def sheet_rows(data: bytes, number: int) -> tuple[list[list[str]], tuple[str, ..
 
 def _rows_of(sheet: Any, number: int) -> list[list[str]]:
     """Rows that hold something."""
+    from openpyxl.utils import escape
+
     sheet.reset_dimensions()  # what the file says of them may be a lie
     rows, width = [], 0
     for n, values in enumerate(sheet.iter_rows(values_only=True)):
         if n >= MAX_ROWS:
             raise ValueError("more rows than a sheet has")
-        row = ["" if value is None else str(value) for value in values]
+        # Excel writes a carriage return as "_x000D_".
+        row = ["" if value is None else escape.unescape(str(value)) for value in values]
         if any(row):
             rows.append(row)
             width = max(width, *(i for i, cell in enumerate(row, 1) if cell))

@@ -14,7 +14,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from io import BytesIO, TextIOWrapper
 from itertools import chain, islice
@@ -307,13 +307,11 @@ def is_recognised(codec: str, asked: str) -> bool:
 
 
 def _is_utf8(head: bytes, file: BinaryIO, *, ascii_too: bool) -> bool:
-    chunks, found = chain([head], iter(lambda: file.read(1 << 20), b"")), ascii_too
-    try:
-        for text in codecs.iterdecode(chunks, "utf-8"):
-            found = found or not text.isascii()
-    except UnicodeDecodeError:
-        return False
-    return found
+    chunks = chain([head], iter(lambda: file.read(1 << 20), b""))
+    with suppress(UnicodeDecodeError):
+        is_ascii = [text.isascii() for text in codecs.iterdecode(chunks, "utf-8")]
+        return ascii_too or not all(is_ascii)
+    return False
 
 
 def open_regular(path: Path, *, follow: bool = True) -> BinaryIO:

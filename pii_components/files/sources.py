@@ -250,13 +250,14 @@ class FolderSource(Source):
             self.archive.close()
 
     def open_file(self, name: str) -> BinaryIO:
-        """A file that lies here. RAISES (OSError): If it cannot be read, or is a link, a pipe or a device; E654."""
-        if self.archive is not None:
-            return BytesIO(self.archive.load(name, self.done))
-        size = (self.path / name).lstat().st_size if self.max_bytes else 0
-        if size > self.max_bytes:
+        """A file that lies here. RAISES (OSError): If it cannot be read, or is a link, a pipe or a device; E654, and those of an archive."""
+        archive, path = self.archive, self.path / name
+        size = archive.members[name].file_size if archive else path.lstat().st_size
+        if 0 < self.max_bytes < size:
             raise PiiError(Errors.E654, number=self.done, size=size, limit=self.max_bytes)
-        return open_regular(self.path / name, follow=False)
+        if archive is not None:
+            return BytesIO(archive.load(name, self.done))
+        return open_regular(path, follow=False)
 
     def reads(self, name: str) -> bool:
         """Whether a file is of a kind that is read."""
@@ -358,11 +359,7 @@ def open_source(
     suffix = path.suffix.lower()
     open_binary(path).close()
     if suffix == ".zip":
-        check_encoding(encoding)
-        source.archive = archive = Archive(path)
-        source.hidden = archive.hidden
-        source.set_files(archive.members)
-        return source
+        return _look_into(source)
     if suffix in DOCUMENTS and (suffix not in JSON_SUFFIXES or is_object(path)):
         check_encoding(encoding)
         kind = "object" if suffix in JSON_SUFFIXES else suffix[1:]
@@ -395,11 +392,15 @@ def _open_text(path: Path, data: bytes | None, encoding: str) -> FileSource:
 
 
 def _look_into(source: FolderSource) -> FolderSource:
-    """List the files of a folder. RAISES (PiiError): E501, E508; E503, if there are none of a kind that is read."""
+    """List the files of a folder or an archive. RAISES (PiiError): E501, E508; E503, if there are none of a kind that is read."""
     check_encoding(source.encoding)
-    names, source.unread = files_below(source.path)
-    shown = [name for name in names if not is_hidden(name)]
-    source.hidden = len(names) - len(shown)
+    if os.path.isdir(source.path):
+        names, source.unread = files_below(source.path)
+        shown = [name for name in names if not is_hidden(name)]
+        source.hidden = len(names) - len(shown)
+    else:
+        source.archive = Archive(source.path)
+        shown, source.hidden = [*source.archive.members], source.archive.hidden
     source.set_files(shown)
     return source
 
@@ -415,7 +416,7 @@ def is_hidden(name: str) -> bool:
 def open_submissions(
     path: Path, *, max_bytes: int = 0, max_pages: int = 0, encoding: str = "utf-8"
 ) -> FolderSource:
-    """Find the documents of a folder, in those below it too; or take one .pdf.
+    """Find the documents of a folder, in those below it too, or of a .zip; or take one .pdf.
 
     max_bytes, max_pages (int): What is allowed; 0 is no limit. encoding (str): Of .txt files.
     RAISES (PiiError): E501, E503, E508.
@@ -423,7 +424,7 @@ def open_submissions(
     source = FolderSource(
         path=path, kind="submissions", encoding=encoding, max_bytes=max_bytes, max_pages=max_pages
     )
-    if path.is_dir():
+    if path.is_dir() or kind_of(path.name) == ".zip":
         return _look_into(source)
     open_binary(path).close()
     source.path, source.files, source.size = path.parent, [path.name], 1

@@ -7,7 +7,7 @@
 A line of JSON that cannot be read is skipped and listed with its number. An array is read as a whole, and refused with the line on
 which it breaks. Values pass through unchanged; their spelling may change (1.50 becomes 1.5), and each object is written on one line.
 
-The delimiter is found in the header, a byte order mark and the line ends are kept, cells may hold
+The delimiter is found by the first lines, a byte order mark and the line ends are kept, cells may hold
 line breaks. Quotes are read strictly. A row that is broken (its quotes do not close, or it has
 another number of cells than the header) is skipped and listed with its line. So are the rows beside
 it: where a text runs over, its lines may look like rows, with words of it in columns that pass
@@ -34,8 +34,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO, StringIO
 from itertools import chain, islice, tee, zip_longest
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from ..errors import Errors, PiiError, imported
 from ..offsets import OffsetMap
@@ -67,6 +68,20 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 # Number and line of each row, and its cells.
 Rows = Iterator[tuple[int, int, list[str] | Skip]]
 QUESTIONS = "lines of questions below the header"
+DELIMITERS = (",", ";", "\t", "|")
+# Characters of a line, lines of the header, and lines below it, by which a delimiter is found.
+_LONGEST_LINE, _MOST_LINES, _LINES = 1_000_000, 1_000, 50
+
+
+class Dialect(NamedTuple):
+    """How a table is written: what parts its cells, ends its lines, and whether all cells have quotes."""
+
+    delimiter: str = ","
+    line_end: str = "\n"
+    quote_all: bool = False
+
+
+EXCEL = Dialect(line_end="\r\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +103,8 @@ class JsonBody:
         """
         merged = self.values | (new or {})
         values = {name: merged[name] for name in self.values if name not in drop}
-        return json.dumps(values, ensure_ascii=self.ascii_only)
+        line = json.dumps(values, ensure_ascii=self.ascii_only)
+        return json.dumps(values) if has_half_pair(line) else line  # which no file can hold
 
 
 def _fields_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -296,7 +312,6 @@ def _first_fields(source: JsonSource) -> list[str]:
     return list(names)
 
 
-DELIMITERS = (",", ";", "\t", "|")
 # Ten times what spaCy takes as one text; the module's own limit, 131,072, is less than a long thread of a forum.
 FIELD_LIMIT = 10_000_000
 _NUMBER = re.compile(r"[+-]?[\d.,]*(?:[eE][+-]?\d+)?%?")
@@ -306,14 +321,12 @@ _NUMBER = re.compile(r"[+-]?[\d.,]*(?:[eE][+-]?\d+)?%?")
 class CsvSource(Source):
     """A table.
 
-    delimiter, line_end (str), quote_all (bool): As in the file.
+    dialect (Dialect): As in the file.
     converted (bytes | None): The table as CSV, where the file is another one.
     unread (tuple[str, ...]): "sheets" for each that is not read. questions (int): Lines below the header that belong to it.
     """
 
-    delimiter: str = ","
-    line_end: str = "\n"
-    quote_all: bool = False
+    dialect: Dialect = Dialect()
     converted: bytes | None = None
     unread: tuple[str, ...] = ()
     questions: int = 0
@@ -327,7 +340,7 @@ class CsvSource(Source):
 
     def _records(self, stream: TextIO) -> Iterator[Record | Skip]:
         """A row beside a broken one does not count."""
-        self.questions, rows = without_questions(numbered_rows(stream, self.delimiter))
+        self.questions, rows = without_questions(numbered_rows(stream, self.dialect.delimiter))
         texts = islice(rows, 1, None)  # without the header
         items = ((line, self._item(number - 1, line, row)) for number, line, row in texts)
         before, these, behind = tee(items, 3)
@@ -374,12 +387,12 @@ def without_questions(rows: Rows) -> tuple[int, Rows]:
 class Table:
     """A whole table as one text: its header, then each cell behind the name of its column.
 
-    rows (list[list[str]]): The header, and what stands below. delimiter (str): As in the file. broken (tuple[int, ...]): Lines of rows that
+    rows (list[list[str]]): The header, and what stands below. dialect (Dialect): As in the file. broken (tuple[int, ...]): Lines of rows that
     are left out. questions (int): Lines below the header that belong to it, which are left out.
     """
 
     rows: list[list[str]]
-    delimiter: str = ","
+    dialect: Dialect = EXCEL
     broken: tuple[int, ...] = ()
     questions: int = 0
 
@@ -387,9 +400,9 @@ class Table:
     def read(cls, text: str, number: int, suffix: str) -> "Table":
         """RETURNS (Table): What a .csv or .tsv holds. RAISES (PiiError): E524, if its header is broken, or all below it is."""
         csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT))
-        delimiter, _ = _sniff(_lines_of_first_record(StringIO(text, newline="")), "", suffix)
+        dialect, *_ = _sniff(StringIO(text, newline=""), "", suffix)
         rows, broken = [], []
-        n, found = without_questions(numbered_rows(StringIO(text, newline=""), delimiter))
+        n, found = without_questions(numbered_rows(StringIO(text, newline=""), dialect.delimiter))
         for _, line, row in found:
             if isinstance(row, Skip):
                 broken.append(line)
@@ -397,7 +410,7 @@ class Table:
                 rows.append(row)
         if broken and (len(rows) < 2 or broken[0] == 1):
             raise PiiError(Errors.E524, number=number, line=broken[0], reason=_OPEN_QUOTES)
-        return cls(rows, delimiter, tuple(broken), n)
+        return cls(rows, dialect, tuple(broken), n)
 
     def text(self) -> str:
         return "".join(self.pieces()[:-1])
@@ -430,7 +443,7 @@ class Table:
         rows = []
         for row in self.rows:
             rows.append([text[slice(*next(places))] if cell.strip() else cell for cell in row])
-        return Table(rows, self.delimiter)
+        return Table(rows, self.dialect)
 
 
 def table_of(record: Record) -> Table | None:
@@ -511,24 +524,21 @@ def numbered_rows(
         line += len(taken)
 
 
-def to_csv(rows: Iterable[list[str]], delimiter: str = ",", *, quote_all: bool = False) -> str:
+def to_csv(rows: Iterable[list[str]], dialect: Dialect = EXCEL) -> str:
     """RETURNS (str): The rows as a table in CSV."""
+    return "".join(csv_line(row, dialect) for row in rows)
+
+
+def csv_line(cells: list[str], dialect: Dialect = Dialect()) -> str:  # noqa: B008 (a tuple)
+    """One row of it, with its line end."""
     out = StringIO(newline="")
-    writer = csv.writer(
+    csv.writer(
         out,
-        delimiter=delimiter,
+        delimiter=dialect.delimiter,
         lineterminator="\r\n",  # with another one it would not quote a lone carriage return
-        quoting=csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL,
-    )
-    writer.writerows(rows)
-    return out.getvalue()
-
-
-def csv_line(
-    cells: list[str], delimiter: str = ",", line_end: str = "\n", *, quote_all: bool = False
-) -> str:
-    """RETURNS (str): One row of it, with its line end."""
-    return to_csv([cells], delimiter, quote_all=quote_all)[:-2] + line_end
+        quoting=csv.QUOTE_ALL if dialect.quote_all else csv.QUOTE_MINIMAL,
+    ).writerow(cells)
+    return out.getvalue()[:-2] + dialect.line_end
 
 
 def open_csv(path: Path, *, encoding: str = "utf-8", **columns: Any) -> CsvSource:
@@ -545,14 +555,16 @@ def open_csv(path: Path, *, encoding: str = "utf-8", **columns: Any) -> CsvSourc
         with open_binary(path) as file:
             rows, unread = sheet_rows(file.read(), 1)
         converted = to_csv(rows).encode("utf-8", "surrogatepass")
-        codec, bom = "utf-8", b""
-        lines = _lines_of_first_record(StringIO(converted.decode("utf-8", "replace"), newline=""))
+        codec, bom, dialect = "utf-8", b"", EXCEL
+        head, header = to_csv(rows[:1]), next(iter(rows), [])
     else:
         with open_decoded(path, encoding) as (stream, codec, bom):
-            lines = _lines_of_first_record(stream)
-    if not "".join(lines).strip():
+            dialect, head, header = _sniff(
+                stream, columns.get("text_field", ""), path.suffix.lower()
+            )
+    if not head.strip():
         raise PiiError(Errors.E503)
-    if is_no_text("".join(lines)):
+    if is_no_text(head):
         raise PiiError(Errors.E520, number="0 (the header)", encoding=codec)
     source = CsvSource(
         path,
@@ -561,50 +573,51 @@ def open_csv(path: Path, *, encoding: str = "utf-8", **columns: Any) -> CsvSourc
         bom,
         size=path.stat().st_size,
         written_in="utf-8" if is_recognised(codec, encoding) else "",
+        dialect=dialect,
         converted=converted,
         unread=unread,
         **columns,
     )
-    source.delimiter, header = _sniff(lines, source.text_field, path.suffix.lower())
     source.choose(list(map(plain_cell, header)) if source.spreadsheet_safe else header)
-    ends = (end for end in ("\r\n", "\r") if lines[-1].endswith(end))
-    source.line_end = next(ends, "\n")
-    source.quote_all = "".join(lines).count('"') == 2 * len(header)
     return source
 
 
-def _lines_of_first_record(stream: TextIO, limit: int = 1_000_000) -> list[str]:
+def _lines_of_first_record(stream: Iterator[str]) -> list[str]:
     """Lines up to the first with an even number of quotes so far: a name of a column may hold a line break."""
-    lines: list[str] = []
-    quotes = size = 0
-    while size < limit:
-        line = stream.readline(limit)
+    lines, quotes = list[str](), 0
+    for line in islice(stream, _MOST_LINES):
         lines.append(line)
-        quotes, size = quotes + line.count('"'), size + len(line)
-        if not line or (quotes % 2 == 0 and line.strip()):
+        quotes += line.count('"')
+        if quotes % 2 == 0 and line.strip():
             break
     return lines
 
 
-def _sniff(lines: list[str], wanted: str, suffix: str) -> tuple[str, list[str]]:
-    """The delimiter that makes the wanted column appear, else most columns; and the header."""
-    best: tuple[int, str, list[str]] = (-1, ",", [])
-    for delimiter in ("\t", *DELIMITERS) if suffix == ".tsv" else DELIMITERS:
-        try:
-            header = next(
-                (row for row in csv.reader(iter(lines), delimiter=delimiter, strict=True) if row),
-                [],
+def _sniff(stream: TextIO, wanted: str, suffix: str) -> tuple[Dialect, str, list[str]]:
+    """How a table is written. The delimiter is the one that makes the wanted column appear, else one that more rows agree upon, else one of most
+    columns; a comma stands in names of columns, too.
+
+    RETURNS (tuple): That, the lines of the header, and its cells.
+    """
+    parts = iter(lambda: stream.readline(_LONGEST_LINE), "")
+    lines, below = _lines_of_first_record(parts), list(islice(parts, _LINES))
+    found: list[tuple[tuple[int, ...], str, list[str]]] = [((-1,), ",", [])]
+    for delimiter in DELIMITERS:
+        with suppress(csv.Error):
+            header = next(filter(None, csv.reader(lines, delimiter=delimiter, strict=True)), [])
+            sizes = [len(r) for *_, r in numbered_rows(below, delimiter) if isinstance(r, list)]
+            rank = (
+                bool(wanted) and wanted in header,
+                suffix == ".tsv" and delimiter == "\t",
+                len(header) > 1 and sizes.count(len(header)),
+                len(header),
+                len(header) > 1 and delimiter != ",",
             )
-        except csv.Error:
-            continue
-        rank = (
-            len(header)
-            + 1000 * bool(wanted and wanted in header)
-            + 500 * (suffix == ".tsv" and delimiter == "\t")
-        )
-        if rank > best[0]:
-            best = (rank, delimiter, header)
-    return best[1], best[2]
+            found.append((rank, delimiter, header))
+    _, delimiter, header = max(found, key=itemgetter(0))
+    head = "".join(lines)
+    end = next((end for end in ("\r\n", "\r") if head.endswith(end)), "\n")
+    return Dialect(delimiter, end, head.count('"') == 2 * len(header)), head, header
 
 
 @dataclass(slots=True)

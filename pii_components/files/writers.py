@@ -313,7 +313,7 @@ class CsvWriter(Writer):
     def _line(self, cells: list[str]) -> str:
         kept, source = [cells[i] for i in self._keep], self.source
         kept = list(map(safe_cell, kept)) if self.safe else kept
-        return csv_line(kept, source.delimiter, source.line_end, quote_all=source.quote_all)
+        return csv_line(kept, source.dialect)
 
 
 class JsonlWriter(Writer):
@@ -441,7 +441,7 @@ class FolderWriter(Writer):
         if table is None:
             return new.text
         table = table.with_text(new.text, new.moved(record))
-        return to_csv(table.rows, table.delimiter)
+        return to_csv(table.rows, table.dialect)
 
     def put(self, record: Record, data: bytes) -> None:
         name, (_, bom), *_ = record.body

@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -157,7 +158,8 @@ def test_nothing_is_written_where_nothing_could_be_read(tmp_path):
 # -- the command
 
 
-def test_clean_a_folder_of_pdf(tmp_path):
+@pytest.mark.parametrize("form", ["folder", "zip"])
+def test_clean_a_folder_of_pdf(tmp_path, form):
     folder, out = tmp_path / "in", tmp_path / "out" / "clean.jsonl"
     for i in range(6):
         write_pdf(folder / f"{i}.pdf", essay(min(i, 4)))
@@ -165,15 +167,17 @@ def test_clean_a_folder_of_pdf(tmp_path):
     write_pdf(folder / "spanish.pdf", SPANISH)
     write_pdf(folder / "short.pdf", "This is a short answer about the work of our class.")
     (folder / "broken.pdf").write_bytes(b"nothing")
-    result = run(folder, out)
+    (folder / "table.csv").write_text("id,text\n")
+    path = folder if form == "folder" else Path(shutil.make_archive(str(folder), "zip", folder))
+    result = run(path, out)
     assert result.exit_code == 1, result.output
     assert [row["id"] for row in rows_of(out)] == ["0.pdf", "1.pdf", "2.pdf", "3.pdf"]
     assert rows_of(out)[0].keys() == {"id", "text", "pages"}
     report, table = report_of(out)
-    counts = [(0, 10)] * 3 + [(1, 9), (1, 8), (1, 7), (1, 6), (2, 4), (0, 4)]
+    counts = [(0, 11)] * 3 + [(1, 10), (2, 8), (1, 7), (1, 6), (2, 4), (0, 4)]
     assert table == dict(zip([name for name, *_ in STEPS], counts, strict=True))
     why = {"4": "duplicates", "5": "duplicates", "broken": "text E657", "long": "pages E655"}
-    why |= {"short": "words", "spanish": "language"}
+    why |= {"short": "words", "spanish": "language", "table.csv": "text E551"}
     removed = {item["id"].removesuffix(".pdf"): item for item in report["removed"]}
     assert {name: f"{of['step']} {of['code']}".strip() for name, of in removed.items()} == why
     assert "E664" in report["notes"][0] and report["near_duplicates"]["groups"] == [[5, 6]]
@@ -195,6 +199,10 @@ def test_clean_a_table_by_student(tmp_path):
 
 def test_a_json_object_becomes_a_line(tmp_path):
     raw = f'{{"document": 7,\n   "score": 1.5, "full_text": "{essay(1)} \\u00e9", "x": [1,\n 2]}}'
+    half = f'{{"text": "{essay(2)} é", "note": "\\ud83d"}}\n'  # of a character
+    (tmp_path / "half.jsonl").write_text(half, encoding="utf-8")
+    assert run(tmp_path / "half.jsonl", tmp_path / "h.jsonl").exit_code == 0
+    assert json.loads((tmp_path / "h.jsonl").read_text("utf-8")) == json.loads(half)
     path = tmp_path / "in.json"
     path.write_text(f"[{raw}]", encoding="utf-8")
     assert run(path, tmp_path / "o.jsonl").exit_code == 0

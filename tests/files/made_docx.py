@@ -35,7 +35,7 @@ def repack(data: bytes, **changed: str | bytes) -> bytes:
             new.writestr(name, changed.get(short, old.read(name)))
         for short in changed.keys() - names:
             folder = "word/media" if short.startswith("image") else "word"
-            new.writestr(f"{folder}/{short}.xml", changed[short])
+            new.writestr(f"{folder}/{short}" + ".xml" * ("." not in short), changed[short])
     return out.getvalue()
 
 

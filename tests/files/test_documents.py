@@ -133,12 +133,19 @@ CELLS = repack(DOCX, document=part("document", run("By")).replace("</w:document>
 FORMS = [
     ("a.docx", full_docx(), FULL, ("image",)),
     ("a.docx", CELLS, "By\nName\nIna", ()),
+    ("a.docx", repack(DOCX, **{"chunk.html": "<p>Ina</p>"}), "Ina Sorel", ("embeddings",)),
     ("a.md", "# By **Ina**\n", "# By **Ina**", ()),
     (
         "a.html",
         "<head><title>x</title><style>p{}</style></head><p>By <b>I</b>na</p><script>gone</script>"
         "<a href='mailto:x@example.edu'>write</a><!-- gone --><table><tr><td>one</td><td>two</td></table>",
         "By Ina\n\nwrite\none\ntwo",
+        (),
+    ),
+    (
+        "a.html",
+        b"<meta charset=iso-8859-1><section>By</section><dl><dt>Ina</dt><dd>O\x92Dea</dd></dl>",
+        "By\nIna\nO’Dea",
         (),
     ),
     ("a.htm", b"<meta charset=windows-1251><p>\xc8\xed\xe0</p>", "Ина", ()),
@@ -149,12 +156,19 @@ FORMS = [
         (),
     ),
     ("a.rtf", RTF, "a header\nBy Renée.\nwrite\nend\na note\na comment\nin a box", ()),
+    ("a.rtf", r"{\rtf1 Ina \u-10179?\u-8704?\par}", "Ina 😀", ()),
     ("a.ipynb", json.dumps(NOTEBOOK), "# By Ina\ntwo\n\nprint(1)\n\none\n\n\na result", ()),
     (
         "a.vtt",
         "WEBVTT\n\nNOTE gone\n\n00:01.000 --> 00:02.000\n<v Ina Sorel>Hi <i>Bo</i></v>\n\n"
         "00:03.000 --> 00:04.000\nBo: hello\n",
         "Ina Sorel: Hi Bo\nBo: hello",
+        (),
+    ),
+    (
+        "a.vtt",
+        "WEBVTT\n\n00:01.000 --> 00:02.000\n<v Ina>Hi</v>\n<v Bo O&#39;Dea>Q &amp; A</v>\n",
+        "Ina: Hi\nBo O'Dea: Q & A",
         (),
     ),
     ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\nI am <b>Ina</b>\n", "I am Ina", ()),
@@ -181,8 +195,8 @@ FORMS = [
     ),
     (
         "a.xlsx",
-        xlsx([["n", "text"], [], [7, "By Ina", None]], [["another"]]),
-        "n\n\n␞\n\ntext\n\n␞\n\nn: 7\n\n␞\n\ntext: By Ina",
+        xlsx([["n", "text"], [], [7, "By Ina_x000D_\n.", None]], [["another"]]),
+        "n\n\n␞\n\ntext\n\n␞\n\nn: 7\n\n␞\n\ntext: By Ina\r\n.",
         ("comments", "comments", "sheets"),
     ),
 ]
@@ -304,6 +318,12 @@ def test_a_table_in_a_folder_stays_a_table(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in/a.csv").write_bytes(TABLE.encode("utf-16"))
     (tmp_path / "in/b.xlsx").write_bytes(xlsx([["name", "n"], ["Ina", 7]]))
+    kept = {"c.csv": '"a";"b"\n"1";"2"\n', "d.csv": "Name, Vorname;a\nSorel, Ina;b, c, d\n"}
+    for name, content in kept.items():
+        (tmp_path / f"kept/{name}").parent.mkdir(exist_ok=True)
+        (tmp_path / f"kept/{name}").write_bytes(content.encode())
+    copied(tmp_path / "kept", tmp_path / "out")
+    assert {name: (tmp_path / "out" / name).read_bytes().decode() for name in kept} == kept
     assert copied(tmp_path / "in", tmp_path / "same") == []
     assert (tmp_path / "same/a.csv").read_bytes().decode("utf-16") == TABLE
     (first, second) = open_source(tmp_path / "in")

@@ -39,6 +39,7 @@ from ..tables import (
     HALF_ESCAPE,
     TOKEN_FIELDS,
     CsvSource,
+    Dialect,
     JsonBody,
     JsonSource,
     csv_line,
@@ -189,10 +190,10 @@ class TableWriter(CorpusWriter):
 
     def __init__(self, out: Path, tally: ReadStats) -> None:
         super().__init__(out, tally)
-        self._delimiter = "\t" if out.suffix.lower() == ".tsv" else ","
+        self._dialect = Dialect("\t" if out.suffix.lower() == ".tsv" else ",")
 
     def head(self) -> bytes:
-        return csv_line(list(COLUMNS), self._delimiter).encode("utf-8")
+        return csv_line(list(COLUMNS), self._dialect).encode("utf-8")
 
     def record(self, essay: LabelledText, number: int) -> bytes:
         values = (
@@ -211,7 +212,7 @@ class TableWriter(CorpusWriter):
             meta if essay.meta else "",
         ]
         try:
-            return csv_line(cells, self._delimiter).encode("utf-8")
+            return csv_line(cells, self._dialect).encode("utf-8")
         except UnicodeError as err:
             raise PiiError(
                 Errors.E640, number=number, form=self.form, reason=type(err).__name__
