@@ -87,7 +87,7 @@ class Errors(metaclass=_Codes):
     E457 = "Vault {path} was changed at record {record}: altered, removed, added or moved. Use a copy from before."
     E458 = (
         "Document {document} is in no record of the vault: its text was changed since its release, or it belongs to another vault; give "
-        "the text as it was released, and the vault of that run."
+        "the text as it was released, of a table the same --text-column in the same order, and the vault of that run."
     )
     E460 = "The text of document {document} was released for {n} originals; give all of them, in their order, or with the ids of the release (id_column)."
     E461 = "Document {document} cannot be restored: what comes out is not what was hidden; try a copy of the vault."
@@ -148,7 +148,7 @@ class Errors(metaclass=_Codes):
     E576 = "'{path}' is not what {option} writes, or not finished; give the file that it wrote, or make it anew."
     E578 = "INPUT is not the one of that run or review: {n} documents have another text, or none: one is record {number}. Put it back, or do it again."
     E580 = "Nothing can be decided about characters [{start}, {end}): {reason}."
-    E581 = "No document is marked as reviewed, so there is nothing to export; open the page and mark some (key m)."
+    E581 = "No document is marked as reviewed; open the page and mark some (key m)."
     E584 = "The request is not one that the page sends ({reason}); use the whole address that pii-edu printed, on this machine."
     E565 = "Record {number} unpacks to more than {limit} bytes, which no essay does; it was not read. Unpack it, and split what it holds."
     E566 = (

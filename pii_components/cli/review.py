@@ -24,6 +24,7 @@ from ..errors import Errors, PiiError, reason_of
 from ..files.formats.base import ReadStats
 from ..files.labelled import check_places, open_corpus_writer, write_corpus
 from ..files.writers import replace_file
+from ..options import need
 from ..profiles import KEEP
 from ..release import report as proof
 from ..release.report import (
@@ -41,6 +42,10 @@ from ..release.run import read_map
 from .common import OverwriteOpt, check_apart, console, guard, locked, say, table_of
 from .deidentify import review_file
 
+_PLAN = (
+    *("leak at most", "documents, none leaks", "documents, one leaks"),
+    *("or spans, none missed", "documents of so many"),
+)
 EPILOG = "Exit codes: 0 ended by a signal, or exported; 2 refused; 3 stopped by an error."
 
 
@@ -138,10 +143,9 @@ def _export(path: Path, kept: Path, out: Path, *, overwrite: bool) -> None:
         read = {name: opened.file.place(name) for name in ("input", "output")}
         check_apart("export", out, **read)
         n = write_corpus(opened.gold(), out, tally=tally)
-    masked = len(tally.masked)
-    inside = f"; {masked} spans end inside of a token and are masked" if masked else ""
+    inside = f"; {len(tally.masked)} spans end inside of a token and are masked"
     say(
-        f"wrote {n} reviewed documents to '{out}'{inside}. It holds the ORIGINAL texts of students: keep it as safe as INPUT"
+        f"wrote {n} reviewed documents to '{out}'{inside if tally.masked else ''}. It holds the ORIGINAL texts of students: keep it as safe as INPUT"
     )
 
 
@@ -181,6 +185,15 @@ def audit(
     with guard():
         place = Path(run)
         path, report = find_report(place)
+        for given, name, other, needed in (
+            (missed_in, "--missed-in", reviewed, "--reviewed"),
+            (spans, "--spans", reviewed, "--reviewed"),
+            (seed is not None, "--seed", sample, "--sample"),
+            # Another seed than that which drew what was read would be no proof.
+            (sample and reviewed, "--sample beside --reviewed", seed is not None, "--seed"),
+            (review and reviewed, "--reviewed", not review, "no --review, which counts itself"),
+        ):
+            need(given, name, other, needed)
         seed = secrets.randbelow(10**6) if seed is None else seed
         drawn = _draw(report, sample, seed, id_map)
         if drawn and not (review or reviewed):
@@ -193,7 +206,7 @@ def audit(
         missed, there = spans or (None, None)
         if review:
             reviewed, missed_in, missed, there = _counts(review, [*drawn])
-        if reviewed or missed_in:
+        if reviewed:
             found = proof.leak_estimate(
                 reviewed=reviewed,
                 missed_in=missed_in,
@@ -201,8 +214,9 @@ def audit(
                 spans_missed=missed,
                 spans_there=there,
             )
-            by_risk = review and not drawn and reviewed < report["documents"]
-            found["documents"]["drawn"] = BY_RISK if by_risk else AT_RANDOM
+            found["documents"]["drawn"] = (
+                BY_RISK if review and not drawn and reviewed < report["documents"] else AT_RANDOM
+            )
             if drawn:
                 found["documents"] |= {"sample": len(drawn), "seed": seed}
             _put_estimate(report, found)
@@ -212,9 +226,8 @@ def audit(
                 bound, documents=report["documents"], spans=replaced
             )
         now = digest(place) if place != path else report["output"]
-        changed = now != report["output"]
-        report["output_now"] = now if changed else None
-        if changed:
+        report["output_now"] = None if now == report["output"] else now
+        if report["output_now"]:
             say(
                 "to review: OUTPUT is not the one that this report was written for; its digest is in the report too"
             )
@@ -247,9 +260,8 @@ def _draw(report: dict[str, Any], sample: int, seed: int, id_map: str) -> dict[i
 
 def _put_estimate(report: dict[str, Any], found: dict[str, Any]) -> None:
     """An estimate from documents that were shown for their risk takes the place of none that were drawn at random."""
-    old = report["leak_estimate"]
-    stays = found["documents"]["drawn"] == BY_RISK and old
-    if stays and old["documents"].get("drawn", AT_RANDOM) != BY_RISK:
+    both = filter(None, (found, report["leak_estimate"]))
+    if [one["documents"].get("drawn", AT_RANDOM) for one in both] == [BY_RISK, AT_RANDOM]:
         say(
             "the documents that are marked as reviewed were shown by risk: they are no random sample, and the estimate from one stays"
         )
@@ -268,8 +280,10 @@ def _counts(review: str, drawn: list[int]) -> tuple[int, int, int, int]:
             value=f"{len(drawn)} documents, and {len(unmarked)} of them are not marked as reviewed (record {unmarked[0]})",
             allowed="documents that are, or mark these",
         )
+    if not rows:
+        raise PiiError(Errors.E581)
     used = [rows[n] for n in drawn or rows]
-    missed, there = (sum(column) for column in zip(*used, strict=True)) if used else (0, 0)
+    missed, there = (sum(column) for column in zip(*used, strict=True))
     return len(used), sum(row[0] > 0 for row in used), missed, there
 
 
@@ -284,13 +298,9 @@ def _show(report: dict[str, Any]) -> None:
         say(
             f"{per}: {leaks} of {seen} leak, {found['rate']:.4f} ({low:.4f} to {high:.4f}, 95 %); at most {found['upper_95']:.4f} at 95 %"
         )
-    names = (
-        "leak at most",
-        "documents, none leaks",
-        "documents, one leaks",
-        "or spans, none missed",
-        "documents of so many",
+    plan = [[*map(number, row.values())] for row in report["review_plan"]]
+    console().print(
+        table_of(
+            plan, *_PLAN, right=_PLAN, title="How many to review at random, to show this at 95 %"
+        )
     )
-    plan = (list(map(number, row.values())) for row in report["review_plan"])
-    title = "How many to review at random, to show this at 95 %"
-    console().print(table_of(plan, *names, right=names, title=title))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import Errors, PiiError, PiiStop, imported
 from ..files.formats.base import GoldSpan
 from ..files.formats.tokens import Tokens, from_tokens, touched_tokens
-from ..files.record import Record, Skip
+from ..files.record import FIELD_SEPARATOR, Record, Skip
 from ..files.tables import TOKEN_FIELDS, JsonBody, tokens_fit
 from ..labels import HEADER, NAME_STUDENT
 from ..names.people import NO_PEOPLE, People, people_of
@@ -337,7 +337,7 @@ class Engine:
 
     def _result(self, record: Record, doc: "Doc") -> Result | Skip:
         spans = self._found(doc)
-        words = len(record.text.split())
+        words = len(record.text.replace(FIELD_SEPARATOR, " ").split())
         if not self.replace:
             return Result(text=record.text, spans=spans, words=words, people=people_of(doc))
         text, offsets = doc._.deidentified, doc._.pii_offsets

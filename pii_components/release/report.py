@@ -112,7 +112,7 @@ class Report:
         self.renamed += record.given is not None
         self.headers += len(result.headers)
         self.with_headers += bool(result.headers)
-        self.empty += not record.text.strip()
+        self.empty += not result.words
         self.words += result.words
         self.spans.update(f"{span.label}|{span.role}|{span.action}" for span in result.spans)
         self.sources.update(f"{span.label}|{span.action}|{span.source}" for span in result.spans)
@@ -441,7 +441,7 @@ def leak_estimate(
     """
     missed, there = (spans_missed or 0), (spans_there or 0)
     one_lacks = (spans_missed is None) != (spans_there is None)
-    fewer = spans_missed is not None and not missed_in <= missed <= there
+    fewer = spans_missed is not None and not missed_in <= missed <= there * bool(missed_in)
     if one_lacks or fewer or not (0 <= missed_in <= reviewed <= documents and reviewed):
         raise PiiError(Errors.E586, reviewed=reviewed, missed=missed_in, documents=documents)
     least, most = bad_documents(missed_in, reviewed, documents, error=_ERROR / 2)

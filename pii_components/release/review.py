@@ -459,7 +459,7 @@ def reviewed(run: Path, decisions: Path | None = None) -> list[tuple[int, int, i
             items = file.items(row, said.decided(number))
             there = sum(item["action"] != KEEP for item in items)
             missed = max(file.missed(row, items), said.missed_then(number))
-            found.append((number, missed, there))
+            found.append((number, missed, max(missed, there)))
     return found
 
 

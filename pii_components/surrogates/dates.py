@@ -148,7 +148,7 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
     day = "|".join(sorted(_DAYS, key=len, reverse=True))
     m = rf"(?P<m>{month})\b\.?"
     d = r"(?P<d>\d{1,2})(?P<o>st|nd|rd|th)?"
-    d2 = r"(?:\s*(?:[-–—]|to|and|until)\s*(?P<d2>\d{1,2})(?P<o2>st|nd|rd|th)?)?"
+    d2 = r"(?:\s*(?:[-–—/]|to|and|until)\s*(?P<d2>\d{1,2})(?!\d)(?P<o2>st|nd|rd|th)?)?"
     y = r"(?P<y>[12]\d{3}(?!\d)|['’]\d{2}(?!\d))"
     month_year = r"(?:\s*,\s*|[-/]|\s+(?:(?:of|in)\s+)?)"
     texts = {
@@ -159,7 +159,7 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
         "year_month": r"(?P<y>[12]\d{3})[-/.](?P<m>0?[1-9]|1[0-2])(?!\d)",
         "month_year": r"(?P<m>0?[1-9]|1[0-2])[-/.](?P<y>[12]\d{3})(?!\d)",
         "time": r"(?P<h>[01]?\d|2[0-4])(?:[:.h](?P<n>[0-5]\d)(?::(?P<n2>[0-5]\d))?(?!\d)(?:\s?[ap]\.?m\b\.?)?|\s?[ap]\.?m\b\.?)",
-        "short_numbers": r"(?P<a>\d{1,2})(?P<s>[/.])(?P<b>\d{1,2})(?!\d)",
+        "short_numbers": rf"(?P<a>\d{{1,2}})(?P<s>[/.])(?P<b>\d{{1,2}})(?!\d|\s*(?:{month})\b)",
         # With the time between day and year, as in a commit's date.
         "month_first": rf"{m}\s*(?:the\s+)?{d}(?![\d:]){d2}(?:\s+(?P<h>\d\d):(?P<n>[0-5]\d)(?::(?P<n2>[0-5]\d))?(?=\s+[12]\d\d\d))?"
         rf"(?:(?:\s*,\s*|\s+(?:of\s+)?){y})?",

@@ -117,6 +117,9 @@ def test_audit_draws_a_sample_and_takes_what_a_review_says_of_it(released, pii_e
     found = report(released / "report.json")["leak_estimate"]
     assert (found["documents"]["reviewed"], found["documents"]["seed"]) == (6, 1)
     assert found["spans"]["there"] == 24
+    assert pii_edu("audit clean --sample 3 --seed 7 --reviewed 3").exit_code == 0
+    assert report(released / "report.json")["leak_estimate"]["documents"]["seed"] == 7
+    assert pii_edu("audit clean --review r --sample 6 --seed 1").exit_code == 0
     del marked[2:]
     refused = pii_edu("audit clean --review r --sample 6 --seed 1")
     assert refused.exit_code == 2 and "[E650]" in refused.stderr
@@ -124,9 +127,16 @@ def test_audit_draws_a_sample_and_takes_what_a_review_says_of_it(released, pii_e
     assert run.exit_code == 0 and "no random sample, and the estimate from one stays" in run.stderr
     assert "in the report: 6 documents, drawn at random" in run.stderr
     assert report(released / "report.json")["leak_estimate"] == found
+    marked.clear()
+    assert "[E581]" in pii_edu("audit clean --review r").stderr
     for line, code in (
         ("audit in", "E585"),
         ("audit clean --reviewed 3 --missed-in 4", "E586"),
+        ("audit clean --missed-in 1", "E473"),
+        ("audit clean --spans 1 4", "E473"),
+        ("audit clean --seed 1", "E473"),
+        ("audit clean --sample 3 --reviewed 3", "E473"),
+        ("audit clean --review r --reviewed 3", "E473"),
         ("audit clean --bound 2", "E519"),
         ("audit clean --sample 2 --id-map none.csv", "E576"),
     ):

@@ -80,6 +80,13 @@ def test_report_counts_and_tells_no_text(folder, pii_edu):
         assert value not in shown
 
 
+def test_what_joins_columns_is_no_word(folder, pii_edu):
+    put(folder / "in.csv", "who,essay\nIna Sorel,I am Ina.\n,\n")
+    assert pii_edu("deidentify in.csv --text-column who --text-column essay").exit_code == 0
+    found = report(folder / "report.json")
+    assert (found["documents"], found["documents_without_text"], found["words"]) == (2, 1, 5)
+
+
 def test_second_report_in_a_folder_has_another_name(folder, pii_edu):
     for n, name in enumerate("ab", 1):
         put(folder / f"{name}.csv", table(n))

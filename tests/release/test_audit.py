@@ -72,6 +72,7 @@ def test_interval_holds_the_truth_at_least_95_times_in_100(documents, drawn):
         {"reviewed": 5, "missed_in": 1, "spans_missed": 1},
         {"reviewed": 5, "missed_in": 2, "spans_missed": 1, "spans_there": 9},
         {"reviewed": 5, "missed_in": 0, "spans_missed": 3, "spans_there": 2},
+        {"reviewed": 5, "missed_in": 0, "spans_missed": 2, "spans_there": 9},
     ],
 )
 def test_numbers_of_a_review_that_cannot_be(numbers):

@@ -46,6 +46,7 @@ NUMBER_WORD = r"(?:twenty|thirty|forty|fifty)(?:-\w+)?|\w+teen|ten|twelve|eleven
         ("in her mid-thirties", r"in her mid-(?:twenties|forties)"),
         ("my 20s", r"my 30s"),
         ("12.5 years", r"\d\d\.[^5] years"),
+        ("16½", r"\d\d½"),
     ],
 )
 def test_age_keeps_its_form(value, pattern):
@@ -54,7 +55,13 @@ def test_age_keeps_its_form(value, pattern):
     assert new != value
 
 
-@pytest.mark.parametrize("value", ["a boy", "", "14 in Dayton", "16½", "999 years old"])
+@pytest.mark.parametrize("value", ["14-15 May 2018", "May 14-15, 2018"])
+def test_two_days_with_a_slash_are_those_with_a_dash(value):
+    new = surrogate_date(value.replace("-", "/"), CONTEXT)
+    assert new == surrogate_date(value, CONTEXT).replace("-", "/")
+
+
+@pytest.mark.parametrize("value", ["a boy", "", "14 in Dayton", "16²", "999 years old"])
 def test_unreadable_age_has_none(value):
     assert surrogate_age(value, CONTEXT) is None
 
