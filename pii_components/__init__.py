@@ -11,7 +11,7 @@ in a process that makes no pipeline, import it first.
 
 import os
 
-__version__ = "0.15.0"
+__version__ = "0.16.0"
 __all__ = ["__version__", "keep_offline"]
 
 

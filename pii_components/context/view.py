@@ -86,8 +86,8 @@ class ContextSettings(Settings):
     signoff_lines (int): Lines at its end that may be a signature.
     RAISES (PiiError): E650 for a value out of range."""
 
-    protect_recall: float = key(0.2, limit=_SHARE)
-    protect: float = key(0.3, limit=_SHARE)
+    protect_recall: float = key(0.15, limit=_SHARE)
+    protect: float = key(0.25, limit=_SHARE)
     protect_precision: float = key(0.5, limit=_SHARE)
     somebodys_recall: float = key(0.15, limit=_SHARE)
     somebodys: float = key(0.3, limit=_SHARE)

@@ -29,7 +29,7 @@ def test_report_names_the_operating_point():
     nlp.add_pipe("pii_context")
     found = thresholds(nlp)
     assert found["pii_ner"]["operating_point"] == "recall"
-    assert found["pii_context"]["protect"] == 0.3 and "operating_point" not in found["pii_context"]
+    assert found["pii_context"]["protect"] == 0.25 and "operating_point" not in found["pii_context"]
 
 
 def test_hypergeometric_is_what_counting_all_draws_gives():
