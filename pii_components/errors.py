@@ -54,7 +54,7 @@ class Errors(metaclass=_Codes):
     E204 = "Pattern '{id}' has {field} = '{value}'; use {allowed}."
     E206 = "There is no country '{region}' for phone_regions; use codes of two letters, such as US or GB."
     E207 = "Class list {path} cannot be read ({reason}); save it as CSV in UTF-8, with a header, and every quote closed."
-    E208 = "None of the {n} columns of the class list is known by its header, or there is no header; give some of these in its first row: {known}."
+    E208 = "None of the {n} columns of the class list is known by its header, or one with names is not; give some of these in the first row: {known}."
     E209 = "Row {row} of the class list has {got} cells where the header has {expected}; put what holds a comma in quotes."
     E210 = "There is nobody on the class list; give a header and a row for each student."
     E211 = "A class list is never saved or copied, into another process neither; call set_roster there, or use one process."

@@ -23,6 +23,7 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -51,6 +52,14 @@ _NAMES = NAME, FIRST, MIDDLE, LAST, PREFERRED = ("name", "first", "middle", "las
 # Words of headers, see resources/ruler/headers.toml. A bare word for "name" means what no other column holds.
 _HEADERS = "ruler/headers"
 _WHO = word_list(_HEADERS, "who")
+# Words of cells that name nobody, as they stand there, in small letters and in capitals.
+_NOTHING = frozenset(
+    form for word in word_list(_HEADERS, "nothing") for form in (word, word.lower(), word.upper())
+)
+_PRONOUN = word_list(_HEADERS, "pronouns")
+# "She/Her", not "He, Ella", who is Ella He.
+_PRONOUNS = re.compile(rf"(?<!\w)(?i:(?:{'|'.join(_PRONOUN)})(?:\s*/\s*|(?!\w))){{2,}}")
+_ROUND, _SIGNS = str.maketrans("[]{}（）【】", "()()()()"), "-–—_?.!*#<>()[]'\"/\\…,;:"
 # What is put behind a word for both genders or numbers: "Alumno/a", "Schüler:in".
 _BOTH = re.compile(r"(?<=\w)[/(:*·]-?[^\W\d_]{1,5}\)?(?!\w)")
 # An address, a number: of somebody, where a header should stand.
@@ -85,9 +94,8 @@ _KINDS = {
 
 def kind_of_header(header: str) -> str:
     """RETURNS (str): What a column holds, by its header: a label, or one of `NAME` to `PREFERRED`; empty for what is not known."""
-    if '"' in header:  # of JSON
-        return ""
-    return _kind_of(header) or _kind_of(_BOTH.sub("", header))
+    # A quote is JSON's.
+    return "" if '"' in header else _kind_of(header) or _kind_of(_BOTH.sub("", header))
 
 
 def _kind_of(header: str) -> str:
@@ -97,7 +105,17 @@ def _kind_of(header: str) -> str:
     # "Last, First", "Nom et prénom": both halves. An English "name" may belong to one of them.
     halves = {_KINDS.get(part) for part in parts if part not in ("name", "names")}
     known = all(part in _KINDS or part in _WHO or len(part) <= 3 for part in parts)
-    both = NAME if known and len(halves & {FIRST, LAST, NAME}) > 1 else ""
+    # "Name of student", "Name (original name)".
+    found = list(map(_KINDS.get, parts))
+    both = (
+        NAME
+        if known
+        and (
+            len(halves & {FIRST, LAST, NAME}) > 1
+            or (found.count(NAME) > 1 and {NAME, None}.issuperset(found))
+        )
+        else ""
+    )
     mail = EMAIL if _MAIL.fullmatch(bare) else ""
     return _KINDS.get(whole) or _KINDS.get(bare) or both or mail
 
@@ -159,41 +177,97 @@ class Member(NamedTuple):
         kept = tuple(
             (value, label)
             for value, label in dict.fromkeys(values)
-            if len(value) >= _LEAST[label] and value not in words + also
+            if len(value) >= _LEAST[label]
+            and value not in words + also
+            and not _says_nothing(label, value)
         )
         handles = tuple(value for value, label in kept if label == USERNAME)
         return cls(Person(words, kinds, texts, also=also, handles=handles), kept)
 
     @property
     def given(self) -> tuple[str, ...]:
-        first = zip(self.person.words, self.person.kinds, strict=True)
-        return (*(word for word, kind in first if kind != FAMILY), *self.person.also)
+        return (
+            *(
+                word
+                for word, kind in zip(self.person.words, self.person.kinds, strict=True)
+                if kind != FAMILY
+            ),
+            *self.person.also,
+        )
 
     def is_nobody(self, *, has_value: bool) -> bool:
         """Whether words that hardly anybody is called stand where a name should: "Points Possible" and "Student, Test" in a gradebook.
         has_value (bool): Whether most of the list have an ID or the like, so that a row without one stands apart."""
-        words = self.person.words
-        apart = not _WHO.isdisjoint(words) or (has_value and not self.values)
-        return len(words) > 1 and apart and all(map(_is_no_name, words))
+        words, apart = self.person.words, has_value and not self.values
+        apart = apart or (len(words) > 1 and not _WHO.isdisjoint(words))
+        return not (words or self.values) or (apart and all(map(_is_no_name, words)))
 
     @property
     def family(self) -> tuple[str, ...]:
-        last = zip(self.person.words, self.person.kinds, strict=True)
-        return tuple(word for word, kind in last if kind == FAMILY)
+        return tuple(
+            word
+            for word, kind in zip(self.person.words, self.person.kinds, strict=True)
+            if kind == FAMILY
+        )
 
 
 def _parts(cells: Iterable[str]) -> Iterator[tuple[str, str]]:
     """YIELDS (tuple[str, str]): The words of names, which a hyphen parts, and whether each is a given name."""
     for cell in cells:
-        for word in read_mention(cell).words:
+        named = _PRONOUNS.sub(" ", cell).translate(_ROUND).rstrip(" (,-–—")
+        for word in read_mention(named).words:
             for part in word.text.split("-"):
-                if norm(part):
+                if norm(part) and not _is_note(part, named, word.start):
                     yield part, word.kind.replace(LONE, GIVEN)
 
 
+def _says_nothing(kind: str, cell: str) -> bool:
+    """Whether a cell is as good as empty: "N/A", "same as above", a plain word for an ID. "Null" and "BLANK"
+    are surnames."""
+    parts = [part for word in cell.split() if (part := word.strip(_SIGNS))]
+    signs = {
+        part
+        for part in parts
+        if (part if kind in _NAMES[:-1] else part.lower()) in _NOTHING
+        and not (kind in _NAMES[:-1] and in_table(part))
+        or (kind == PREFERRED and _is_pronoun(part))
+    }
+    return not parts or (
+        (kind == ID_NUM or bool(signs))
+        and all(
+            part in signs or _is_no_name(fold(part)) or (part.islower() and is_word_too(part))
+            for part in parts
+        )
+    )
+
+
+def _is_pronoun(word: str) -> bool:
+    # "Ella" is a name, "ella" is none.
+    return word.lower() in _PRONOUN and (word.islower() or is_word_too(word.lower()))
+
+
+def _is_note(word: str, cell: str, start: int) -> bool:
+    """Whether a word in brackets beside a name is no further name: "audit", "2nd year", "goes by", "she"."""
+    before, folded = cell[:start], norm(word)
+    return before.rfind("(") > before.rfind(")") and (
+        word in _NOTHING
+        or words().is_heading(word)
+        or (len(folded) == 1 and word.isascii())
+        or _is_pronoun(word)
+        or (word.islower() and (_is_no_name(folded) if cell.islower() else not _seems_name(word)))
+    )
+
+
+def _seems_name(cell: str) -> bool:
+    """Whether a cell holds a known name that is no word, or letters in which the table has no names."""
+    return re.search(r"[\u0370-\u1dff\u2e80-\ufdff]", cell) is not None or any(
+        in_table(word) and not is_word_too(word) for word in _words_of(cell)
+    )
+
+
 def _is_no_name(word: str) -> bool:
-    rare = min(name_table().rarity(word)) >= _RARE
-    return rare and (is_word_too(word) or is_word_too(word.removesuffix("s")))
+    is_word = is_word_too(word) or is_word_too(word.removesuffix("s"))
+    return is_word and min(name_table().rarity(word)) >= _RARE
 
 
 def _key(value: str, label: str) -> str:
@@ -359,14 +433,23 @@ class Roster:
             or f"column {n + 1}" * any("".join(row[n : n + 1]).strip() for row in rows)
             for n, title in enumerate(header)
         ]
-        if not any(kinds) or any(map(_VALUE.fullmatch, titles)):
+        filled = [list(filter(str.strip, cells)) for cells in zip_longest(*rows, fillvalue="")]
+        lacks = not {NAME, FIRST, LAST}.intersection(kinds) and any(
+            not kind and 2 * sum(map(_seems_name, cells)) > len(cells)
+            for kind, cells in zip(kinds, filled, strict=False)
+        )
+        if lacks or not any(kinds) or any(map(_VALUE.fullmatch, titles)):
             raise PiiError(Errors.E208, known=", ".join(_SHOWN.values()), n=len(header))
         members = list[Member]()
         for number, row in enumerate(rows, 1):
             if any(cell.strip() for cell in row[len(kinds) :]):
                 raise PiiError(Errors.E209, row=number, got=len(row), expected=len(kinds))
             cells = zip(kinds, row, strict=False)
-            members.append(Member.of((kind, cell) for kind, cell in cells if kind and cell.strip()))
+            members.append(
+                Member.of(
+                    (kind, cell) for kind, cell in cells if kind and not _says_nothing(kind, cell)
+                )
+            )
         has_value = 2 * sum(bool(member.values) for member in members) > len(members)
         nobody = [member for member in members if member.is_nobody(has_value=has_value)]
         made = cls(member for member in members if member not in nobody)
@@ -415,8 +498,7 @@ class Roster:
             near = {other for left in one_left(word) for other in self._slips.get(left, ())}
             near = {other for other in near if is_typo(word, other)}
             if len(near) == 1:
-                (other,) = near
-                return other, self._names[other], True
+                return (other := near.pop()), self._names[other], True
         return word, self._names.get(word, frozenset()), False
 
 
@@ -504,8 +586,13 @@ class _Reading:
         return self._hit(atoms[0].start, atoms[-1], score, what, any(a.slip for a in named))
 
     def _hit(self, start: int, last: _Atom, score: float, what: str, slip: bool) -> Hit:
-        reason = f"{self.roster.where}: {what}" + (", misspelt" if slip else "")
-        return Hit(start, last.end, NAME_STUDENT, min(score, 0.9) if slip else score, reason)
+        return Hit(
+            start,
+            last.end,
+            NAME_STUDENT,
+            min(score, 0.9) if slip else score,
+            f"{self.roster.where}: {what}{', misspelt' * slip}",
+        )
 
     # --- names of one word
 
@@ -547,9 +634,8 @@ class _Reading:
                 return Hit(atom.start, behind, label, 0.9, f"{roster.where}: a name in one word")
             return None
         is_initials = atom.text.isupper() and 1 < len(word) < 5 and word in roster._initials
-        if is_initials and not words().is_common(word) and self._has_context(atom):
-            return self._hit(atom.start, atom, 0.7, "initials", False)
-        return None
+        fits = is_initials and not words().is_common(word) and self._has_context(atom)
+        return self._hit(atom.start, atom, 0.7, "initials", False) if fits else None
 
     def _beside(self, atom: _Atom) -> tuple[str, str]:
         """RETURNS (tuple[str, str]): The line before and behind, as far as it is looked at."""
@@ -559,9 +645,9 @@ class _Reading:
 
     def _has_context(self, atom: _Atom) -> bool:
         before, after = self._beside(atom)
-        if not has_sign(before) and (not has_letter(after) or _SPEAKS.match(after)):
-            return True
-        if _CONTEXT_AFTER.match(after) and not before.lower().endswith(("the ", "i ", "it ")):
+        if (not has_sign(before) and (not has_letter(after) or _SPEAKS.match(after))) or (
+            _CONTEXT_AFTER.match(after) and not before.lower().endswith(("the ", "i ", "it "))
+        ):
             return True
         return _GREETED.search(self.text, max(0, atom.start - 40), atom.start) is not None
 
@@ -570,17 +656,16 @@ class _Reading:
         before, after = self.gap(i - 1), self.gap(i)
         last = self.atoms[i - 1]
         is_initial = last.text.isupper() and len(last.text) == 1 and last.text != "I"
-        if before in (" ", ". ", ".") and (is_initial or last.text in ("St", "Saint")):
-            return True
-        if before in (" ", "-") and self._is_name(last):
+        is_start = before in (" ", ". ", ".") and (is_initial or last.text in ("St", "Saint"))
+        if is_start or (before in (" ", "-") and self._is_name(last)):
             return True
         if after not in (" ", "-") or words().is_heading(self.atoms[i + 1].text):
             return False
         behind = self.atoms[i + 1]
         is_surname = name_table().is_surname(behind.text) and case_style(behind.text) == "title"
-        if is_surname and not behind.who:
-            return True  # "Sterling Brown"
-        return self._is_name(behind) and (is_surname or not self.atoms[i].text.isupper())
+        # "Sterling Brown"
+        is_full = self._is_name(behind) and (is_surname or not self.atoms[i].text.isupper())
+        return is_full or (is_surname and not behind.who)
 
     def _is_name(self, atom: _Atom) -> bool:
         lists, word = words(), atom.text
