@@ -19,11 +19,13 @@ from ..labels import (
     EMPLOYER,
     LOCATION,
     ROLES,
+    STREET_ADDRESS,
     is_name,
 )
 from ..names.letters import fold
 from ..names.link import link
 from ..names.parse import Form, Mention, read_tokens
+from ..names.table import name_table
 from ..names.wordlists import case_style, is_initial, words
 from ..spans import ROSTER, Candidate
 from .view import DocView, Place
@@ -58,7 +60,7 @@ def find_people(
     view: DocView, base: Sequence[Candidate], score: MentionScorer | None
 ) -> tuple[People, list[Candidate]]:
     """RETURNS (tuple): The people of a document, and what is no name. base: What others found. score (MentionScorer | None): Of single mentions."""
-    base = whole(view, base)
+    base = _full_names(view, whole(view, base))
     cands = sorted((c for c in base if is_name(c.label)), key=lambda c: c.start)
     read = [read_tokens(view.words[c.start : c.end]) for c in cands]
     people = People(view, cands, read, view.places(cands), [[i] for i in range(len(cands))])
@@ -116,6 +118,42 @@ def whole(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
     return sorted([*names, *(c for c in cands if not is_name(c.label))], key=lambda c: c.start)
 
 
+def _full_names(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
+    """RETURNS (list[Candidate]): Names with the half that another component left, or read as a place or a firm: all of a name goes, or none of it."""
+    taken = view.marked(c for c in cands if not is_place(view, c))
+    places = {c.start for c in cands if is_place(view, c) and c.end - c.start == 1}
+    table, lists, found = name_table(), words(), []
+
+    def is_one(i: int, half: int) -> bool:
+        """Whether token i and the next may be one name. half: The one of them that is no name yet."""
+        pair = view.words[i : i + 2]
+        if [case_style(word) for word in pair] != ["title", "title"]:
+            return False
+        gap = view.text[view.ends[i] : view.starts[i + 1]]
+        return gap == " " and not lists.is_common(view.words[half])
+
+    for c in cands:
+        behind, before = c.end, c.start - 1
+        lone = is_name(c.label) and c.end - c.start == 1
+        if lone and is_one(c.start, behind) and not taken[behind]:
+            names = table.is_given(view.words[c.start]) and table.is_surname(view.words[behind])
+            if names or behind in places:
+                c = replace(c, end=behind + 1)
+        elif lone and before in places and is_one(before, before):
+            # "In Drogheda Ana met us": a place it is.
+            where = fold(view.words[before - 1]) if before else ""
+            if where not in lists.place_before:
+                c = replace(c, start=before)
+        found.append(c)
+    return found
+
+
+def is_place(view: DocView, c: Candidate) -> bool:
+    """RETURNS (bool): Whether a place, a firm, a school, or one word of an address was read, which half a name may be, too."""
+    lone = c.label == STREET_ADDRESS and c.end - c.start == 1 and view.words[c.start].isalpha()
+    return lone or c.label in _PLACES
+
+
 # --- accepted names, everywhere
 
 
@@ -127,7 +165,7 @@ def propagate(
     view = people.view
     names, styles = _index(people, owners)
     # A place or a firm that holds the name of somebody is none.
-    used = view.marked(c for c in taken if c.label not in _PLACES)
+    used = view.marked(c for c in taken if not is_place(view, c))
     found: list[tuple[int, int, int]] = []
 
     def add(start: int, end: int, person: int) -> None:

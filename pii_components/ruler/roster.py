@@ -477,8 +477,8 @@ class Roster:
 
     def is_glued(self, word: str) -> bool:
         """RETURNS (bool): Whether a word is a name of the list in one word: "janelopez", "jlopez"."""
-        word = norm(word)
-        return len(word) >= _LEAST_GLUED and word in self._glued and not is_word_too(word)
+        glued = norm(word) if word.isalpha() else ""
+        return len(glued) >= _LEAST_GLUED and glued in self._glued and not is_word_too(glued)
 
     def _find_values(self, text: str) -> Iterator[Hit]:
         for expression in (_RUN, _NUMBER) if self._values else ():

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from pii_components.context.mentions import find_people, propagate
 from pii_components.labels import ROLES
-from pii_components.spans import read_spans
+from pii_components.spans import Candidate, read_spans, write_spans
 
 from ..tiny import cases
-from .marking import CONTEXT, marked, people_of, view_of
+from .marking import CONTEXT, NLP, marked, people_of, view_of
 
 CASES, TABLES = cases("context"), cases("context_tables")
 
@@ -68,3 +68,25 @@ def test_every_mention_has_one_person(text):
     assert [c.start for c in people.cands] == sorted(c.start for c in people.cands)
     assert sorted(i for person in people.persons for i in person) == list(range(len(people.cands)))
     assert len(people.cands) == len(people.mentions) == len(people.places) == len(people.forms)
+
+
+@pytest.mark.parametrize("label", ["LOCATION", "EDUCATION", "EMPLOYER"])
+@pytest.mark.parametrize(
+    ("text", "name", "other", "found"),
+    [
+        ("My partner Orsina Quellvane came.", "Orsina", "Quellvane", ["Orsina Quellvane"]),
+        ("My partner Orsina Quellvane came.", "Quellvane", "Orsina", ["Orsina Quellvane"]),
+        ("Orsina Quellvane came.", "Orsina Quellvane", "Quellvane", ["Orsina Quellvane"]),
+        ("I asked Orsina, Quellvane came.", "Orsina", "Quellvane", ["Orsina", "Quellvane"]),
+        ("In Quellvane Orsina met us.", "Orsina", "Quellvane", ["Quellvane", "Orsina"]),
+        ("I told Orsina London is wet.", "Orsina", "London", ["Orsina", "London"]),
+    ],
+)
+def test_all_of_a_name_or_none(text, name, other, found, label):
+    doc = NLP(text)
+    cands = []
+    for part, what in ((name, "NAME_STUDENT"), (other, label)):
+        span = doc.char_span(text.index(part), text.index(part) + len(part))
+        cands.append(Candidate(span.start, span.end, what, 0.9, "model"))
+    write_spans(doc, cands)
+    assert [span.text for span in CONTEXT(doc).spans["pii"]] == found
