@@ -185,15 +185,7 @@ def audit(
     with guard():
         place = Path(run)
         path, report = find_report(place)
-        for given, name, other, needed in (
-            (missed_in, "--missed-in", reviewed, "--reviewed"),
-            (spans, "--spans", reviewed, "--reviewed"),
-            (seed is not None, "--seed", sample, "--sample"),
-            # Another seed than that which drew what was read would be no proof.
-            (sample and reviewed, "--sample beside --reviewed", seed is not None, "--seed"),
-            (review and reviewed, "--reviewed", not review, "no --review, which counts itself"),
-        ):
-            need(given, name, other, needed)
+        _check_given(missed_in, spans, seed, sample, reviewed, review)
         seed = secrets.randbelow(10**6) if seed is None else seed
         drawn = _draw(report, sample, seed, id_map)
         if drawn and not (review or reviewed):
@@ -214,9 +206,8 @@ def audit(
                 spans_missed=missed,
                 spans_there=there,
             )
-            found["documents"]["drawn"] = (
-                BY_RISK if review and not drawn and reviewed < report["documents"] else AT_RANDOM
-            )
+            by_risk = review and not drawn and reviewed < report["documents"]
+            found["documents"]["drawn"] = BY_RISK if by_risk else AT_RANDOM
             if drawn:
                 found["documents"] |= {"sample": len(drawn), "seed": seed}
             _put_estimate(report, found)
@@ -234,6 +225,21 @@ def audit(
         write_report(path, report)
         _show(report)
         say(f"wrote '{path}' and '{page_path(path)}'")
+
+
+def _check_given(
+    missed_in: int, spans: Any, seed: int | None, sample: int, reviewed: int, review: str
+) -> None:
+    """RAISES (PiiError): E473 for an option without another one, beside which alone it has an effect."""
+    for given, name, other, needed in (
+        (missed_in, "--missed-in", reviewed, "--reviewed"),
+        (spans, "--spans", reviewed, "--reviewed"),
+        (seed is not None, "--seed", sample, "--sample"),
+        # Another seed than that which drew what was read would be no proof.
+        (sample and reviewed, "--sample beside --reviewed", seed is not None, "--seed"),
+        (review and reviewed, "--reviewed", not review, "no --review, which counts itself"),
+    ):
+        need(given, name, other, needed)
 
 
 def _draw(report: dict[str, Any], sample: int, seed: int, id_map: str) -> dict[int, str]:

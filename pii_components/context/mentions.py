@@ -26,7 +26,7 @@ from ..names.letters import fold
 from ..names.link import link
 from ..names.parse import Form, Mention, read_tokens
 from ..names.table import name_table
-from ..names.wordlists import case_style, is_initial, words
+from ..names.wordlists import case_style, is_initial, is_word_too, words
 from ..spans import ROSTER, Candidate
 from .view import DocView, Place
 
@@ -60,7 +60,7 @@ def find_people(
     view: DocView, base: Sequence[Candidate], score: MentionScorer | None
 ) -> tuple[People, list[Candidate]]:
     """RETURNS (tuple): The people of a document, and what is no name. base: What others found. score (MentionScorer | None): Of single mentions."""
-    base = _full_names(view, whole(view, base))
+    base = _full_names(view, _without_words(view, whole(view, base)))
     cands = sorted((c for c in base if is_name(c.label)), key=lambda c: c.start)
     read = [read_tokens(view.words[c.start : c.end]) for c in cands]
     people = People(view, cands, read, view.places(cands), [[i] for i in range(len(cands))])
@@ -116,6 +116,21 @@ def whole(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
         score = max(strong.score, _WHOLE_SCORE) if sure else strong.score
         names[low:high] = [replace(strong, start=start, end=end, score=score)]
     return sorted([*names, *(c for c in cands if not is_name(c.label))], key=lambda c: c.start)
+
+
+def _without_words(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
+    """RETURNS (list[Candidate]): Without English words in small letters that the text writes with a capital where they are somebody's name:
+    "my friend Jade ... the cup was jade"."""
+    named = [c for c in cands if is_name(c.label)]
+    titled = {fold(word) for c in named for word in view.words[c.start : c.end] if word.istitle()}
+    read = [c for c in named if c.source != ROSTER]
+    lone = {c.start: view.words[c.start] for c in read if c.end - c.start == 1}
+    words_only = {
+        start
+        for start, word in lone.items()
+        if word.islower() and fold(word) in titled and is_word_too(fold(word))
+    }
+    return [c for c in cands if c.start not in words_only]
 
 
 def _full_names(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
