@@ -399,6 +399,7 @@ def _look_into(source: FolderSource) -> FolderSource:
         shown = [name for name in names if not is_hidden(name)]
         source.hidden = len(names) - len(shown)
     else:
+        open_binary(source.path).close()  # a pipe would be waited for
         source.archive = Archive(source.path)
         shown, source.hidden = [*source.archive.members], source.archive.hidden
     source.set_files(shown)
