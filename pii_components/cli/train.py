@@ -140,6 +140,7 @@ def _make(
     )
     _check_fit(sum(len(doc.spans["pii"]) for doc in (*train, *dev)), tally)
     plan = projects.make_plan([len(doc) for doc in train], settings.depth)
+    minutes = projects.estimate(plan, train, dev, settings.depth)
     made = projects.Project(
         train=train,
         dev=dev,
@@ -148,6 +149,7 @@ def _make(
         plan=plan,
         depth=settings.depth,
         seed=settings.seed,
+        minutes=minutes,
     )
     _show(made, tally)
     return made
@@ -207,4 +209,6 @@ def _show(project: "Project", tally: ReadStats) -> None:
             f"to review: fewer than {ENOUGH} spans of {', '.join(few)} to score, so little will be known of them"
         )
     plan = project.plan
-    common.say(f"depth {project.depth}: {plan.epochs} epochs of {plan.steps} steps at most")
+    common.say(
+        f"depth {project.depth}: {plan.epochs} epochs of {plan.steps} steps at most; {project.minutes} on this machine, as measured"
+    )

@@ -10,10 +10,14 @@ those are, and the corpus carries it to the loss and the scorer (ner/loss.py).
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
+import spacy
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training.batchers import minibatch_by_words
 
@@ -37,6 +41,8 @@ DEPTHS = HEADS, ENCODER = ("heads", "encoder")
 SOURCE = "en_pii_edu"
 # Documents to train on below which steps are few, and must be large.
 FEW = 30
+# Seconds to load, score and package; how much longer than it reads an encoder takes to learn, in torch.
+_START, _BACK = 30, 12
 CLEANER = "pii_cleaner"
 _FROZEN = ("pii_ruler", "hips_surrogate", CLEANER)
 WHAT = {HEADS: "the two heads over the encoder as it ships", ENCODER: "the encoder and both heads"}
@@ -92,12 +98,36 @@ def make_plan(lengths: Sequence[int], depth: str) -> Plan:
     return Plan(batch, steps, epochs, max(steps, 20), max(5 * steps, 100), rate, eps)
 
 
+def tokens_a_second(nlp: Language, docs: Sequence[Doc], seconds: float = 1.5) -> float:
+    """RETURNS (float): Tokens that a pipeline reads in a second, measured on these documents, one after the other, for so long."""
+    read, start = 0, perf_counter()
+    for doc in cycle(docs):
+        read += len(nlp(doc.text))
+        if perf_counter() - start >= seconds:
+            break
+    return read / (perf_counter() - start)
+
+
+def estimate(plan: Plan, train: Sequence[Doc], dev: Sequence[Doc], depth: str) -> str:
+    """RETURNS (str): How long `weasel run all` takes here at most. The pipeline reads the first documents for a second or two."""
+    nlp = spacy.load(SOURCE, exclude=["hips_surrogate", CLEANER])
+    n_train, n_dev = (sum(map(len, docs)) for docs in (train, dev))
+    scores = plan.epochs * plan.steps / plan.evaluate
+    read = plan.epochs * n_train + 2 * scores * n_dev  # a score takes surrogates, too
+    seconds = _START + scores + read / tokens_a_second(nlp, train)
+    if depth == ENCODER:
+        with nlp.select_pipes(enable="transformer"):
+            seconds += plan.epochs * n_train * _BACK / tokens_a_second(nlp, train)
+    minutes = round(seconds / 60)
+    return "about a minute" if minutes < 2 else f"about {minutes} minutes"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Project:
     """What a project is made of.
 
     train, dev (Sequence[Doc]): Gold, see `make_docs`. looked_for (Mapping[str, list[str]]): Of `annotated_labels`.
-    own (Sequence[str]): Labels of the user's own. plan (Plan), depth (str), seed (int).
+    own (Sequence[str]): Labels of the user's own. plan (Plan), depth (str), seed (int). minutes (str): How long it may take.
     """
 
     train: Sequence[Doc]
@@ -107,6 +137,7 @@ class Project:
     plan: Plan
     depth: str
     seed: int
+    minutes: str
 
 
 def make_docs(
@@ -145,6 +176,7 @@ def write_project(folder: Path, project: Project) -> None:
         "plan": project.plan,
         "depth": project.depth,
         "seed": project.seed,
+        "minutes": project.minutes,
     }
     render = _templates()
     for name in ("project.yml", "config.cfg", "README.md"):
