@@ -384,7 +384,10 @@ class Roster:
         found: dict[tuple[str, ...], Person] = {}
         for person in sorted(member.person for member in self.members if member.person.words):
             same = found.setdefault(person.words, person)
-            also, handles = {*same.also, *person.also}, {*same.handles, *person.handles}
+            # A text has "Jean-Luc" as one word.
+            given = [w for w, kind in zip(person.words, person.kinds, strict=True) if kind == GIVEN]
+            also = {*same.also, *person.also, *(["".join(given)] if len(given) > 1 else ())}
+            handles = {*same.handles, *person.handles}
             found[person.words] = same._replace(
                 also=tuple(sorted(also)), handles=tuple(sorted(handles))
             )

@@ -166,6 +166,14 @@ def test_whose_handle_it_is_the_list_says():
         assert both[0][0] == dana[0][0] and both[2][0] == dora[0][0]
 
 
+def test_a_given_name_with_a_hyphen_is_one_persons():
+    nlp = pipeline()
+    use_roster(nlp, Roster.from_rows(HEADER[:2], [["Jean-Luc", "Brevoort"], ["Joo-won", "Park"]]))
+    whole = nlp("I met Jean-Luc Brevoort and Joo-won Park.")._.deidentified
+    first, second = nlp("Jean-Luc came, Joo-won too.")._.deidentified[:-5].split(" came, ")
+    assert f"I met {first} " in whole and f" and {second} " in whole
+
+
 @pytest.mark.parametrize("label", ["LOCATION", "EDUCATION", "EMPLOYER"])
 def test_no_half_of_a_listed_name_stays(label):
     nlp = spacy.blank("en", config=TOKENIZER)
