@@ -164,7 +164,7 @@ def classifier(
         chances = cross_validate(together, l2=L2)
         print(json.dumps({"persons": dict(Counter(p.gold for p in together))}))
         begin = 0
-        for kind, examples in persons.items():
+        for kind, examples in ((k, found) for k, found in persons.items() if found):
             part, begin = slice(begin, begin + len(examples)), begin + len(examples)
             for at in (0.1, 0.15, 0.2, 0.3, 0.5):
                 shares = tally(together[part], chances[part], at)
